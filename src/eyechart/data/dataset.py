@@ -1,0 +1,76 @@
+"""A data set: which images, in which order, under which labels."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from random import Random
+from typing import Protocol
+
+from eyechart.data.labels import LabelSet
+
+
+@dataclass(frozen=True)
+class Row:
+    """One image of an index: its key, its original file name, the sha256 of its bytes, and its label (-1: none)."""
+
+    key: str
+    file: str
+    sha256: str
+    label: int = -1
+
+
+class Source(Protocol):
+    """Where the bytes lie. Rows are numbered in the order of the index."""
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, image bytes) for ascending rows."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A split with its checked index; `rows` are the selected ones, by their number in the source."""
+
+    benchmark: str
+    split: str
+    index: tuple[Row, ...]
+    source: Source
+    classes: int
+    expected: int | None = None
+    subset: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    upright: bool = True
+    label_sets: Mapping[str, LabelSet] = field(default_factory=dict)
+    rows: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.selected)
+
+    @cached_property
+    def selected(self) -> tuple[int, ...]:
+        """The numbers of the rows in play, ascending."""
+        return self.rows or tuple(range(len(self.index)))
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The samples' keys, in order."""
+        return tuple(self.index[row].key for row in self.selected)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A sha256 over every selected key and image, so that other images are another data set."""
+        lines = (f"{self.index[row].key}\t{self.index[row].sha256}\n" for row in self.selected)
+        return sha256("".join(lines).encode()).hexdigest()
+
+    def read(self, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, image bytes) for the selected rows from start to stop."""
+        position = {row: place for place, row in enumerate(self.selected[start:stop], start)}
+        for row, data in self.source.read(self.selected[start:stop]):
+            yield position[row], data
+
+    def limited(self, limit: int | None, seed: int) -> "Dataset":
+        """A seeded random choice of `limit` images, in their old order."""
+        if limit is None or limit >= len(self.index):
+            return self
+        chosen = Random(f"{seed}|limit|{self.benchmark}/{self.split}").sample(range(len(self.index)), limit)
+        return replace(self, rows=tuple(sorted(chosen)))

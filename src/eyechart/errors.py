@@ -1,0 +1,45 @@
+"""What can go wrong, as one tree.
+
+    EyechartError
+    ├── SpecError          a model specification that cannot be read
+    ├── DataError          images, shards, labels
+    │   └── ImageError     one image; its answer becomes an error, the others go on
+    ├── VocabularyError    class names
+    ├── ModelError         weights, libraries, features
+    ├── StoreError         kept answers
+    └── ReportError        runs, tables, figures
+
+Every message is one sentence or two: the file or option, what was found, what was expected, and the remedy.
+"""
+
+
+class EyechartError(Exception):
+    """Anything the suite itself refuses."""
+
+
+class SpecError(EyechartError):
+    """A model specification that cannot be read."""
+
+
+class DataError(EyechartError):
+    """Images, shards or labels that are missing or broken."""
+
+
+class ImageError(DataError):
+    """One image that cannot be shown to a model."""
+
+
+class VocabularyError(EyechartError):
+    """Class names that cannot serve as a vocabulary."""
+
+
+class ModelError(EyechartError):
+    """Weights, libraries or features that cannot be used."""
+
+
+class StoreError(EyechartError):
+    """Kept answers that cannot be read or written."""
+
+
+class ReportError(EyechartError):
+    """A run, table or figure that cannot be made."""

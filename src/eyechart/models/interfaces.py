@@ -1,0 +1,64 @@
+"""The three small interfaces a model may offer. A model that is two things offers two."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+Floats = NDArray[np.float32]
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything about a model that can change an answer; it goes into the store's key as it is."""
+
+    backend: str
+    name: str
+    weights_sha256: str
+    revision: str = ""
+    dtype: str
+    device: str
+    processor: Mapping[str, Any]
+    libraries: Mapping[str, str]
+
+
+class Model(Protocol):
+    """What every model has. The constructor is cheap: weights enter memory at the first question."""
+
+    batch_size: int
+
+    @property
+    def identity(self) -> Identity:
+        """Who answers, found without loading weights into memory."""
+
+
+@runtime_checkable
+class ImageEncoder(Model, Protocol):
+    """Sees images as vectors."""
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Turn one RGB image into what `encode_images` takes; called in threads while the model works."""
+
+    def encode_images(self, images: Sequence[Any]) -> Floats:
+        """Return features of shape (n, d), not normalised."""
+
+
+@runtime_checkable
+class Encoder(ImageEncoder, Protocol):
+    """Sees images and reads texts in one space."""
+
+    def encode_texts(self, texts: Sequence[str]) -> Floats:
+        """Return features of shape (m, d), not normalised, in the order of the texts."""
+
+
+@runtime_checkable
+class Classifier(Model, Protocol):
+    """Scores images over its own vocabulary."""
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Turn one RGB image into what `classify` takes; called in threads while the model works."""
+
+    def classify(self, images: Sequence[Any]) -> Floats:
+        """Return logits of shape (n, classes)."""
