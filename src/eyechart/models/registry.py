@@ -1,0 +1,81 @@
+"""Which backends there are and what each offers, known without importing any of them.
+
+A model of your own is a class with the constructor of `Backend` below and one entry point in your package:
+
+    [project.entry-points."eyechart.encoder"]
+    mymodel = "mypackage.module:MyModel"
+
+The group says which interface it offers: `eyechart.encoder`, `eyechart.image_encoder`, `eyechart.classifier` or
+`eyechart.neighbours`; a model that is two things stands in two groups.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.spec import ModelSpec, did_you_mean
+
+INTERFACES = ("encoder", "image_encoder", "classifier", "neighbours")
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Where a backend's class lies and which interfaces it offers."""
+
+    target: str
+    offers: frozenset[str]
+
+
+BUILT_IN: Mapping[str, Backend] = {
+    "open_clip": Backend("eyechart.models.open_clip_encoder:OpenClip", frozenset({"encoder", "image_encoder"})),
+    "hf_clip": Backend("eyechart.models.hf_clip:HfClip", frozenset({"encoder", "image_encoder"})),
+    "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
+    "conse": Backend("eyechart.models.conse:ConSE", frozenset({"encoder", "image_encoder"})),
+    "knn": Backend("eyechart.models.knn:Knn", frozenset({"neighbours"})),
+    "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"})),
+}
+
+
+@cache
+def backends() -> Mapping[str, Backend]:
+    """Every backend by name: the built-in ones and those of installed packages."""
+    found = dict(BUILT_IN)
+    for interface in INTERFACES:
+        for point in entry_points(group=f"eyechart.{interface}"):
+            known = found.get(point.name)
+            if known and known.target != point.value:
+                raise ModelError(
+                    f"Two packages register the model backend '{point.name}': {known.target} and {point.value}. "
+                    "Uninstall one, or rename its entry point."
+                )
+            offers = known.offers if known else frozenset()
+            found[point.name] = Backend(point.value, offers | {interface})
+    return found
+
+
+def backend(spec: ModelSpec) -> Backend:
+    """Look a specification's backend up; a typo is answered with the nearest name."""
+    known = backends()
+    if spec.backend not in known:
+        raise SpecError(
+            f"The model '{spec}' names the backend '{spec.backend}', which is not known"
+            f"{did_you_mean(spec.backend, list(known))} Known backends: {', '.join(sorted(known))}."
+        )
+    return known[spec.backend]
+
+
+def create(spec: ModelSpec, **options: Any) -> Any:
+    """Make the model; its weights are not read before the first question."""
+    module, _, name = backend(spec).target.partition(":")
+    try:
+        made = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise ModelError(
+            f"'{spec}' needs the package '{error.name}', which is not installed. "
+            "The model backends' packages come with pip install 'eyechart[models]'."
+        ) from error
+    return made(spec, **options)

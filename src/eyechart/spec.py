@@ -1,0 +1,98 @@
+"""How a model is written: `backend[argument,option=value,…]`, Mill's grammar.
+
+>>> parse("open_clip[ViT-B-32, pretrained=laion2b_s34b_b79k]")
+ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': 'laion2b_s34b_b79k'})
+>>> str(parse("clip[path=ViT-B-32,pretrained=openai]"))
+'open_clip[ViT-B-32,pretrained=openai]'
+>>> str(parse("Qwen/Qwen3-VL-2B-Instruct[dtype=bfloat16]"))
+'hf[Qwen/Qwen3-VL-2B-Instruct,dtype=bfloat16]'
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from eyechart.errors import SpecError
+
+WHOLE = re.compile(r"(?P<head>[^\[\]]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
+OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model as it is asked for; `str` gives the canonical spelling, which names it in cases and records."""
+
+    backend: str
+    arguments: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        parts = [*self.arguments, *(f"{name}={value}" for name, value in sorted(self.options.items()))]
+        return f"{self.backend}[{','.join(parts)}]"
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def check(self, *, arguments: int, options: Sequence[str]) -> None:
+        """Refuse more than `arguments` plain arguments and any option that the backend does not know."""
+        if len(self.arguments) > arguments:
+            raise SpecError(f"'{self}' has {len(self.arguments)} plain arguments; {self.backend} takes {arguments}.")
+        for name in self.options:
+            if name not in options:
+                raise SpecError(
+                    f"'{self}' has the option '{name}', which {self.backend} does not know{did_you_mean(name, options)} "
+                    f"Its options are: {', '.join(options) or 'none'}."
+                )
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """End a sentence with the nearest known words, if any is near."""
+    near = get_close_matches(word, known, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(near)}?" if near else "."
+
+
+def pieces(body: str) -> Iterator[str]:
+    """Split at the commas that stand outside every bracket."""
+    depth, start = 0, 0
+    for place, letter in enumerate(body):
+        depth += (letter == "[") - (letter == "]")
+        if depth < 0:
+            raise SpecError(f"'[{body}]' closes a bracket that it never opened.")
+        if letter == "," and depth == 0:
+            yield body[start:place].strip()
+            start = place + 1
+    if depth:
+        raise SpecError(f"'[{body}]' leaves a bracket open.")
+    yield body[start:].strip()
+
+
+def parse(text: str) -> ModelSpec:
+    """Read a specification, Mill's spellings included."""
+    found = WHOLE.fullmatch(text.strip())
+    if not found:
+        raise SpecError(
+            f"The model '{text}' cannot be read. Expected backend[argument,option=value,…], "
+            "such as open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]."
+        )
+    arguments: list[str] = []
+    options: dict[str, str] = {}
+    for piece in pieces(found["body"] or ""):
+        option = OPTION.fullmatch(piece)
+        if option and option["name"] in options:
+            raise SpecError(f"The model '{text}' gives the option '{option['name']}' twice.")
+        if option:
+            options[option["name"]] = option["value"]
+        elif piece:
+            arguments.append(piece)
+    return canonical(found["head"].strip(), arguments, options)
+
+
+def canonical(head: str, arguments: list[str], options: dict[str, str]) -> ModelSpec:
+    """Turn Mill's spellings into ours: `clip[path=X]` is open_clip, a hub name is a transformers model."""
+    if head == "clip":
+        path = options.pop("path", None)
+        return ModelSpec("open_clip", tuple(arguments if path is None else [path, *arguments]), options)
+    if "/" in head:
+        return ModelSpec("hf", (head, *arguments), options)
+    return ModelSpec(head, tuple(arguments), options)
