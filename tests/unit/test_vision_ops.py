@@ -1,0 +1,79 @@
+"""The torchvision repair, each case in an interpreter of its own."""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+REPAIR = "from eyechart.models.vision_ops import repair; first = repair(); "
+
+
+def python(code: str, *paths: Path) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, paths), *filter(None, sys.path)])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def loadable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The installed torchvision, file for file, with a binary that loads (and defines nothing)."""
+    home = Path(str(find_spec("torchvision").origin)).parent
+    folder = tmp_path_factory.mktemp("site") / "torchvision"
+    folder.mkdir()
+    for path in home.iterdir():
+        if path.name != "_C.so":
+            (folder / path.name).symlink_to(path)
+    (folder / "_C.so").symlink_to(next(iter(sorted((home.parent / "torchvision.libs").glob("libz*.so*")))))
+    return folder.parent
+
+
+def test_vision_libraries_import_after_the_repair() -> None:
+    imports = "import timm, open_clip, torchvision; from transformers import CLIPImageProcessor; print('imported')"
+    assert python(REPAIR + imports) == "imported"
+
+
+def test_it_is_needed_exactly_where_the_import_fails() -> None:
+    broken = python("try:\n  import torchvision\n  print('')\nexcept RuntimeError:\n  print('torchvision')")
+    assert python(REPAIR + "print(*first)") == broken
+
+
+def test_it_leaves_a_binary_that_loads_alone(loadable: Path) -> None:
+    code = REPAIR + "import torch; print(first, hasattr(torch.ops.torchvision, 'nms'))"
+    assert python(code, loadable) == "() False"
+
+
+def test_it_leaves_an_imported_torchvision_alone() -> None:
+    again = REPAIR + "import torchvision; repair.cache_clear(); print(repair())"
+    assert python(again) == "()"
+
+
+def test_it_is_idempotent() -> None:
+    assert python(REPAIR + "print(repair() == first); repair.cache_clear(); print(repair())") == "True\n()"
+
+
+def test_it_imports_no_model_library() -> None:
+    heavy = "print({'torchvision', 'timm', 'open_clip', 'transformers'} & set(sys.modules))"
+    assert python("import sys; " + REPAIR + heavy) == "set()"
+
+
+def test_importing_the_module_imports_nothing_heavy() -> None:
+    assert python("import sys, eyechart.models.vision_ops; print('torch' in sys.modules)") == "False"
+
+
+@pytest.mark.parametrize("package", ["torchaudio", "torchcodec"])
+def test_it_hides_an_optional_package_that_fails_to_load(package: str, tmp_path: Path) -> None:
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("import os\nraise OSError('libcudart.so: cannot open')\n")
+    code = f"from importlib.util import find_spec; print({package!r} in first, find_spec({package!r}))"
+    assert python(REPAIR + code, tmp_path) == "True None"
+
+
+def test_it_keeps_an_optional_package_that_loads(tmp_path: Path) -> None:
+    (tmp_path / "torchaudio.py").write_text("sound = True\n")
+    assert (
+        python(REPAIR + "import torchaudio; print('torchaudio' in first, torchaudio.sound)", tmp_path) == "False True"
+    )
