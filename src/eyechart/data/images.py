@@ -1,0 +1,151 @@
+"""From image bytes to RGB pixels: one way for every model, and a clear error for what cannot be shown.
+
+Pixels are read as stored. The published ImageNet numbers were made by readers that ignore the EXIF orientation, so
+`upright=False` is right for the known splits; a user's own photographs are turned upright with `upright=True`. (TIFF
+keeps its orientation outside EXIF, and Pillow always applies it.)
+"""
+
+from io import BytesIO
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import (
+    BmpImagePlugin,
+    ExifTags,
+    GifImagePlugin,
+    Image,
+    ImageFile,
+    JpegImagePlugin,
+    PngImagePlugin,
+    PpmImagePlugin,
+    TiffImagePlugin,
+    WebPImagePlugin,
+)
+
+from eyechart.errors import ImageError
+
+MAX_PIXELS = 89_478_485
+MAX_ASPECT = 100
+FORMATS = tuple(
+    plugin.format
+    for plugin in (
+        JpegImagePlugin.JpegImageFile,
+        PngImagePlugin.PngImageFile,
+        WebPImagePlugin.WebPImageFile,
+        GifImagePlugin.GifImageFile,
+        BmpImagePlugin.BmpImageFile,
+        PpmImagePlugin.PpmImageFile,
+        TiffImagePlugin.TiffImageFile,
+    )
+)
+SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".ppm", ".pgm", ".tif", ".tiff"})
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+class _Jpeg(JpegImagePlugin.JpegImageFile):
+    """A JPEG whose resolution is not looked up in EXIF, which some ImageNet files have broken: no warning then."""
+
+    def _read_dpi_from_exif(self) -> None:
+        return
+
+
+def decode(data: bytes, name: str, *, upright: bool = False) -> Image.Image:
+    """Return the first frame of an encoded image as RGB; transparency lies on white, deep greys are scaled to 8 bits.
+
+    Safe in threads: it neither changes nor depends on Pillow's limits or the warning filters.
+    Raises ImageError for bytes that are no image, a broken or truncated one, more than MAX_PIXELS pixels, or sides
+    further apart than MAX_ASPECT to 1.
+    """
+    if not data:
+        raise ImageError(f"Image {name} is empty (0 bytes): copy it again from where it came from.")
+    kind = _kind(data, name)
+    try:
+        with _open(data, kind) as image:
+            _check_size(image.size, name)
+            image.load()
+            rgb = _rgb(image)
+            return rgb.transpose(_TURNS[turn]) if upright and (turn := _orientation(image)) in _TURNS else rgb
+    except ImageError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().rstrip(".") or type(error).__name__
+        raise ImageError(
+            f"Image {name} ({kind}, {len(data):,} bytes) is truncated or broken: {reason}. Copy it again from where it "
+            "came from, or save it anew as PNG."
+        ) from error
+
+
+def _kind(data: bytes, name: str) -> str:
+    """Return the first format whose signature fits."""
+    for kind in FORMATS:
+        accept = Image.OPEN[kind][1]
+        if accept is None or accept(data[:16]) is True:
+            return kind
+    raise ImageError(
+        f"Image {name} is not in a format that is read here ({', '.join(FORMATS)}): it begins with {data[:12]!r}. "
+        "Save it as one of these, or remove it from the data set."
+    )
+
+
+def _open(data: bytes, kind: str) -> ImageFile.ImageFile:
+    # Not Image.open: its check of the size warns, and whether that is an error hangs on the process's warning filters.
+    factory = _Jpeg if kind == "JPEG" else Image.OPEN[kind][0]
+    image: ImageFile.ImageFile = factory(BytesIO(data), "")
+    return image
+
+
+def _check_size(size: tuple[int, int], name: str) -> None:
+    width, height = size
+    if width * height > MAX_PIXELS:
+        raise ImageError(
+            f"Image {name} has {width} x {height} pixels, a decompression bomb to a reader that allows {MAX_PIXELS:,} "
+            "pixels: scale it down, or remove it from the data set."
+        )
+    if max(size) > MAX_ASPECT * min(size):
+        raise ImageError(
+            f"Image {name} is {width} x {height} pixels, sides further apart than {MAX_ASPECT} to 1: resizing its "
+            "short side would fill the memory. Crop it, or remove it from the data set."
+        )
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        exif = image.getexif()
+    except (
+        Warning
+    ):  # a warning made an error by the filters: Pillow keeps the tags before the fault, as it does otherwise
+        exif = image.getexif()
+    turn = exif.get(ExifTags.Base.Orientation)
+    return turn if isinstance(turn, int) else 1
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    if image.mode == "F" or image.mode.startswith("I"):
+        return Image.fromarray(_eight_bits(image)).convert("RGB")
+    if image.has_transparency_data:
+        clear = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", clear.size, "white"), clear).convert("RGB")
+    return image.convert("RGB")
+
+
+def _eight_bits(image: Image.Image) -> NDArray[np.uint8]:
+    """Scale deep greys to 0..255: integers from 16 bits, floats from 0..1, and by their range what fits in neither."""
+    grey = np.asarray(image).astype(np.float64)
+    if not np.isfinite(grey).all():
+        raise ValueError("it holds NaN or infinite pixels")
+    low, high = 0.0, 1.0 if image.mode == "F" else 65535.0
+    if grey.min() < low or grey.max() > high:
+        low, high = float(grey.min()), float(grey.max())
+    scaled = np.rint((grey - low) * (255 / (high - low or 1)))
+    see_through = image.info.get("transparency")
+    if isinstance(see_through, int):
+        scaled[grey == see_through] = 255
+    return scaled.astype(np.uint8)

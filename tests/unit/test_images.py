@@ -1,0 +1,224 @@
+"""Pictures of every awkward kind, made by Pillow, through `decode`."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from io import BytesIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageOps
+
+from eyechart.data.images import decode
+from eyechart.errors import ImageError
+
+RED, WHITE = (255, 0, 0), (255, 255, 255)
+
+
+def saved(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    buffer = BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def refused(data: bytes) -> str:
+    with pytest.raises(ImageError) as caught:
+        decode(data, "shard/s0000007.jpg")
+    assert "shard/s0000007.jpg" in str(caught.value)
+    return str(caught.value)
+
+
+def pixels(data: bytes, **options: bool) -> np.ndarray:
+    image = decode(data, "a", **options)
+    assert type(image) is Image.Image
+    assert image.mode == "RGB"
+    return np.asarray(image)
+
+
+@cache
+def photograph() -> Image.Image:
+    noise = np.random.default_rng(0).integers(0, 256, (6, 8, 3), np.uint8)
+    return Image.fromarray(noise).resize((64, 48), Image.Resampling.BICUBIC)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "BMP", "PPM", "TIFF"])
+def test_lossless_formats_come_back_as_they_were(kind: str) -> None:
+    assert np.array_equal(pixels(saved(photograph(), kind)), np.asarray(photograph()))
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "WEBP"])
+def test_lossy_formats_equal_pillow(kind: str) -> None:
+    data = saved(photograph(), kind)
+    assert np.array_equal(pixels(data), np.asarray(Image.open(BytesIO(data)).convert("RGB")))
+
+
+def test_cmyk_jpeg_is_not_inverted() -> None:
+    data = saved(Image.new("CMYK", (16, 16), (0, 255, 255, 0)), "JPEG", quality=100)
+    assert b"Adobe" in data
+    assert np.allclose(pixels(data), RED, atol=3)
+
+
+def test_palette() -> None:
+    assert (pixels(saved(Image.new("RGB", (4, 4), RED).quantize(4))) == RED).all()
+
+
+@pytest.mark.parametrize("transparency", [0, bytes([0, 255])])
+def test_palette_with_transparency_lies_on_white(transparency: int | bytes) -> None:
+    image = Image.new("P", (2, 1))
+    image.putpalette([0, 0, 255, 255, 0, 0])
+    image.putpixel((1, 0), 1)
+    assert pixels(saved(image, transparency=transparency)).tolist() == [[list(WHITE), list(RED)]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "colour", "seen"), [("RGBA", (255, 0, 0, 51), (255, 204, 204)), ("LA", (0, 51), (204,) * 3)]
+)
+def test_alpha_lies_on_white(mode: str, colour: tuple[int, ...], seen: tuple[int, ...]) -> None:
+    assert (pixels(saved(Image.new(mode, (3, 3), colour))) == seen).all()
+
+
+def test_a_transparent_colour_lies_on_white() -> None:
+    assert (pixels(saved(Image.new("RGB", (3, 3), RED), transparency=RED)) == WHITE).all()
+
+
+def test_one_bit() -> None:
+    image = Image.fromarray(np.array([[True, False]]))
+    assert image.mode == "1"
+    assert pixels(saved(image)).tolist() == [[[255] * 3, [0] * 3]]
+
+
+@pytest.mark.parametrize("kind", ["PNG", "TIFF", "PPM"])
+def test_sixteen_bits_are_scaled_not_clipped(kind: str) -> None:
+    deep = np.array([[0, 257, 0x8080, 65535]], np.uint16)
+    assert pixels(saved(Image.fromarray(deep), kind))[0, :, 0].tolist() == [0, 1, 128, 255]
+
+
+def test_sixteen_bits_with_a_transparent_grey() -> None:
+    deep = Image.fromarray(np.array([[0, 257]], np.uint16))
+    assert pixels(saved(deep, transparency=257))[0, :, 0].tolist() == [0, 255]
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.2, 1.0], [-10.0, -6.0, 10.0], [0.0, 51e6, 255e6]])
+def test_floats_are_scaled_from_one_or_by_their_range(values: list[float]) -> None:
+    data = saved(Image.fromarray(np.array([values], np.float32)), "TIFF")
+    assert pixels(data)[0, :, 0].tolist() == [0, 51, 255]
+
+
+def test_wide_integers_are_scaled_by_their_range() -> None:
+    wide = Image.fromarray(np.array([[-1000, 0, 1000]], np.int32))
+    assert pixels(saved(wide, "TIFF"))[0, :, 0].tolist() == [0, 128, 255]
+
+
+def test_nan_pixels_are_refused() -> None:
+    assert "NaN" in refused(saved(Image.fromarray(np.array([[np.nan]], np.float32)), "TIFF"))
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG", "TIFF"])
+def test_an_animation_shows_its_first_frame(kind: str) -> None:
+    options = {"lossless": True} if kind == "WEBP" else {}
+    frames = {"save_all": True, "append_images": [Image.new("RGB", (4, 4), "blue")]}
+    assert (pixels(saved(Image.new("RGB", (4, 4), RED), kind, **frames, **options)) == RED).all()
+
+
+@pytest.mark.parametrize("turn", range(1, 9))
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_exif_orientation_only_when_upright(kind: str, turn: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = turn
+    data = saved(photograph(), kind, exif=exif)
+    stored = Image.open(BytesIO(data))
+    assert np.array_equal(pixels(data), np.asarray(stored.convert("RGB")))
+    assert np.array_equal(pixels(data, upright=True), np.asarray(ImageOps.exif_transpose(stored)))
+
+
+@pytest.mark.parametrize("filters", ["error", "ignore"])
+def test_broken_exif_changes_nothing(filters: str) -> None:
+    exif = Image.Exif()
+    exif[0x0112], exif[0x0131] = 6, "the name of a program"
+    data = saved(photograph(), "JPEG", exif=exif.tobytes()[:-14])
+    warnings.simplefilter(filters)
+    assert pixels(data).shape == (48, 64, 3)
+    assert pixels(data, upright=True).shape == (64, 48, 3)
+
+
+def test_empty() -> None:
+    assert "0 bytes" in refused(b"")
+
+
+def test_not_an_image() -> None:
+    assert "<!DOCTYPE ht" in refused(b"<!DOCTYPE html><p>Not found")
+
+
+def test_corrupt() -> None:
+    data = bytearray(saved(photograph()))
+    data[60:90] = bytes(30)
+    assert "PNG" in refused(bytes(data))
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "PPM", "TIFF"])
+def test_half_a_file(kind: str) -> None:
+    data = saved(photograph(), kind)
+    assert "truncated or broken" in refused(data[: len(data) // 2])
+
+
+@pytest.mark.parametrize("side", [10_000, 30_000])
+def test_decompression_bomb_is_refused_without_a_warning(side: int) -> None:
+    data = saved(Image.new("1", (side, side)))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert f"{side} x {side}" in refused(data)
+    assert not seen
+
+
+def test_pillow_is_left_as_it_was() -> None:
+    before = Image.MAX_IMAGE_PIXELS, list(warnings.filters)
+    refused(saved(Image.new("1", (10_000, 10_000))))
+    assert (Image.MAX_IMAGE_PIXELS, list(warnings.filters)) == before
+
+
+@pytest.mark.parametrize("size", [(50_000, 3), (3, 50_000), (101, 1)])
+def test_extreme_aspect_is_refused(size: tuple[int, int]) -> None:
+    assert "100 to 1" in refused(saved(Image.new("L", size)))
+
+
+def test_fifty_thousand_pixels_wide_is_read() -> None:
+    assert decode(saved(Image.new("1", (50_000, 600))), "a").size == (50_000, 600)
+
+
+def test_threads_agree() -> None:
+    files = [saved(Image.new("RGB", (9, 9), (shade, 0, 0))) for shade in range(64)] * 4
+    with ThreadPoolExecutor(8) as pool:
+        shades = [image.getpixel((0, 0))[0] for image in pool.map(decode, files, map(str, range(256)))]
+    assert shades == [*range(64)] * 4
+
+
+@cache
+def encoded(kind: str) -> bytes:
+    return saved(photograph(), kind)
+
+
+def survives(data: bytes) -> None:
+    try:
+        assert decode(data, "a").mode == "RGB"
+    except ImageError:
+        return
+
+
+@given(st.sampled_from(["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "PPM"]), st.data())
+def test_any_prefix_is_an_image_or_an_image_error(kind: str, data: st.DataObject) -> None:
+    whole = encoded(kind)
+    survives(whole[: data.draw(st.integers(0, len(whole)))])
+
+
+@given(st.sampled_from(["JPEG", "PNG", "WEBP"]), st.data())
+def test_any_changed_byte_is_an_image_or_an_image_error(kind: str, data: st.DataObject) -> None:
+    broken = bytearray(encoded(kind))
+    broken[data.draw(st.integers(0, len(broken) - 1))] = data.draw(st.integers(0, 255))
+    survives(bytes(broken))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_an_image_error(data: bytes) -> None:
+    survives(data)
