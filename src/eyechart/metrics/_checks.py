@@ -1,0 +1,67 @@
+"""How a metric refuses an argument: always with the same sentence."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def demand(holds: bool, function: str, parameter: str, wanted: str, got: object) -> None:
+    """Raise the ValueError of an argument that is not what was wanted."""
+    if not holds:
+        raise ValueError(f"The {parameter!r} parameter of {function} must be {wanted}. Got {_shown(got)} instead.")
+
+
+def integers(
+    function: str, parameter: str, values: ArrayLike, *, ndim: int, below: int | None = None, least: int = -1
+) -> NDArray[np.int64]:
+    """The values as int64, all of them at least `least` and less than `below`."""
+    array = np.asarray(values)
+    fits = array.ndim == ndim and (array.dtype.kind in "iu" or array.size == 0)
+    demand(fits, function, parameter, f"an integer array of {ndim} dimension{'s' * (ndim > 1)}", array)
+    outside = array[(array < least) | (array >= (np.inf if below is None else below))]
+    wanted = f"at least {least}" if below is None else f"at least {least} and less than {below}"
+    demand(outside.size == 0, function, parameter, wanted, outside.flat[0] if outside.size else None)
+    return array.astype(np.int64)
+
+
+def booleans(function: str, parameter: str, values: ArrayLike, length: int) -> NDArray[np.bool_]:
+    """The values as a boolean vector with one entry an image."""
+    array = np.asarray(values)
+    fits = array.shape == (length,) and (array.dtype.kind == "b" or length == 0)
+    demand(fits, function, parameter, f"a boolean array of shape ({length},)", array)
+    return array.astype(np.bool_)
+
+
+def fractions(function: str, parameter: str, values: ArrayLike, *, ndim: int) -> NDArray[np.float64]:
+    """The values as float64, each in [0, 1] or NaN."""
+    array = np.asarray(values, dtype=np.float64)
+    demand(array.ndim == ndim, function, parameter, f"an array of {ndim} dimension{'s' * (ndim > 1)}", array)
+    outside = array[(array < 0) | (array > 1)]
+    demand(outside.size == 0, function, parameter, "in [0, 1] or NaN", outside.flat[0] if outside.size else None)
+    return array
+
+
+def outcome_array(function: str, parameter: str, values: ArrayLike, *, ndim: int) -> NDArray[np.float64]:
+    """The values as float64, each 0, 1 or NaN."""
+    array = fractions(function, parameter, values, ndim=ndim)
+    odd = array[(array > 0) & (array < 1)]
+    demand(odd.size == 0, function, parameter, "0, 1 or NaN", odd.flat[0] if odd.size else None)
+    return array
+
+
+def whole(function: str, parameter: str, value: float, *, least: int = 0, most: int | None = None) -> int:
+    """The value as an int, which it must equal, in its range."""
+    in_range = value >= least and (most is None or value <= most)
+    wanted = f"a whole number of at least {least}" + ("" if most is None else f" and at most {most}")
+    demand(bool(in_range and value == int(value)), function, parameter, wanted, value)
+    return int(value)
+
+
+def lengths(function: str, parameter: str, array: NDArray[np.generic], length: int) -> None:
+    """Refuse an array that does not have one row an image."""
+    demand(len(array) == length, function, parameter, f"of length {length}, one row an image", array)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return f"a {value.dtype} array of shape {value.shape}"
+    return repr(value.item() if isinstance(value, np.generic) else value)

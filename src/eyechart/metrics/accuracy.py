@@ -1,0 +1,144 @@
+"""Which answers are right, and how many."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.data.labels import Empty
+from eyechart.metrics._checks import booleans, demand, integers, lengths, outcome_array, whole
+
+_EMPTY = {"correct": 1.0, "exclude": np.nan, "wrong": 0.0}
+_ROWS = 2048  # scores looked at together: the partition's indices take 8 bytes a score
+
+
+def top_k(scores: ArrayLike, k: int) -> NDArray[np.int64]:
+    """The k classes with the highest scores of each image, best first; equal scores go to the first index.
+
+    Args: `scores` (n, classes), higher is better, a row of NaN for an image without an answer; `k` in
+    [1, classes].
+    Returns: (n, k) int64; -1 all along the row of an image without an answer.
+    Raises: ValueError where k is out of range or a row is NaN only in part.
+    Source: the argmax of arXiv 2103.00020 for k = 1; the tie rule is numpy's.
+
+    >>> top_k([[0.1, 0.7, 0.7], [0.2, 0.1, 0.0]], k=2)
+    array([[1, 2],
+           [0, 1]])
+    """
+    table = np.asarray(scores)
+    table = table if table.dtype.kind == "f" else table.astype(np.float64)
+    demand(table.ndim == 2, "top_k", "scores", "an array of 2 dimensions", table)
+    k = whole("top_k", "k", k, least=1, most=table.shape[1])
+    blocks = [_best(table[start : start + _ROWS], k) for start in range(0, len(table), _ROWS)]
+    return np.concatenate([np.empty((0, k), np.int64), *blocks])
+
+
+def hits(top: ArrayLike, labels: ArrayLike, *, k: int = 1) -> NDArray[np.bool_]:
+    """Whether one of an image's first k answers is one of its labels.
+
+    Args: `top` (n, K) answered classes, best first, -1 for none; `labels` (n, L) admissible classes, padded with -1;
+    `k` in [1, K].
+    Returns: (n,) bool; False for an image without labels, and -1 never matches.
+    Raises: ValueError where the lengths differ or k is out of range.
+    Source: the membership of arXiv 2603.06578, Eq. (2); top-k as in arXiv 1409.0575.
+
+    >>> hits([[3, 1], [2, 0], [-1, -1]], [[1, 3], [0, -1], [-1, -1]])
+    array([ True, False, False])
+    >>> hits([[3, 1], [2, 0], [-1, -1]], [[1, 3], [0, -1], [-1, -1]], k=2)
+    array([ True,  True, False])
+    """
+    answers = integers("hits", "top", top, ndim=2)
+    table = integers("hits", "labels", labels, ndim=2)
+    lengths("hits", "labels", table, len(answers))
+    k = whole("hits", "k", k, least=1, most=answers.shape[1])
+    found = np.zeros(len(answers), np.bool_)
+    for place in range(k):
+        answer = answers[:, place, None]
+        found |= ((answer == table) & (answer >= 0)).any(axis=1)
+    return found
+
+
+def outcomes(
+    top: ArrayLike,
+    labels: ArrayLike,
+    annotated: ArrayLike,
+    *,
+    k: int = 1,
+    empty: Empty = "correct",
+    answered: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Every image's outcome under one ground truth.
+
+    Args: `top` (n, K) answered classes, best first, -1 for one outside the vocabulary; `labels` (n, L) admissible
+    classes, padded with -1; `annotated` (n,) bool, the images the ground truth speaks of; `empty`, what an annotated
+    image without labels counts as; `answered` (n,) bool, False where there is no answer to score (an error, an unread
+    answer).
+    Returns: (n,) float64: 1 correct, 0 wrong, NaN unscored (not annotated, not answered, or empty and excluded).
+    Raises: ValueError where lengths differ, k is out of range or `empty` is unknown.
+    Source: arXiv 2603.06578, Eq. (2), with empty = "correct"; arXiv 2006.07159 with empty = "exclude".
+
+    >>> outcomes([[1], [0], [5], [5]], [[1, 2], [1, -1], [-1, -1], [5, -1]], [True, True, True, False])
+    array([ 1.,  0.,  1., nan])
+    """
+    demand(empty in _EMPTY, "outcomes", "empty", "one of 'correct', 'exclude' and 'wrong'", empty)
+    table = integers("outcomes", "labels", labels, ndim=2)
+    result = hits(top, table, k=k).astype(np.float64)
+    result[(table < 0).all(axis=1)] = _EMPTY[empty]
+    result[~booleans("outcomes", "annotated", annotated, len(table))] = np.nan
+    if answered is not None:
+        result[~booleans("outcomes", "answered", answered, len(table))] = np.nan
+    return result
+
+
+def accuracy(outcome: ArrayLike) -> float:
+    """The share of the scored images that are correct.
+
+    Args: `outcome` (n,) of 1, 0 and NaN.
+    Returns: a fraction; NaN where no image is scored.
+    Raises: ValueError where an outcome is something else.
+    Source: arXiv 2603.06578, Eq. (2).
+
+    >>> accuracy([1, 0, 1, float("nan")])
+    0.6666666666666666
+    """
+    return _mean(outcome_array("accuracy", "outcome", outcome, ndim=1))
+
+
+def intersection(a: ArrayLike, b: ArrayLike) -> float:
+    """The share of all images that are correct under both of two ground truths (Im∩Re).
+
+    Args: `a`, `b` (n,) outcomes of the same answers: 1, 0 and NaN.
+    Returns: a fraction of the images scored under both; NaN where there is none.
+    Raises: ValueError where the lengths differ or an outcome is something else.
+    Source: arXiv 2603.06578, Table 4, last column.
+
+    >>> intersection([1, 1, 0, 0], [1, 0, 1, 1])
+    0.25
+    """
+    first = outcome_array("intersection", "a", a, ndim=1)
+    second = outcome_array("intersection", "b", b, ndim=1)
+    lengths("intersection", "b", second, len(first))
+    return _mean(first * second)
+
+
+def _mean(outcome: NDArray[np.float64]) -> float:
+    scored = outcome[~np.isnan(outcome)]
+    return float(scored.mean()) if scored.size else float("nan")
+
+
+def _best(scores: NDArray[np.floating], k: int) -> NDArray[np.int64]:
+    unanswered = np.isnan(scores)
+    absent = unanswered.all(axis=1)
+    partly = int((unanswered.any(axis=1) & ~absent).sum())
+    demand(partly == 0, "top_k", "scores", "NaN along a whole row or nowhere", f"{partly} rows that are NaN in part")
+    best = _leaders(-scores, k)
+    best[absent] = -1
+    return best
+
+
+def _leaders(costs: NDArray[np.floating], k: int) -> NDArray[np.int64]:
+    chosen = np.sort(np.argpartition(costs, k - 1, axis=1)[:, :k], axis=1)
+    price = np.take_along_axis(costs, chosen, axis=1)
+    best = np.take_along_axis(chosen, np.argsort(price, axis=1, kind="stable"), axis=1)
+    # A partition takes any of the equal scores at its border; only those rows are worth a full stable sort.
+    tied = (costs <= price.max(axis=1, keepdims=True)).sum(axis=1) > k
+    best[tied] = np.argsort(costs[tied], axis=1, kind="stable")[:, :k]
+    return best.astype(np.int64)

@@ -1,0 +1,79 @@
+"""Classes that mean the same: which answers are admissible for an image."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse.csgraph import connected_components
+
+from eyechart.metrics._checks import integers, whole
+
+
+def groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
+    """Name every class after the smallest class it is equivalent to, by any chain of pairs.
+
+    Args: `pairs` (p, 2) integers in [0, classes); `classes`, how many there are.
+    Returns: (classes,) int64, the smallest member of each class's group; a class in no pair stands for itself.
+    Raises: ValueError where a pair names a class that is not there, or is no pair.
+    Source: transitive closure of the equivalence set E of arXiv 2603.06578, Eq. (1).
+
+    >>> groups([(3, 1), (4, 3)], classes=6)
+    array([0, 1, 2, 1, 1, 5])
+    """
+    classes = whole("groups", "classes", classes)
+    _, component = connected_components(_graph("groups", pairs, classes), directed=False)
+    _, first, member = np.unique(component, return_index=True, return_inverse=True)
+    return first[member].astype(np.int64)
+
+
+def expand(labels: ArrayLike, pairs: ArrayLike, classes: int, *, strict: bool = False) -> NDArray[np.int64]:
+    """Add to each image's labels every class equivalent to one of them: the admissible labels L*.
+
+    Args: `labels` (n, L) integers in [0, classes), padded with -1; `pairs` (p, 2), in either order; `classes`, how many
+    there are; `strict` adds only the classes that stand in a pair with a label, not those reached over a third class.
+    Returns: (n, L') int64, ascending and unique in each row, padded with -1 at the end to the largest number of labels.
+    Raises: ValueError where a label or a pair names a class that is not there.
+    Source: arXiv 2603.06578, Eq. (1), which is `strict`; the two agree where no class stands in two pairs.
+
+    >>> expand([[2, -1], [0, 5]], [(0, 1), (1, 2)], classes=6)
+    array([[ 0,  1,  2, -1],
+           [ 0,  1,  2,  5]])
+    >>> expand([[2, -1], [0, 5]], [(0, 1), (1, 2)], classes=6, strict=True)
+    array([[ 1,  2, -1],
+           [ 0,  1,  5]])
+    """
+    classes = whole("expand", "classes", classes)
+    table = integers("expand", "labels", labels, ndim=2, below=classes)
+    graph = _graph("expand", pairs, classes)
+    related = graph + graph.T + eye_array(classes, dtype=np.int64) if strict else _same_group(groups(pairs, classes))
+    return _padded(_one_hot(table, classes) @ related)
+
+
+def _graph(function: str, pairs: ArrayLike, classes: int) -> csr_array:
+    array = np.asarray(pairs)
+    array = integers(
+        function, "pairs", array.reshape(-1, 2) if array.size == 0 else array, ndim=2, below=classes, least=0
+    )
+    if array.shape[1] != 2:
+        raise ValueError(
+            f"The 'pairs' parameter of {function} must be of shape (p, 2). Got shape {array.shape} instead."
+        )
+    return coo_array((np.ones(len(array), np.int64), array.T), shape=(classes, classes)).tocsr()
+
+
+def _same_group(group: NDArray[np.int64]) -> csr_array:
+    classes = len(group)
+    member = csr_array((np.ones(classes, np.int64), (np.arange(classes), group)), shape=(classes, classes))
+    return member @ member.T
+
+
+def _one_hot(table: NDArray[np.int64], classes: int) -> csr_array:
+    image, place = np.nonzero(table >= 0)
+    return csr_array((np.ones(len(image), np.int64), (image, table[image, place])), shape=(len(table), classes))
+
+
+def _padded(admissible: csr_array) -> NDArray[np.int64]:
+    admissible.sort_indices()
+    counts = np.diff(admissible.indptr)
+    table = np.full((len(counts), counts.max(initial=0)), -1, np.int64)
+    table[np.arange(table.shape[1]) < counts[:, None]] = admissible.indices
+    return table

@@ -1,0 +1,76 @@
+"""Recall of each class, and its mean over classes."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import fractions, integers, lengths, whole
+from eyechart.metrics.categories import collapsed, distinct
+
+
+class Recall(NamedTuple):
+    """The recall of each class, NaN where it has no scored image, and how many it has; both of shape (classes,)."""
+
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+def single_label(labels: ArrayLike, groups: ArrayLike | None = None) -> NDArray[np.int64]:
+    """The label of each image that has just one, as per-class recall needs it.
+
+    Args: `labels` (n, L), padded with -1; `groups` (classes,), the name of each class's equivalence group: with them,
+    labels of one group are one label.
+    Returns: (n,) int64: the image's smallest label where all of its labels are one, -1 where it has none or several.
+    Raises: ValueError where `labels` is not a label array or a label has no group.
+    Source: the restriction to S of arXiv 2603.06578, Figure 9, left.
+
+    >>> single_label([[4, -1], [2, 3], [-1, -1]])
+    array([ 4, -1, -1])
+    >>> single_label([[4, -1], [2, 3], [-1, -1]], groups=[0, 1, 2, 2, 4])
+    array([ 4,  2, -1])
+    """
+    table = integers("single_label", "labels", labels, ndim=2)
+    one = distinct(collapsed(table, groups)) == 1
+    largest = np.iinfo(np.int64).max
+    smallest = np.where(table >= 0, table, largest).min(axis=1, initial=largest)
+    return np.where(one, smallest, -1)
+
+
+def per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> Recall:
+    """The share of each class's images that are correct.
+
+    Args: `correct` (n,) in [0, 1], NaN where unscored; `labels` (n,) each image's class, -1 for an image of none;
+    `classes`, how many there are.
+    Returns: Recall(values, counts), fractions and numbers of scored images.
+    Raises: ValueError where the lengths differ or a class is not there.
+    Source: recall as in arXiv 2603.06578, C.2, with the correctness of its Eq. (2).
+
+    >>> per_class_recall([1, 0, 1, float("nan")], [0, 0, 2, 1], classes=3)
+    Recall(values=array([0.5, nan, 1. ]), counts=array([2, 0, 1]))
+    """
+    classes = whole("per_class_recall", "classes", classes)
+    right = fractions("per_class_recall", "correct", correct, ndim=1)
+    label = integers("per_class_recall", "labels", labels, ndim=1, below=classes)
+    lengths("per_class_recall", "labels", label, len(right))
+    scored = ~np.isnan(right) & (label >= 0)
+    counts = np.bincount(label[scored], minlength=classes).astype(np.int64)
+    total = np.bincount(label[scored], weights=right[scored], minlength=classes)
+    values = np.divide(total, counts, out=np.full(classes, np.nan), where=counts > 0)
+    return Recall(values, counts)
+
+
+def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> float:
+    """The mean over the classes that have an image of the share of their images that are correct.
+
+    Args: as `per_class_recall`.
+    Returns: a fraction; NaN where no class has a scored image.
+    Raises: ValueError as `per_class_recall`.
+    Source: the mean-per-class metric of arXiv 2103.00020, Table 9; scikit-learn's balanced accuracy.
+
+    >>> mean_per_class_recall([1, 0, 1], [0, 0, 2], classes=3)
+    0.75
+    """
+    values = per_class_recall(correct, labels, classes).values
+    seen = values[~np.isnan(values)]
+    return float(seen.mean()) if seen.size else float("nan")
