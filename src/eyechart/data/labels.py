@@ -1,10 +1,17 @@
 """Label sets: what is right for each image, under one ground truth."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from eyechart.errors import DataError
+
+if TYPE_CHECKING:
+    from eyechart.data.dataset import Row
 
 Empty = Literal["correct", "exclude", "wrong"]
 
@@ -23,3 +30,20 @@ class LabelSet:
     empty: Empty
     source: str
     sha256: str
+
+
+def label_set(
+    name: str, rows: "Sequence[Row]", labels: Sequence[Sequence[int] | None], empty: Empty, source: str
+) -> LabelSet:
+    """Pad one sequence of labels per row into a label set; None is an image that the ground truth does not speak of."""
+    if len(labels) != len(rows):
+        raise DataError(
+            f"The label set '{name}' ({source}) has labels for {len(labels)} images; the data set has {len(rows)}. "
+            "Give one entry a row, None where there is no annotation."
+        )
+    padded = np.full((len(rows), max(map(len, filter(None, labels)), default=0)), -1, dtype=np.int64)
+    for place, valid in enumerate(labels):
+        padded[place, : len(valid or ())] = valid or ()
+    annotated = np.array([valid is not None for valid in labels], dtype=np.bool_)
+    lines = (f"{row.key}\t{valid if valid is None else [*valid]}\n" for row, valid in zip(rows, labels, strict=True))
+    return LabelSet(name, padded, annotated, empty, source, sha256("".join(lines).encode()).hexdigest())

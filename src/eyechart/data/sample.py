@@ -1,0 +1,124 @@
+"""The packaged ImageNet sample: photographs and stamps under free licences, labelled by eye.
+
+Subsets: `exact`, where a class, read as its WordNet synset, holds; `none`, where no class is shown; `near`, where no
+class holds strictly and `label` is the nearest; `drawing`, no photographs. A folder of pictures may be absent.
+"""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from eyechart import samples
+from eyechart.data.dataset import Dataset, Row
+from eyechart.data.labels import label_set
+from eyechart.errors import DataError
+
+CLASSES = 1000
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    "sample": ("exact", "none"),
+    "sample-near": ("near",),
+    "sample-drawing": ("drawing",),
+}
+REMEDY = "Install eyechart again, or give the folder of an intact sample."
+
+
+@dataclass(frozen=True)
+class Files:
+    """Images that lie in files of their own, one path a row."""
+
+    paths: tuple[Path, ...]
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, image bytes)."""
+        for row in rows:
+            yield row, self.paths[row].read_bytes()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One line of a manifest: where the picture lies, what it shows, and whose it is."""
+
+    path: Path
+    row: Row
+    labels: tuple[int, ...]
+    subset: str
+    author: str
+    licence: str
+
+
+def packaged_root() -> Path:
+    """Return the folder of the packaged ImageNet sample."""
+    return Path(samples.__path__[0]) / "imagenet"
+
+
+def open_sample(split: str, root: Path | None = None) -> Dataset:
+    """Open a split of the packaged sample, every picture checked; `root` is another copy of it."""
+    if split not in SPLITS:
+        raise DataError(f"The packaged ImageNet sample has no split '{split}'; it has {', '.join(SPLITS)}.")
+    root = root or packaged_root()
+    chosen = [picture for picture in pictures(root) if picture.subset in SPLITS[split]]
+    if not chosen:
+        raise DataError(f"{root} has no picture of the split '{split}', whose folder was left out. {REMEDY}")
+    index = tuple(picture.row for picture in chosen)
+    given, source = [(row.label,) if row.label >= 0 else () for row in index], f"packaged sample imagenet/{split}"
+    truths = (
+        label_set("ImGT", index, given, "exclude", source),
+        label_set("multilabel", index, [picture.labels for picture in chosen], "correct", source),
+    )
+    return Dataset(
+        benchmark="imagenet",
+        split=split,
+        index=index,
+        source=Files(tuple(picture.path for picture in chosen)),
+        classes=CLASSES,
+        expected=len(chosen),
+        label_sets={truth.name: truth for truth in truths},
+    )
+
+
+def pictures(root: Path) -> list[Picture]:
+    """Read the folders that are there, in order; refuse missing, changed or miscounted pictures."""
+    return [picture for folder, counts in _folders(root).items() for picture in _folder(root / folder, counts)]
+
+
+def splits(root: Path | None = None) -> tuple[str, ...]:
+    """Return the splits that the folders in place hold."""
+    there = {subset for counts in _folders(root or packaged_root()).values() for subset in counts}
+    return tuple(split for split, subsets in SPLITS.items() if there & {*subsets})
+
+
+def _folders(root: Path) -> dict[str, Mapping[str, int]]:
+    counts: dict[str, Mapping[str, int]] = json.loads(_intact(root / "counts.json"))
+    present = {folder: counts[folder] for folder in counts if (root / folder).is_dir()}
+    if not present:
+        raise DataError(f"{root} has none of the folders {', '.join(counts)}. {REMEDY}")
+    return present
+
+
+def _folder(folder: Path, counts: Mapping[str, int]) -> list[Picture]:
+    manifest = folder / "manifest.csv"
+    lines = csv.DictReader(_intact(manifest).decode().splitlines())
+    found = [_picture(folder, line) for line in lines]
+    if (subsets := Counter(picture.subset for picture in found)) != counts:
+        raise DataError(f"{manifest} lists {dict(subsets)} pictures, expected {dict(counts)}. {REMEDY}")
+    return found
+
+
+def _picture(folder: Path, line: Mapping[str, str]) -> Picture:
+    path = folder / line["file"]
+    if (found := sha256(_intact(path)).hexdigest()) != line["sha256"]:
+        raise DataError(f"{path} has changed: its sha256 is {found}, expected {line['sha256']}. {REMEDY}")
+    row = Row(f"{folder.name}/{path.stem}", path.name, found, int(line["label"] or -1))
+    labels = tuple(int(label) for label in line["labels"].split(";") if label)
+    return Picture(path, row, labels, line["subset"], line["author"], line["licence"])
+
+
+def _intact(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}). {REMEDY}") from error
