@@ -1,1 +1,35 @@
-""""""
+"""The pytest plugin: options, cases, one scheduler, a recorder, progress and a summary."""
+
+import pytest
+
+from . import cases, options
+from .progress import Progress
+from .recorder import Recorder
+from .summary import Summary
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the group of `--eye-…` options."""
+    options.add(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    """Answer a typo in an option before pytest refuses it without a hint."""
+    options.refuse_typos(early_config, args)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Wire the parts and the fixtures by name."""
+    config.addinivalue_line("markers", "benchmark(*names, protocol): one case for every split of these × every model")
+    manager = config.pluginmanager
+    recorder = Recorder(config)
+    manager.register(cases, "eyechart-cases")
+    manager.register(recorder, "eyechart-recorder")
+    manager.register(Progress(config, recorder), "eyechart-progress")
+    manager.register(Summary(recorder), "eyechart-summary")
+    if manager.hasplugin("xdist"):
+        from .scheduling import Scheduling
+
+        manager.register(Scheduling(recorder), "eyechart-scheduling")
+    manager.import_plugin("eyechart.fixtures")

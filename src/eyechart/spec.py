@@ -40,8 +40,9 @@ class ModelSpec:
             raise SpecError(f"'{self}' has {len(self.arguments)} plain arguments; {self.backend} takes {arguments}.")
         for name in self.options:
             if name not in options:
+                hint = did_you_mean(name, options)
                 raise SpecError(
-                    f"'{self}' has the option '{name}', which {self.backend} does not know{did_you_mean(name, options)} "
+                    f"'{self}' has the option '{name}', which {self.backend} does not know{hint} "
                     f"Its options are: {', '.join(options) or 'none'}."
                 )
 

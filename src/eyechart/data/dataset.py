@@ -7,7 +7,9 @@ from hashlib import sha256
 from random import Random
 from typing import Protocol
 
-from eyechart.data.labels import LabelSet
+from eyechart.data.labels import Empty, LabelSet
+
+ORIGINAL = "ImGT"
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,19 @@ class Dataset:
         position = {row: place for place, row in enumerate(self.selected[start:stop], start)}
         for row, data in self.source.read(self.selected[start:stop]):
             yield position[row], data
+
+    def truths(self, empty: Empty) -> tuple[LabelSet, ...]:
+        """The label sets of the selected rows; `empty` is for all but the original labels."""
+        rows = list(self.selected)
+        return tuple(
+            replace(
+                labels,
+                labels=labels.labels[rows],
+                annotated=labels.annotated[rows],
+                empty=labels.empty if labels.name == ORIGINAL else empty,
+            )
+            for labels in self.label_sets.values()
+        )
 
     def limited(self, limit: int | None, seed: int) -> "Dataset":
         """A seeded random choice of `limit` images, in their old order."""

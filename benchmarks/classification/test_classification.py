@@ -1,0 +1,35 @@
+"""Image classification: one test function a protocol, one case a split and model."""
+
+import pytest
+
+from eyechart.data.labels import LabelSet
+from eyechart.recording import Recording
+from eyechart.scoring import Predictions
+
+
+@pytest.mark.benchmark("imagenet", protocol="zero_shot")
+def test_zero_shot(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """Class names in prompts, the nearest one to the image wins."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", protocol="supervised")
+def test_supervised(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """The classifier's own vocabulary."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", protocol="knn")
+def test_knn(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """The nearest images of a labelled split vote."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", protocol="replay")
+def test_replay(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """Answers that were collected elsewhere."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)

@@ -1,0 +1,84 @@
+"""Every benchmark split × model is a case; nothing heavy is imported to find them."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from eyechart.data.splits import SplitRef, available
+from eyechart.errors import EyechartError
+from eyechart.models.registry import backend
+from eyechart.settings import Case
+
+from .options import settings
+
+NEEDS = {"zero_shot": "encoder", "supervised": "classifier", "knn": "neighbours", "replay": "answers"}
+
+
+@cache
+def splits(data: str | None) -> tuple[SplitRef, ...]:
+    """The splits that can be asked about, packaged ones first."""
+    try:
+        return tuple(available(data))
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-data: {error}") from error
+
+
+def marker_of(definition: pytest.Item | pytest.FunctionDefinition) -> pytest.Mark | None:
+    """The benchmark marker, its arguments checked."""
+    marker = definition.get_closest_marker("benchmark")
+    if marker is None:
+        return None
+    protocol = marker.kwargs.get("protocol")
+    if set(marker.kwargs) != {"protocol"} or protocol not in NEEDS or not marker.args:
+        raise pytest.UsageError(
+            f"{definition.nodeid}: benchmark takes names and protocol=…, one of {', '.join(NEEDS)}. "
+            f"Got {marker.args!r} and {marker.kwargs!r} instead."
+        )
+    return marker
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one case for every split of the marker's benchmarks and every model that offers the interface."""
+    marker = marker_of(metafunc.definition)
+    if marker is None or "case" not in metafunc.fixturenames:
+        return
+    chosen = settings(metafunc.config)
+    protocol = marker.kwargs["protocol"]
+    metafunc.parametrize(
+        "case",
+        [
+            pytest.param(
+                Case(split.benchmark, split.split, model, protocol), id=f"{split.benchmark}/{split.split}/{model}"
+            )
+            for model in chosen.models
+            if NEEDS[protocol] in backend(model).offers
+            for split in splits(chosen.data)
+            if split.benchmark in marker.args
+        ],
+    )
+
+
+def case_of(item: pytest.Item) -> Case | None:
+    """The case of a test item, None for any other test."""
+    found = getattr(item, "callspec", None)
+    case = found.params.get("case") if found else None
+    return case if isinstance(case, Case) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the cases of a model side by side; a library's warning is shown but fails no benchmark."""
+    cases = {id(item): case for item in items if (case := case_of(item))}
+    if not cases:
+        return
+    order = {str(model): place for place, model in enumerate(settings(config).models)}
+    items.sort(key=lambda item: order[str(cases[id(item)].model)] if id(item) in cases else -1)
+    for item in items:
+        if id(item) in cases:
+            item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say where the data come from, when somebody said so."""
+    data = settings(config).data
+    return f"eyechart: data from {data if data.startswith('hub:') else Path(data).resolve()}" if data else None

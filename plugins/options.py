@@ -1,0 +1,151 @@
+"""The options: one group, one prefix, plain strings; the same in the ini file as `eye_…`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from eyechart.errors import SpecError
+from eyechart.models.registry import backend
+from eyechart.settings import Settings
+from eyechart.spec import ModelSpec, did_you_mean, parse
+
+SETTINGS = pytest.StashKey[Settings]()
+DEFAULT_MODELS = ("timm[tf_efficientnet_lite0]", "conse[]")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its name without the prefix, what it takes, its default, and what it is for."""
+
+    name: str
+    help: str
+    default: str = ""
+    metavar: str = "TEXT"
+    choices: tuple[str, ...] = ()
+    repeatable: bool = False
+    flag: bool = False
+
+    @property
+    def long(self) -> str:
+        """As on the command line."""
+        return f"--eye-{self.name}"
+
+    @property
+    def ini(self) -> str:
+        """As in the ini file."""
+        return f"eye_{self.name.replace('-', '_')}"
+
+
+OPTIONS = (
+    Option("model", "a model, as backend[argument,option=value,…]; repeatable", metavar="SPEC", repeatable=True),
+    Option("data", "the folder that holds BENCHMARK/SPLIT folders, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
+    Option("out", "where a run's folder is made", "reports/runs", "DIR"),
+    Option("store", "where answers are kept", ".eyechart/store", "DIR"),
+    Option("limit", "only this many images of each split, a seeded choice", metavar="N"),
+    Option("seed", "the seed of every choice", "42", "N"),
+    Option("offline", "never open a connection", flag=True),
+    Option("strict", "a data set that is not there fails instead of being skipped", flag=True),
+    Option("max-errors", "how many images of a case may end in an error", "0", "N"),
+    Option("names", "class names: mill, openai, kisel, wordnet, or a file with a name a line", "mill", "NAME"),
+    Option("templates", "prompt templates: 80, 7, 1, or a file with a template a line", "80", "NAME"),
+    Option("labels", "one more ground truth, as NAME=FILE; repeatable", metavar="NAME=FILE", repeatable=True),
+    Option("empty", "what an image without labels counts as", "correct", choices=("correct", "exclude", "wrong")),
+    Option("equivalences", "equivalent classes: imagenet, none, a file; strict:… takes pairs literally", "imagenet", "SET"),
+    Option("categories", "how an original label agrees: up to equivalence, or to the letter", "equivalent",
+           choices=("equivalent", "strict")),
+)  # fmt: skip
+
+
+def add(parser: pytest.Parser) -> None:
+    """Add every option to the command line and to the ini file."""
+    group = parser.getgroup("eyechart", "eyechart: benchmark split × model as test cases")
+    for option in OPTIONS:
+        how: dict[str, Any] = {"action": "store_true"} if option.flag else {"metavar": option.metavar}
+        if option.choices:
+            how = {"choices": option.choices}
+        if option.repeatable:
+            how["action"] = "append"
+        default = f" (default: {option.default})" if option.default else ""
+        group.addoption(option.long, dest=option.ini, default=None, help=option.help + default, **how)
+        kind = "bool" if option.flag else "linelist" if option.repeatable else "string"
+        parser.addini(option.ini, option.help, type=kind, default=None)
+
+
+def refuse_typos(config: pytest.Config, args: list[str]) -> None:
+    """Name the nearest option for one that is not known, on the command line and in the ini file."""
+    longs, inis = [option.long for option in OPTIONS], [option.ini for option in OPTIONS]
+    for argument in args:
+        word = argument.partition("=")[0]
+        if word.startswith("--eye") and word not in longs:
+            raise pytest.UsageError(f"{word} is not an option of eyechart{did_you_mean(word, longs)}")
+    for word in config.inicfg or {}:
+        if word.startswith("eye_") and word not in inis:
+            raise pytest.UsageError(
+                f"{word} in {config.inipath} is not an option of eyechart{did_you_mean(word, inis)}"
+            )
+
+
+def text(config: pytest.Config, name: str) -> Any:
+    """The value of an option: the command line, then the ini file, then the default."""
+    option = next(option for option in OPTIONS if option.name == name)
+    given = config.getoption(option.ini)
+    if given is None:
+        given = config.getini(option.ini)
+    return given if given not in (None, "", []) else option.default
+
+
+def number(config: pytest.Config, name: str, least: int) -> int | None:
+    """A whole number, or None where nothing was said."""
+    given = text(config, name)
+    if given == "":
+        return None
+    if not str(given).isdecimal() or int(given) < least:
+        raise pytest.UsageError(f"--eye-{name} must be a whole number from {least} up. Got {given!r} instead.")
+    return int(given)
+
+
+def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
+    """The models asked for, each checked against the registry without importing it."""
+    specs = []
+    for given in text(config, "model") or DEFAULT_MODELS:
+        try:
+            spec = parse(given)
+            backend(spec)
+        except SpecError as error:
+            raise pytest.UsageError(f"--eye-model: {error}") from error
+        specs.append(spec)
+    return tuple(dict.fromkeys(specs))
+
+
+def labels(config: pytest.Config) -> tuple[str, ...]:
+    """The further ground truths, as NAME=FILE."""
+    given = tuple(text(config, "labels") or ())
+    for pair in given:
+        if not all(pair.partition("=")[::2]):
+            raise pytest.UsageError(f"--eye-labels must be NAME=FILE, such as ReaL=real.json. Got {pair!r} instead.")
+    return given
+
+
+def settings(config: pytest.Config) -> Settings:
+    """All options as typed values, read once a session."""
+    if SETTINGS not in config.stash:
+        here = config.invocation_params.dir
+        config.stash[SETTINGS] = Settings(
+            models=models(config),
+            data=text(config, "data") or None,
+            out=here / text(config, "out"),
+            store=here / text(config, "store"),
+            limit=number(config, "limit", 1),
+            seed=number(config, "seed", 0) or 0,
+            offline=bool(text(config, "offline")),
+            strict=bool(text(config, "strict")),
+            max_errors=number(config, "max-errors", 0) or 0,
+            names=text(config, "names"),
+            templates=text(config, "templates"),
+            labels=labels(config),
+            empty=text(config, "empty"),
+            equivalences=text(config, "equivalences"),
+            categories=text(config, "categories"),
+        )
+    return config.stash[SETTINGS]

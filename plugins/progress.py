@@ -1,0 +1,158 @@
+"""How far the questions are: images done, rate and time left; in the terminal, also under pytest-xdist."""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tqdm import tqdm
+
+from .recorder import Recorder
+
+SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
+QUIET_SECONDS = 30.0
+State = dict[str, Any]
+
+
+class Board:
+    """Draws one line under pytest's own, or on a file prints a line now and then."""
+
+    def __init__(self, config: pytest.Config, every: float = 0.2) -> None:
+        self.reporter = config.pluginmanager.get_plugin("terminalreporter")
+        self.every = every
+        self.last = time.monotonic()
+        self.drawn = False
+        self.lock = threading.RLock()
+
+    @property
+    def live(self) -> bool:
+        """Whether the line can be redrawn in place."""
+        return bool(self.reporter and self.reporter.isatty)
+
+    def show(self, states: list[State], *, finished: bool = False) -> None:
+        """Draw what is being answered now."""
+        running = [state for state in states if state["done"] < state["total"]]
+        now = time.monotonic()
+        if not self.reporter or (not running and not self.drawn):
+            return
+        if now - self.last < (self.every if self.live else QUIET_SECONDS) and not finished:
+            return
+        with self.lock:
+            self.last = now
+            self.clear()
+            if running:
+                self.write(f"{SAVE}{line(running)}{RESTORE}" if self.live else f"\n{line(running)}\n")
+                self.drawn = self.live
+
+    def clear(self) -> None:
+        """Take the line away before pytest writes."""
+        with self.lock:
+            if self.drawn:
+                self.write(f"{SAVE}{CLEAR}{RESTORE}")
+                self.drawn = False
+
+    def write(self, text: str) -> None:
+        """Write to the terminal as it is, past any capture."""
+        self.reporter._tw._file.write(text)
+        self.reporter._tw._file.flush()
+
+
+def line(states: list[State]) -> str:
+    """One line for all running cases: counts, rate and time left.
+
+    >>> line([{"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}])[:39]
+    'imagenet/sample/conse[]:  50%|█████     '
+    """
+    done, total = sum(state["done"] for state in states), sum(state["total"] for state in states)
+    seconds = max(state["seconds"] for state in states)
+    fresh = sum(state["fresh"] for state in states)
+    title = states[0]["case"] if len(states) == 1 else f"{len(states)} cases"
+    meter = tqdm.format_meter(
+        done, total, seconds, prefix=title, unit=" images", rate=fresh / seconds if seconds else None, ncols=100
+    )
+    return str(meter)
+
+
+class Progress:
+    """Hands each case a function to call with (done, total); a worker passes the word on through the run's folder."""
+
+    def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
+        self.worker = getattr(config, "workerinput", {}).get("workerid", "")
+        self.folder = recorder.folder / ".progress"
+        self.board = Board(config)
+        self.stopped = threading.Event()
+        self.thread: threading.Thread | None = None
+
+    @pytest.fixture(scope="session")
+    def eye_progress(self) -> Callable[[str], Callable[[int, int], None]]:
+        """Make a progress function for a case by name."""
+        return self.of_case
+
+    def of_case(self, case: str) -> Callable[[int, int], None]:
+        """Count from the first call; answers kept by earlier runs do not speed up the rate."""
+        started, first, last = time.monotonic(), -1, 0.0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal first, last
+            first = done if first < 0 else first
+            now = time.monotonic()
+            state = {"case": case, "done": done, "total": total, "fresh": done - first, "seconds": now - started}
+            if not self.worker:
+                self.board.show([state], finished=done == total)
+            elif now - last > self.board.every or done == total:
+                last = now
+                self.post(state)
+
+        return progress
+
+    def post(self, state: State) -> None:
+        """Leave word for the controller; a full or read-only disk costs only the display."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            draft = self.folder / f"{self.worker}.new"
+            draft.write_text(json.dumps(state), encoding="utf-8")
+            draft.replace(self.folder / f"{self.worker}.json")
+        except OSError:
+            self.worker = self.worker or "?"
+
+    def watch(self) -> None:
+        """Look what the workers left, until the session ends."""
+        while not self.stopped.wait(0.5):
+            self.board.show(read(self.folder))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_setupnodes(self) -> None:
+        """Start looking when there are workers."""
+        self.thread = threading.Thread(target=self.watch, name="eyechart-progress", daemon=True)
+        self.thread.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self) -> None:
+        """Leave the terminal to pytest."""
+        self.board.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Stop looking, and take the notes away."""
+        self.stopped.set()
+        if self.thread:
+            self.thread.join()
+        self.board.clear()
+        if not self.worker and self.folder.is_dir():
+            for path in self.folder.iterdir():
+                path.unlink(missing_ok=True)
+            self.folder.rmdir()
+
+
+def read(folder: Path) -> list[State]:
+    """The states that workers left."""
+    states = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            states.append(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            continue
+    return states

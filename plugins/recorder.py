@@ -1,0 +1,123 @@
+"""Records travel on the reports; the process that has no controller above it writes them down as they come."""
+
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Generator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from eyechart import __version__
+from eyechart.predictions import stamp
+from eyechart.recording import Recording
+from eyechart.records import Record, Records, Run, encode, from_plain, plain
+
+from .cases import case_of
+from .options import settings
+
+PROPERTY = "eyechart"
+STARTED = pytest.StashKey[float]()
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process is a worker of pytest-xdist."""
+    return hasattr(config, "workerinput")
+
+
+def command() -> str:
+    """The command line, as one could type it again."""
+    return shlex.join(["pytest", *sys.argv[1:]])
+
+
+class Recorder:
+    """Carries each case's record to the report and, where the session is led, into the run's folder."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        given = getattr(config, "workerinput", {}).get("eyechart_run")
+        now = datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+        self.config = config
+        self.folder = Path(given) if given else settings(config).out / now
+        self.leads = not is_worker(config)
+        self.records: dict[str, Record] = {}
+        self.started = time.time()
+
+    @pytest.fixture(scope="session")
+    def eye_settings(self) -> object:
+        """The options as typed values."""
+        return settings(self.config)
+
+    @pytest.fixture(scope="session")
+    def eye_run(self) -> Path:
+        """The run's folder, made when something is written into it."""
+        return self.folder
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        """Note when a case begins, its questions included."""
+        item.stash[STARTED] = time.time()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Put the finished record on the report, then fail the case if too many images ended in an error."""
+        result = yield
+        recording = pyfuncitem.funcargs.get("record")
+        if case_of(pyfuncitem) and isinstance(recording, Recording):
+            environment = {
+                "python": platform.python_version(),
+                "platform": platform.platform(),
+                "eyechart": __version__,
+            }
+            record = recording.finish(time.time() - pyfuncitem.stash[STARTED], environment, command())
+            pyfuncitem.user_properties.append((PROPERTY, plain(record)))
+            self.refuse_errors(recording)
+        return result
+
+    def refuse_errors(self, recording: Recording) -> None:
+        """Fail a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
+        most = settings(self.config).max_errors
+        errors = list(recording.predictions.errors.values())
+        if len(errors) > most:
+            shown = "\n".join(f"  {error}" for error in errors[:10])
+            pytest.fail(
+                f"{len(errors)} of {len(recording.predictions.keys)} images ended in an error; --eye-max-errors allows "
+                f"{most}. All other answers are kept and scored.\n{shown}",
+                pytrace=False,
+            )
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the record off a report and write it down at once."""
+        for name, value in report.user_properties if self.leads and report.when == "call" else ():
+            if name == PROPERTY and isinstance(value, dict):
+                record = from_plain(value)
+                self.records[report.nodeid] = record
+                self.folder.mkdir(parents=True, exist_ok=True)
+                with (self.folder / "records.jsonl").open("ab") as file:
+                    file.write(msgspec.json.encode(record) + b"\n")
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Write records.json, in the order of the cases' names, and point `latest` at the run."""
+        if not self.leads or not self.records:
+            return
+        records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
+        stamp(self.folder / "records.json", encode(Records(run=self.run(int(exitstatus)), records=records)))
+        latest = self.folder.parent / "latest"
+        if latest.is_symlink() or not latest.exists():
+            latest.unlink(missing_ok=True)
+            latest.symlink_to(self.folder.name)
+
+    def run(self, exit_status: int) -> Run:
+        """What there is to say about the session itself."""
+        return Run(
+            eyechart=__version__,
+            started=datetime.fromtimestamp(self.started, UTC).isoformat(timespec="seconds"),
+            seconds=time.time() - self.started,
+            exit_status=exit_status,
+            workers=int(getattr(self.config.option, "numprocesses", 0) or 0),
+            loads=sum(record.loads for record in self.records.values()),
+            command=command(),
+        )

@@ -1,0 +1,61 @@
+"""What a session says at its end: every case in a line, under every label set, with its interval."""
+
+import pytest
+
+from eyechart.records import Metric, Record
+
+from .recorder import Recorder
+
+COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors")
+
+
+class Summary:
+    """Prints a table after the tests."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the table and where the files are."""
+        records = sorted(
+            self.recorder.records.values(), key=lambda record: (record.split, record.case, record.protocol)
+        )
+        if not records:
+            return
+        rows = [COLUMNS, *(row for record in records for row in rows_of(record))]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+        terminalreporter.section("eyechart")
+        for row in rows:
+            terminalreporter.write_line(
+                "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            )
+        for note in dict.fromkeys(note for record in records for note in record.notes):
+            terminalreporter.write_line(f"note: {note}")
+        terminalreporter.write_line(f"intervals: 95 %, Wilson; records and answers: {self.recorder.folder}")
+
+
+def rows_of(record: Record) -> list[tuple[str, ...]]:
+    """One row a label set."""
+    first: dict[str, dict[str, Metric]] = {}
+    for metric in record.metrics:
+        if metric.category == "A" and metric.name in ("acc1", "acc5"):
+            first.setdefault(metric.labels, {})[metric.name] = metric
+    return [
+        (
+            record.case,
+            record.protocol,
+            labels,
+            str(found["acc1"].n),
+            cell(found["acc1"]),
+            cell(found["acc5"]),
+            str(record.outcomes.error),
+        )
+        for labels, found in first.items()
+    ]
+
+
+def cell(metric: Metric) -> str:
+    """A value in per cent with its interval."""
+    if metric.value is None or metric.ci is None:
+        return "-"
+    return f"{100 * metric.value:.2f} [{100 * metric.ci[0]:.2f}, {100 * metric.ci[1]:.2f}]"

@@ -1,0 +1,110 @@
+"""Putting a split to a model under a protocol: what is asked is asked once, the rest is arithmetic on kept answers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+
+from eyechart.answering import Progress, answers, image_key
+from eyechart.data.dataset import Dataset
+from eyechart.errors import ModelError, VocabularyError
+from eyechart.models.interfaces import Classifier, Encoder, Floats, ImageEncoder, Model
+from eyechart.models.knn import Knn
+from eyechart.predictions import Answers, Block, Key, Store
+from eyechart.protocols.nearest_neighbours import knn_scores
+from eyechart.protocols.zero_shot import class_weights, prompts, scores
+from eyechart.scoring import Predictions
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The vocabulary and the templates of a zero-shot question, with the names they go by."""
+
+    names: tuple[str, ...]
+    templates: tuple[str, ...]
+    names_by: str
+    templates_by: str
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Where answers are kept, and the choices that enter every key."""
+
+    store: Store
+    limit: int | None
+    seed: int
+    progress: Progress
+
+    def features(self, model: ImageEncoder, dataset: Dataset) -> Answers:
+        """Features of every image, whatever they are compared with."""
+        return self.kept("image_features", model, dataset, model.encode_images)
+
+    def kept(self, question: str, model: Model, dataset: Dataset, ask: Callable[[Sequence[object]], Floats]) -> Answers:
+        """Answers to one question about every image."""
+        key = image_key(question, model, dataset, limit=self.limit, seed=self.seed)
+        return answers(self.store, key, dataset, model, ask, model.prepare, self.progress)
+
+    def weights(self, model: Encoder, wording: Wording) -> Floats:
+        """Class weights of a zero-shot classifier; they depend on the texts alone."""
+        asked = "\n".join(prompts(wording.names, wording.templates))
+        key = Key(question="class_weights", model=model.identity, prompts=sha256(asked.encode()).hexdigest())
+        entry = self.store.entry(key)
+        if not entry.complete:
+            with entry.writing() as writer:
+                if not entry.complete:
+                    made = class_weights(model.encode_texts, wording.names, wording.templates)
+                    writer.append(Block(0, len(made), made.shape[1]), made)
+                    writer.finish(len(made))
+        return entry.load().values
+
+    def zero_shot(self, model: Encoder, dataset: Dataset, wording: Wording) -> Predictions:
+        """Cosine similarity of every image with every class."""
+        if len(wording.names) != dataset.classes:
+            raise VocabularyError(
+                f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "
+                f"'{wording.names_by}' are {len(wording.names)}. Give a file with a name a line to --eye-names."
+            )
+        seen, weights = self.features(model, dataset), self.weights(model, wording)
+        if not np.isfinite(weights).all():
+            raise ModelError(
+                f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. Try dtype=float32."
+            )
+        found = scores(seen.values, weights)
+        variant = {"names": wording.names_by, "templates": wording.templates_by}
+        return predictions(dataset, found, seen, variant)
+
+    def supervised(self, model: Classifier, dataset: Dataset) -> Predictions:
+        """The classifier's own logits."""
+        logits = self.kept("class_logits", model, dataset, model.classify)
+        return predictions(dataset, logits.values, logits, {})
+
+    def knn(self, model: Knn, dataset: Dataset, support: Dataset) -> Predictions:
+        """Votes of the nearest images of a support split."""
+        near, seen = self.features(model.encoder, support), self.features(model.encoder, dataset)
+        labelled = [place for place, row in enumerate(support.selected) if support.index[row].label >= 0]
+        usable = [place for place in labelled if place not in near.errors]
+        labels = np.array([support.index[support.selected[place]].label for place in usable], np.int64)
+        found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+        rows = [row for row in range(len(dataset)) if row not in seen.errors]
+        found[rows] = knn_scores(
+            seen.values[rows], near.values[usable], labels, dataset.classes, model.k, model.weights
+        )
+        variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
+        return predictions(dataset, found, seen, variant)
+
+
+def predictions(dataset: Dataset, found: Floats, kept: Answers, variant: dict[str, str]) -> Predictions:
+    """Keep to the split's class subset and name the rows without an answer."""
+    if kept.errors and len(kept.errors) == len(dataset):
+        found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    if found.shape[1] != dataset.classes:
+        raise ModelError(
+            f"The model answers over {found.shape[1]} classes, but {dataset.benchmark}/{dataset.split} has "
+            f"{dataset.classes}. Use a model with the split's own vocabulary."
+        )
+    if dataset.subset:
+        allowed = np.zeros(dataset.classes, bool)
+        allowed[list(dataset.subset)] = True
+        found = np.where(allowed, found, -np.inf).astype(np.float32)
+    return Predictions(dataset.keys, found, kept.errors, variant)

@@ -1,0 +1,32 @@
+"""Numbers that others published, kept as data, to stand beside ours."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+from eyechart.records import Metric, Reported
+from eyechart.settings import Case
+
+
+@cache
+def table() -> Mapping[tuple[str, str, str], tuple[float, str]]:
+    """(split, model, pretrained tag) to the published top-1 and its source."""
+    with (files("eyechart") / "data" / "published.csv").open(encoding="utf-8") as file:
+        return {
+            (row["split"], row["model"], row["pretrained"]): (float(row["top1"]), row["source"])
+            for row in csv.DictReader(file)
+        }
+
+
+def reported(case: Case, metrics: Sequence[Metric]) -> Reported | None:
+    """What was published for this model and split, and how far ours is from it; None where nothing was."""
+    model = case.model
+    if case.protocol != "zero_shot" or model.backend != "open_clip" or not model.arguments:
+        return None
+    key = (f"{case.benchmark}/{case.split}", model.arguments[0], model.options.get("pretrained", ""))
+    if key not in table():
+        return None
+    value, source = table()[key]
+    ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.category == "A"), None)
+    return Reported(value=value, source=source, delta=None if ours is None else ours - value)

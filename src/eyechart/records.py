@@ -1,0 +1,164 @@
+"""The JSON record of one case, and the run that holds many. Values are fractions; readers ignore unknown keys.
+
+>>> wilson = Metric(name="acc1", labels="ImGT", value=0.5, n=4, ci=(0.15, 0.85), ci_method="wilson")
+>>> decode(encode(wilson), Metric) == wilson
+True
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from eyechart.errors import ReportError
+
+SCHEMA = 1
+T = TypeVar("T")
+
+
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
+    """One number: under which labels, over which category of images, how many, and how sure. None: not defined."""
+
+    name: str
+    labels: str
+    category: str = "A"
+    value: float | None
+    n: int
+    ci: tuple[float, float] | None
+    ci_method: str
+
+
+class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answered."""
+
+    spec: str
+    backend: str
+    revision: str
+    weights_sha256: str
+    dtype: str
+    device: str = ""
+
+
+class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked about; `labels` holds the sha256 of each ground truth."""
+
+    fingerprint: str
+    n: int
+    expected_n: int | None
+    labels: Mapping[str, str] = {}
+
+
+class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
+    """The four outcomes under the case's first label set; they add up to n less what that set does not speak of."""
+
+    correct: int = 0
+    wrong: int = 0
+    unparsed: int = 0
+    error: int = 0
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody else published for this model, split and metric."""
+
+    value: float
+    source: str
+    delta: float | None
+
+
+class File(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the run's folder."""
+
+    path: str
+    sha256: str
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one case has to say."""
+
+    schema: int = SCHEMA
+    case: str
+    benchmark: str
+    split: str
+    protocol: str
+    variant: Mapping[str, str]
+    model: ModelRecord
+    data: DataRecord
+    limit: int | None
+    seed: int
+    outcomes: Outcomes
+    metrics: tuple[Metric, ...]
+    reported: Reported | None = None
+    predictions: File | None = None
+    artifacts: Mapping[str, File] = {}
+    notes: tuple[str, ...] = ()
+    loads: int = 0
+    seconds: float = 0.0
+    environment: Mapping[str, str] = {}
+    command: str = ""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One session of pytest; `loads` counts how often a model's weights were read."""
+
+    schema: int = SCHEMA
+    eyechart: str
+    started: str
+    seconds: float
+    exit_status: int
+    workers: int
+    loads: int
+    command: str
+
+
+class Records(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of records.json."""
+
+    run: Run
+    records: tuple[Record, ...]
+
+
+def encode(value: Any) -> bytes:
+    """Write as indented JSON with sorted keys."""
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"))
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """Read JSON as one of the structures above."""
+    return msgspec.json.decode(data, type=kind)
+
+
+def plain(record: Record) -> dict[str, Any]:
+    """The record as plain Python values, fit to travel on a pytest report."""
+    value: dict[str, Any] = msgspec.to_builtins(record)
+    return value
+
+
+def from_plain(value: Mapping[str, Any]) -> Record:
+    """Read what `plain` made."""
+    return msgspec.convert(value, Record)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of records.json."""
+    return msgspec.json.schema(Records)
+
+
+def read_run(folder: Path) -> Records:
+    """Read the records.json of a run's folder, or the file itself."""
+    path = folder if folder.suffix == ".json" else folder / "records.json"
+    try:
+        found = decode(path.read_bytes(), Records)
+    except OSError as error:
+        raise ReportError(
+            f"No run can be read at {path} ({error.strerror}). Name the folder of a run, such as reports/runs/latest."
+        ) from error
+    except msgspec.DecodeError as error:
+        raise ReportError(
+            f"{path} is not a run's records.json: {error}. Run the suite again, or name another."
+        ) from error
+    if found.run.schema > SCHEMA:
+        raise ReportError(
+            f"{path} has schema {found.run.schema}; this eyechart reads up to {SCHEMA}. Upgrade eyechart to read it."
+        )
+    return found

@@ -1,0 +1,137 @@
+"""From kept answers to numbers: every metric of a case, under each label set. No model is asked here."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.labels import LabelSet
+from eyechart.metrics.accuracy import outcomes, top_k
+from eyechart.metrics.categories import categories
+from eyechart.metrics.equivalence import expand, groups
+from eyechart.metrics.intervals import Interval, stratified, wilson
+from eyechart.metrics.recall import mean_per_class_recall, single_label
+from eyechart.models.interfaces import Floats
+from eyechart.records import Metric, Outcomes
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Float64s = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why."""
+
+    keys: tuple[str, ...]
+    scores: Floats
+    errors: Mapping[int, str]
+    variant: Mapping[str, str]
+    unparsed: frozenset[int] = frozenset()
+
+    @cached_property
+    def answered(self) -> Bools:
+        """Which rows did not end in an error."""
+        return ~self.among(self.errors)
+
+    @cached_property
+    def top(self) -> Ints:
+        """The five best classes of each row, best first; -1 where no class was answered."""
+        top = np.full((len(self.keys), min(5, self.scores.shape[1])), -1, np.int64)
+        read = self.answered & ~self.among(self.unparsed)
+        if read.any():
+            top[read] = top_k(self.scores[read], top.shape[1])
+            top[read] = np.where(np.isneginf(np.take_along_axis(self.scores[read], top[read], axis=1)), -1, top[read])
+        return top
+
+    def among(self, rows: Iterable[int]) -> Bools:
+        """The rows as a mask."""
+        mask = np.zeros(len(self.keys), bool)
+        mask[list(rows)] = True
+        return mask
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How labels are read: the equivalent pairs, whether they chain, and how categories are told."""
+
+    pairs: Sequence[tuple[int, int]]
+    strict_pairs: bool = False
+    strict_categories: bool = False
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Predictions under one label set: the metrics, and for each image right (1), wrong (0) or unscored (NaN)."""
+
+    labels: LabelSet
+    correct: Float64s
+    categories: Mapping[str, Bools]
+    metrics: tuple[Metric, ...]
+
+    def outcomes(self, predictions: Predictions) -> Outcomes:
+        """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
+        unread = predictions.among(predictions.unparsed)
+        return Outcomes(
+            correct=int((self.correct == 1).sum()),
+            wrong=int(((self.correct == 0) & ~unread).sum()),
+            unparsed=int(((self.correct == 0) & unread).sum()),
+            error=len(predictions.errors),
+        )
+
+
+def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rules, classes: int) -> Scored:
+    """Score under one ground truth: acc1, acc5, mean per-class recall, and acc1 by category."""
+    admissible = expand(labels.labels, rules.pairs, classes, strict=rules.strict_pairs)
+    correct, correct5 = (
+        outcomes(predictions.top, admissible, labels.annotated, k=k, empty=labels.empty, answered=predictions.answered)
+        for k in (1, 5)
+    )
+    chained = None if rules.strict_categories else groups(rules.pairs, classes)
+    masks = categories(original, labels.labels, labels.annotated, chained)
+    metrics = [accuracy("acc1", labels.name, correct), accuracy("acc5", labels.name, correct5)]
+    metrics.append(mean_recall(labels, correct, classes))
+    for category, mask in masks.items():
+        if category != "A":
+            metrics.append(accuracy("acc1", labels.name, correct[mask], category))
+    return Scored(labels, correct, masks, tuple(metrics))
+
+
+def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Metric:
+    """The share of right answers with Wilson's interval."""
+    scored = correct[~np.isnan(correct)]
+    hits, n = int(scored.sum()), len(scored)
+    return metric(name, labels, hits / n if n else None, n, wilson(hits, n) if n else None, "wilson", category)
+
+
+def mean_recall(labels: LabelSet, correct: Float64s, classes: int) -> Metric:
+    """Mean per-class recall over the images with exactly one label."""
+    of_class = one_label(labels)
+    kept = (of_class >= 0) & ~np.isnan(correct)
+    n = int(kept.sum())
+    value = mean_per_class_recall(correct[kept], of_class[kept], classes) if n else None
+    interval = stratified(correct[kept], of_class[kept]) if n else None
+    return metric("mean_per_class_recall", labels.name, value, n, interval, "stratified", "S")
+
+
+def one_label(labels: LabelSet) -> Ints:
+    """The class of each image that has exactly one label, else -1."""
+    return np.where(labels.annotated, single_label(labels.labels), -1)
+
+
+def both(first: Scored, second: Scored) -> Metric:
+    """The share of images right under both label sets, of those that both speak of (Im∩Re)."""
+    known = ~np.isnan(first.correct) & ~np.isnan(second.correct)
+    right = np.where(known, (first.correct == 1) & (second.correct == 1), np.nan)
+    return accuracy("intersection", f"{first.labels.name}∩{second.labels.name}", right)
+
+
+def metric(
+    name: str, labels: str, value: float | None, n: int, ci: Interval | None, method: str, category: str
+) -> Metric:
+    """Plain Python numbers: a numpy float on a report ends a distributed session."""
+    bounds = None if ci is None else (float(ci.low), float(ci.high))
+    number = None if value is None else float(value)
+    return Metric(name=name, labels=labels, category=category, value=number, n=n, ci=bounds, ci_method=method)

@@ -1,0 +1,47 @@
+"""What the command line asks for, as typed values; the plugin fills it in and the fixtures read it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyechart.data.labels import Empty
+from eyechart.spec import ModelSpec
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One value an option of the group `--eye-…`."""
+
+    models: tuple[ModelSpec, ...]
+    data: str | None
+    out: Path
+    store: Path
+    limit: int | None
+    seed: int
+    offline: bool
+    strict: bool
+    max_errors: int
+    names: str
+    templates: str
+    labels: tuple[str, ...]
+    empty: Empty
+    equivalences: str
+    categories: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test: a split put to a model under a protocol."""
+
+    benchmark: str
+    split: str
+    model: ModelSpec
+    protocol: str
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}/{self.split}/{self.model}"
+
+    @property
+    def slug(self) -> str:
+        """The case as a file name."""
+        kept = "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in f"{self.protocol}-{self}")
+        return kept.strip("-")
