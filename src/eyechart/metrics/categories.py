@@ -50,7 +50,7 @@ def distinct(labels: ArrayLike) -> NDArray[np.int64]:
     """
     table = np.sort(integers("distinct", "labels", labels, ndim=2), axis=1)
     new = np.diff(table, axis=1, prepend=-1) > 0
-    return new.sum(axis=1, dtype=np.int64)
+    return np.asarray(new.sum(axis=1), dtype=np.int64)
 
 
 def collapsed(labels: ArrayLike, groups: ArrayLike | None) -> NDArray[np.int64]:
