@@ -25,12 +25,13 @@ OPTIONS = ("pretrained", "dtype", "batch_size", "num_classes")
 class Timm:
     """A supervised classifier, and an image encoder by its pooled features."""
 
-    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False, zoo: Any = None) -> None:  # noqa: ARG002
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.batch_size(spec, 64)
         self.dtype = runtime.precision(spec, device)
         self.name = _known(spec)
+        self.loads = 0
 
     @cached_property
     def identity(self) -> Identity:
@@ -89,6 +90,7 @@ class Timm:
     def _module(self) -> Any:
         make = _make_packaged if self._is_packaged else self._make
         with weights.loading(self.source.path, self.name):
+            self.loads += 1
             return runtime.place(make(), self.device)
 
     def _make(self) -> Any:
