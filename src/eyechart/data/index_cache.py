@@ -1,0 +1,66 @@
+"""Indexes kept between runs, so that a data set is hashed once and not once a run."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import msgspec
+
+from eyechart.data.located import Entry
+from eyechart.errors import DataError
+
+FORMAT = 1
+
+
+def cached(
+    cache: Path | None, files: Iterable[Path], build: Callable[[], Sequence[Entry]], *, reader: str
+) -> Sequence[Entry]:
+    """Return the index that `build` makes, from the cache folder where these files and their reader have one.
+
+    The key is every file's path, size and time of change, the reader's name and the format. A broken file is built
+    anew; a folder that cannot be written to is done without, since only time is lost.
+    """
+    if cache is None:
+        return build()
+    path = cache / f"{_key(files, reader)}.json"
+    found = _kept(path)
+    if found is None:
+        found = build()
+        with suppress(OSError):
+            _keep(path, found)
+    return found
+
+
+def _key(files: Iterable[Path], reader: str) -> str:
+    stats = ((path, path.stat()) for path in files)
+    try:
+        facts = [(str(path.resolve()), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+    except OSError as error:
+        raise DataError(f"{error.filename} cannot be read ({error.strerror}): copy it again, or remove it.") from error
+    return sha256(msgspec.json.encode((FORMAT, reader, facts))).hexdigest()
+
+
+def _kept(path: Path) -> Sequence[Entry] | None:
+    """Return the entries of a file whose own checksum fits."""
+    try:
+        checksum, _, body = path.read_bytes().partition(b"\n")
+        if checksum.decode() != sha256(body).hexdigest():
+            return None
+        return msgspec.json.decode(body, type=tuple[Entry, ...])
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+        return None
+
+
+def _keep(path: Path, entries: Sequence[Entry]) -> None:
+    body = msgspec.json.encode(entries)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        try:
+            file.write(sha256(body).hexdigest().encode() + b"\n" + body)
+            file.close()
+            Path(file.name).replace(path)
+        except OSError:
+            Path(file.name).unlink(missing_ok=True)
+            raise

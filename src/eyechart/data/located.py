@@ -1,0 +1,129 @@
+"""Images that lie in files or in slices of files: the facts of an index, and the data set made of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from eyechart.data.dataset import Dataset, Row, Source
+from eyechart.data.labels import LabelSet, label_set
+from eyechart.errors import DataError
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """What an index knows of one image: size -1 is a whole file, label -1 none, and `labels` None no list of them."""
+
+    key: str
+    file: str
+    sha256: str
+    path: str
+    offset: int = 0
+    size: int = -1
+    label: int = -1
+    labels: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Located:
+    """A source of images by path, offset and size, one entry a row; any number of threads may read."""
+
+    root: Path
+    entries: Sequence[Entry]
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, image bytes) in the order asked for."""
+        for row in rows:
+            yield row, self._bytes(self.entries[row])
+
+    def _bytes(self, entry: Entry) -> bytes:
+        path = self.root / entry.path
+        try:
+            with path.open("rb") as file:
+                file.seek(entry.offset)
+                data = file.read(entry.size)
+        except OSError as error:
+            raise DataError(
+                f"{path} was there when it was indexed and cannot be read now ({error.strerror}): put it back."
+            ) from error
+        if entry.size not in (-1, len(data)):
+            raise DataError(f"{path} has become shorter since the data set was indexed: copy it again.")
+        return data
+
+
+def class_names(folder: Path) -> tuple[str, ...]:
+    """Return the lines of `classnames.txt` in a split's folder or the one above it; nothing where there is none."""
+    for path in (folder / "classnames.txt", folder.parent / "classnames.txt"):
+        if path.is_file():
+            return tuple(line.strip() for line in _text(path).strip().splitlines())
+    return ()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read as UTF-8 text ({error}): write one class name a line.") from error
+
+
+def assemble(
+    place: Path | str,
+    benchmark: str,
+    split: str,
+    entries: Sequence[Entry],
+    *,
+    classes: int,
+    names: Sequence[str] = (),
+    upright: bool = True,
+    source: Source | None = None,
+) -> Dataset:
+    """Make a data set of the entries in `place`, under ImGT where they have labels and `multilabel` where several.
+
+    Raises DataError for no entries, two with one key, a label out of range, or names that are not one a class.
+    """
+    if names and len(names) != classes:
+        raise DataError(f"{place}: its classnames.txt has {len(names)} lines, expected {classes}, one a class.")
+    if not entries:
+        raise DataError(f"{place} holds no images: fill it, or remove it so that {benchmark}/{split} is no split.")
+    _check_keys(place, entries)
+    _check_range(place, entries, classes)
+    index = tuple(Row(entry.key, entry.file, entry.sha256, entry.label) for entry in entries)
+    return Dataset(
+        benchmark=benchmark,
+        split=split,
+        index=index,
+        source=source or Located(Path(place), entries),
+        classes=classes,
+        names=tuple(names),
+        upright=upright,
+        label_sets={truth.name: truth for truth in _truths(index, entries, f"{benchmark}/{split}")},
+    )
+
+
+def _truths(index: Sequence[Row], entries: Sequence[Entry], split: str) -> Iterator[LabelSet]:
+    single = [(row.label,) if row.label >= 0 else None for row in index]
+    several = [entry.labels for entry in entries]
+    if any(single) or not any(several):
+        yield label_set("ImGT", index, single, "exclude", f"the labels of {split}")
+    if any(labels is not None for labels in several):
+        yield label_set("multilabel", index, several, "exclude", f"the labels of {split}")
+
+
+def _check_keys(place: Path | str, entries: Sequence[Entry]) -> None:
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        if (first := seen.setdefault(entry.key, entry)) is not entry:
+            raise DataError(
+                f"{place} has two samples with the key {entry.key}, in {first.path} and in {entry.path}: "
+                "rename or remove one."
+            )
+
+
+def _check_range(place: Path | str, entries: Sequence[Entry], classes: int) -> None:
+    for entry in entries:
+        for label in (entry.label,) if entry.labels is None else entry.labels:
+            if not 0 <= label < classes:
+                raise DataError(
+                    f"{place}: sample {entry.key} in {entry.path} has the label {label}, expected 0 to {classes - 1}: "
+                    "correct the label or the class names."
+                )

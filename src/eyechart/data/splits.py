@@ -1,0 +1,175 @@
+"""Which splits there are, and how one is opened: the packaged samples, a root of folders, the hub."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.folder import open_folder
+from eyechart.data.hub import open_hub, parse_hub
+from eyechart.data.imagenet import CLASSES, subset, val_file, val_order
+from eyechart.data.images import SUFFIXES
+from eyechart.data.label_files import align, packaged_real
+from eyechart.data.located import class_names
+from eyechart.data.sample import open_sample
+from eyechart.data.sample import splits as sample_splits
+from eyechart.data.webdataset_shards import open_shards
+from eyechart.errors import DataError
+
+Layout = Literal["sample", "shards", "folder", "hub", "none"]
+
+
+@dataclass(frozen=True)
+class SplitRef:
+    """A split and where it lies; `missing` says why it cannot be opened, where that can be seen from outside."""
+
+    benchmark: str
+    split: str
+    layout: Layout = "sample"
+    place: str = ""
+    missing: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}/{self.split}"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A published split: how many images it has, and which of ImageNet's classes (a letter of `imagenet.subset`)."""
+
+    count: int
+    classes: str = ""
+
+    @property
+    def subset(self) -> tuple[int, ...]:
+        """The classes, ascending; () for all."""
+        return subset(self.classes) if self.classes else ()
+
+
+KNOWN: Mapping[str, Known] = {
+    "imagenet/val": Known(50_000),
+    "imagenet/v2": Known(10_000),
+    "imagenet/a": Known(7_500, "a"),
+    "imagenet/r": Known(30_000, "r"),
+    "imagenet/sketch": Known(50_889),
+}
+
+
+def available(root: str | Path | None = None) -> list[SplitRef]:
+    """Return the packaged splits, then those of the root: ROOT/<benchmark>/<split>, or a data set `hub:OWNER/NAME`.
+
+    Only folders are listed, no file is opened. Raises DataError for a root that is no folder.
+    """
+    packaged = [SplitRef("imagenet", split) for split in sample_splits()]
+    if root is None:
+        return packaged
+    if str(root).startswith("hub:"):
+        return [*packaged, _hub(str(root))]
+    if not Path(root).is_dir():
+        raise DataError(f"The data root {root} is no folder: give one with splits as ROOT/<benchmark>/<split>.")
+    taken = {str(ref) for ref in packaged}
+    return [*packaged, *(_refused(ref, taken) for ref in _found(Path(root)))]
+
+
+def open_split(
+    ref: SplitRef, cache: Path | None = None, *, offline: bool = False, known: Mapping[str, Known] = KNOWN
+) -> Dataset:
+    """Open a split, its index checked; that of a known one must have the published number of images and classes."""
+    if ref.missing:
+        raise DataError(ref.missing)
+    if ref.layout == "sample":
+        return open_sample(ref.split)
+    fact = known.get(str(ref))
+    found = _opened(ref, fact, cache, offline)
+    return _validation(found) if str(ref) == "imagenet/val" else found
+
+
+def _hub(text: str) -> SplitRef:
+    """Name a data set of the hub: ImageNet-1k's validation images by their own name, any other by its place."""
+    spec = parse_hub(text)
+    name, split = spec.place.rstrip("/").rpartition("/")[2], spec.split or "default"
+    if name == "imagenet-1k" and split in ("default", "validation"):
+        return SplitRef("imagenet", "val", "hub", f"hub:{spec.place}:validation")
+    return SplitRef(name, split, "hub", text)
+
+
+def _found(root: Path) -> Iterator[SplitRef]:
+    for benchmark in _folders(root):
+        for folder in _folders(benchmark):
+            layout = _layout(folder)
+            place = f"hub:{folder}" if layout == "hub" else str(folder)
+            missing = "" if layout != "none" else _unknown(folder)
+            yield SplitRef(benchmark.name, folder.name, layout, place, missing)
+
+
+def _folders(path: Path) -> list[Path]:
+    return sorted(inner for inner in path.iterdir() if inner.is_dir() and not inner.name.startswith("."))
+
+
+def _layout(folder: Path) -> Layout:
+    inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    suffixes = {path.suffix.lower() for path in inside}
+    if any(path.name == "nshards.txt" for path in inside) or ".tar" in suffixes:
+        return "shards"
+    if ".parquet" in suffixes or any(folder.glob("data/*.parquet")):
+        return "hub"
+    return "folder" if suffixes & SUFFIXES or any(path.is_dir() for path in inside) else "none"
+
+
+def _unknown(folder: Path) -> str:
+    return (
+        f"{folder} holds no split in a known layout: expected nshards.txt with 0.tar and so on, pictures in a folder a "
+        "class, ILSVRC validation files, or parquet files."
+    )
+
+
+def _refused(ref: SplitRef, taken: Iterable[str]) -> SplitRef:
+    if str(ref) in taken:
+        raise DataError(f"{ref.place} has the name of a packaged split: give the folder another name.")
+    return ref
+
+
+def _opened(ref: SplitRef, fact: Known | None, cache: Path | None, offline: bool) -> Dataset:
+    classes, upright = (CLASSES, False) if fact else (None, True)
+    named = (ref.benchmark, ref.split)
+    if ref.layout == "hub":
+        found = open_hub(ref.place, *named, classes=classes, upright=upright, cache=cache, offline=offline)
+    elif ref.layout == "folder":
+        found = open_folder(Path(ref.place), *named, classes=classes, upright=upright, cache=cache)
+    else:
+        known = fact.subset if fact else ()
+        own = classes or (CLASSES if ref.benchmark == "imagenet" and not class_names(Path(ref.place)) else None)
+        found = open_shards(Path(ref.place), *named, classes=own, subset=known, upright=upright, cache=cache)
+    return _checked(found, fact, ref) if fact else found
+
+
+def _checked(found: Dataset, fact: Known, ref: SplitRef) -> Dataset:
+    if len(found.index) != fact.count:
+        raise DataError(
+            f"{ref.place} holds {len(found.index):,} images, expected the {fact.count:,} of {ref}: complete it, or "
+            "give a selection of your own another name than that of a published split."
+        )
+    strangers = [row for row in found.index if fact.classes and row.label not in fact.subset]
+    if strangers:
+        raise DataError(
+            f"{ref.place}: {len(strangers):,} images are of classes that {ref} does not have, the first "
+            f"{strangers[0].key} of class {strangers[0].label}; expected the {len(fact.subset)} classes of {ref} as "
+            "synset folders, or as labels of ImageNet-1k: sort them again."
+        )
+    return replace(found, expected=fact.count, subset=fact.subset, names=())
+
+
+def _validation(found: Dataset) -> Dataset:
+    """Give the validation images their ILSVRC names, where files or labels tell them, and then the ReaL labels."""
+    if not all(val_file(row.file) == row.file for row in found.index):
+        order = val_order([row.label for row in found.index])
+        if order is None:
+            return found
+        rows = zip(found.index, order, strict=True)
+        found = replace(found, index=tuple(replace(row, file=file) for row, file in rows))
+    if find_spec("timm") is None:
+        return found
+    real = align(packaged_real(), found.index, "ReaL", "exclude")
+    return replace(found, label_sets={**found.label_sets, real.name: real})

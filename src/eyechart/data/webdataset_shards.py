@@ -1,0 +1,168 @@
+"""Splits kept as WebDataset shards in the wds_imagenet1k layout: nshards.txt, 0.tar, 1.tar, …"""
+
+import io
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+import msgspec
+import numpy as np
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.index_cache import cached
+from eyechart.data.located import Entry, assemble, class_names
+from eyechart.errors import DataError
+
+IMAGES = ("webp", "png", "jpg", "jpeg")
+LABELS = ("cls", "npy")
+
+
+def open_shards(
+    folder: Path,
+    benchmark: str,
+    split: str,
+    *,
+    classes: int | None = None,
+    subset: Sequence[int] = (),
+    upright: bool = True,
+    cache: Path | None = None,
+) -> Dataset:
+    """Open the shards of a folder; without `classes` their number is that of the names in `classnames.txt`.
+
+    Where there are as many names as classes in `subset`, labels are places in the subset. Raises DataError for a
+    missing or truncated shard, a sample without its image or label, an unsafe member, and what `assemble` refuses.
+    """
+    shards = _shards(folder)
+    entries = cached(cache, shards, lambda: _index(shards), reader="shards")
+    names = class_names(folder)
+    count = classes or _count(folder, names)
+    entries = [_spelled_out(entry, count) for entry in entries]
+    if subset and len(names) == len(subset):
+        names, entries = (), [_mapped(folder, entry, subset) for entry in entries]
+    return assemble(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
+
+
+def _count(folder: Path, names: Sequence[str]) -> int:
+    if not names:
+        raise DataError(
+            f"{folder} has no classnames.txt, nor has the folder above it: write one there, a class name a line, "
+            "so that labels can be checked."
+        )
+    return len(names)
+
+
+def _spelled_out(entry: Entry, classes: int) -> Entry:
+    """Turn zeros and ones, one a class, into classes."""
+    if entry.labels is None or len(entry.labels) != classes or not {*entry.labels} <= {0, 1}:
+        return entry
+    held = tuple(label for label, holds in enumerate(entry.labels) if holds)
+    return msgspec.structs.replace(entry, labels=held)
+
+
+def _mapped(folder: Path, entry: Entry, subset: Sequence[int]) -> Entry:
+    if not 0 <= entry.label < len(subset):
+        raise DataError(
+            f"{folder}: sample {entry.key} in {entry.path} has the label {entry.label}, expected 0 to "
+            f"{len(subset) - 1} for the names in classnames.txt: correct the label or the names."
+        )
+    return msgspec.structs.replace(entry, label=subset[entry.label])
+
+
+def _shards(folder: Path) -> list[Path]:
+    listing = folder / "nshards.txt"
+    try:
+        count = int(listing.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{listing} cannot be read as a number of shards ({error}): write the number into it."
+        ) from error
+    shards = [folder / f"{number}.tar" for number in range(count)]
+    if missing := [shard.name for shard in shards if not shard.is_file()]:
+        raise DataError(
+            f"{folder} lacks {len(missing)} of the {count} shards in nshards.txt, the first {missing[0]}: copy them."
+        )
+    return shards
+
+
+def _index(shards: Sequence[Path]) -> list[Entry]:
+    with ThreadPoolExecutor() as pool:
+        return [entry for entries in pool.map(_shard, shards) for entry in entries]
+
+
+def _shard(path: Path) -> list[Entry]:
+    """List a shard's samples: webdataset groups the members, whose data stay where they are."""
+    from webdataset.tariterators import group_by_keys
+
+    with path.open("rb") as file:
+        _check_end(path, file)
+        try:
+            return [_entry(path, file, sample) for sample in group_by_keys(_members(path))]
+        except ValueError as error:
+            raise DataError(f"{path} has two samples with one key ({error.args[0]}): rename or remove one.") from error
+        except (tarfile.TarError, OSError) as error:
+            raise DataError(f"{path} is truncated or no tar file ({error}): copy it again.") from error
+
+
+def _check_end(path: Path, file: BinaryIO) -> None:
+    """Refuse a shard without the closing block of zeros: tarfile takes a cut between two members for the end."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - tarfile.BLOCKSIZE))
+    if file.read() != bytes(tarfile.BLOCKSIZE) or size % tarfile.BLOCKSIZE:
+        raise DataError(f"{path} is truncated or no tar file (its {size:,} bytes lack the end of one): copy it again.")
+
+
+def _members(path: Path) -> Iterator[Mapping[str, Any]]:
+    with tarfile.open(path, "r:") as tar:
+        for member in tar:
+            name = PurePosixPath(member.name)
+            if name.is_absolute() or ".." in name.parts:
+                raise DataError(f"{path} has a member {name}, which leads out of its folder: do not trust this file.")
+            if member.isreg():
+                yield {"fname": str(name), "data": (member.offset_data, member.size), "__url__": str(path)}
+
+
+def _entry(path: Path, file: BinaryIO, sample: Mapping[str, Any]) -> Entry:
+    key = str(sample["__key__"])
+    parts = {suffix: where for suffix, where in sample.items() if not suffix.startswith("__")}
+    images = [where for suffix, where in parts.items() if _kind(suffix) in IMAGES]
+    if len(images) != 1:
+        raise DataError(
+            f"{path}: sample {key} has {len(images)} images among its members {', '.join(parts)}; expected one "
+            f"({', '.join(IMAGES)}): repair the shard."
+        )
+    texts = {_kind(suffix): _cut(file, where) for suffix, where in parts.items() if _kind(suffix) in LABELS}
+    (offset, size), digest = images[0], sha256(_cut(file, images[0])).hexdigest()
+    try:
+        return Entry(key, key, digest, path.name, offset, size, _label(texts), _labels(texts))
+    except (KeyError, ValueError, EOFError) as error:
+        raise DataError(
+            f"{path}: sample {key} has no label that can be read, a whole number in .cls or numbers in .npy, among its "
+            f"members {', '.join(parts)}: repair the shard."
+        ) from error
+
+
+def _label(texts: Mapping[str, bytes]) -> int:
+    return -1 if "npy" in texts else int(texts["cls"])
+
+
+def _labels(texts: Mapping[str, bytes]) -> tuple[int, ...] | None:
+    """Read several labels, given as classes or as zeros and ones, one a class."""
+    if "npy" not in texts:
+        return None
+    values = np.load(io.BytesIO(texts["npy"]), allow_pickle=False)
+    if values.ndim != 1 or values.dtype.kind not in "biuf":
+        raise ValueError
+    return tuple(map(int, values))
+
+
+def _kind(suffix: str) -> str:
+    return suffix.rpartition(".")[2]
+
+
+def _cut(file: BinaryIO, where: tuple[int, int]) -> bytes:
+    offset, size = where
+    file.seek(offset)
+    return file.read(size)
