@@ -12,7 +12,6 @@ from eyechart.data.label_files import (
     packaged_real,
     parse_labels_option,
     read_labels,
-    validation_files,
 )
 from eyechart.data.label_formats import FORMATS, validation_file
 from eyechart.errors import DataError
@@ -205,12 +204,6 @@ def test_the_sha256_of_a_label_set_follows_its_content() -> None:
         align(labelled(a_jpg=one, b_jpg=two), images, "X", "correct").sha256 for one in [(), (1,)] for two in [(), (1,)]
     }
     assert len(sums) == 4
-
-
-def test_validation_files_are_sorted_by_class_then_name() -> None:
-    files = validation_files()
-    assert len({*files}) == 50_000
-    assert files[:2] == ("ILSVRC2012_val_00000293.JPEG", "ILSVRC2012_val_00002138.JPEG")
 
 
 def test_an_option_names_a_file_and_its_reading() -> None:

