@@ -2,7 +2,7 @@
 
 import pytest
 
-from . import cases, options
+from . import cases, options, wiring
 from .progress import Progress
 from .recorder import Recorder
 from .summary import Summary
@@ -25,6 +25,7 @@ def pytest_configure(config: pytest.Config) -> None:
     manager = config.pluginmanager
     recorder = Recorder(config)
     manager.register(cases, "eyechart-cases")
+    manager.register(wiring, "eyechart-wiring")
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")
     manager.register(Summary(recorder), "eyechart-summary")

@@ -24,7 +24,7 @@ def splits(data: str | None) -> tuple[SplitRef, ...]:
         raise pytest.UsageError(f"--eye-data: {error}") from error
 
 
-def marker_of(definition: pytest.Item | pytest.FunctionDefinition) -> pytest.Mark | None:
+def marker_of(definition: pytest.Item) -> pytest.Mark | None:
     """The benchmark marker, its arguments checked."""
     marker = definition.get_closest_marker("benchmark")
     if marker is None:

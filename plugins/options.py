@@ -1,11 +1,13 @@
 """The options: one group, one prefix, plain strings; the same in the ini file as `eye_…`."""
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from eyechart.errors import SpecError
+from eyechart.data.label_files import LabelsOption, parse_labels_option
+from eyechart.errors import EyechartError, SpecError
 from eyechart.models.registry import backend
 from eyechart.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse
@@ -32,6 +34,11 @@ class Option:
         return f"--eye-{self.name}"
 
     @property
+    def kind(self) -> Literal["bool", "linelist", "string"]:
+        """Its type in the ini file."""
+        return "bool" if self.flag else "linelist" if self.repeatable else "string"
+
+    @property
     def ini(self) -> str:
         """As in the ini file."""
         return f"eye_{self.name.replace('-', '_')}"
@@ -51,7 +58,7 @@ OPTIONS = (
     Option("templates", "prompt templates: 80, 7, 1, or a file with a template a line", "80", "NAME"),
     Option("labels", "one more ground truth, as NAME=FILE; repeatable", metavar="NAME=FILE", repeatable=True),
     Option("empty", "what an image without labels counts as", "correct", choices=("correct", "exclude", "wrong")),
-    Option("equivalences", "equivalent classes: imagenet, none, a file; strict:… takes pairs literally", "imagenet", "SET"),
+    Option("equivalences", "equivalent classes: 12 (pairs), none, or a file; strict:… does not chain", "12", "SET"),
     Option("categories", "how an original label agrees: up to equivalence, or to the letter", "equivalent",
            choices=("equivalent", "strict")),
 )  # fmt: skip
@@ -68,8 +75,7 @@ def add(parser: pytest.Parser) -> None:
             how["action"] = "append"
         default = f" (default: {option.default})" if option.default else ""
         group.addoption(option.long, dest=option.ini, default=None, help=option.help + default, **how)
-        kind = "bool" if option.flag else "linelist" if option.repeatable else "string"
-        parser.addini(option.ini, option.help, type=kind, default=None)
+        parser.addini(option.ini, option.help, type=option.kind, default=None)
 
 
 def refuse_typos(config: pytest.Config, args: list[str]) -> None:
@@ -79,8 +85,9 @@ def refuse_typos(config: pytest.Config, args: list[str]) -> None:
         word = argument.partition("=")[0]
         if word.startswith("--eye") and word not in longs:
             raise pytest.UsageError(f"{word} is not an option of eyechart{did_you_mean(word, longs)}")
-    for word in config.inicfg or {}:
-        if word.startswith("eye_") and word not in inis:
+    written = config.inipath.read_text(encoding="utf-8") if config.inipath else ""
+    for word in re.findall(r"^\s*(eye_\w+)\s*=", written, re.MULTILINE):
+        if word not in inis:
             raise pytest.UsageError(
                 f"{word} in {config.inipath} is not an option of eyechart{did_you_mean(word, inis)}"
             )
@@ -118,13 +125,12 @@ def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     return tuple(dict.fromkeys(specs))
 
 
-def labels(config: pytest.Config) -> tuple[str, ...]:
+def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:
     """The further ground truths, as NAME=FILE."""
-    given = tuple(text(config, "labels") or ())
-    for pair in given:
-        if not all(pair.partition("=")[::2]):
-            raise pytest.UsageError(f"--eye-labels must be NAME=FILE, such as ReaL=real.json. Got {pair!r} instead.")
-    return given
+    try:
+        return tuple(parse_labels_option(given) for given in text(config, "labels") or ())
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-labels: {error}") from error
 
 
 def settings(config: pytest.Config) -> Settings:

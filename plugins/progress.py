@@ -56,8 +56,9 @@ class Board:
 
     def write(self, text: str) -> None:
         """Write to the terminal as it is, past any capture."""
-        self.reporter._tw._file.write(text)
-        self.reporter._tw._file.flush()
+        file = self.reporter._tw._file  # type: ignore[union-attr]
+        file.write(text)
+        file.flush()
 
 
 def line(states: list[State]) -> str:
@@ -85,11 +86,6 @@ class Progress:
         self.board = Board(config)
         self.stopped = threading.Event()
         self.thread: threading.Thread | None = None
-
-    @pytest.fixture(scope="session")
-    def eye_progress(self) -> Callable[[str], Callable[[int, int], None]]:
-        """Make a progress function for a case by name."""
-        return self.of_case
 
     def of_case(self, case: str) -> Callable[[int, int], None]:
         """Count from the first call; answers kept by earlier runs do not speed up the rate."""

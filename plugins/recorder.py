@@ -45,16 +45,6 @@ class Recorder:
         self.records: dict[str, Record] = {}
         self.started = time.time()
 
-    @pytest.fixture(scope="session")
-    def eye_settings(self) -> object:
-        """The options as typed values."""
-        return settings(self.config)
-
-    @pytest.fixture(scope="session")
-    def eye_run(self) -> Path:
-        """The run's folder, made when something is written into it."""
-        return self.folder
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
         """Note when a case begins, its questions included."""

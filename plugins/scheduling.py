@@ -11,7 +11,7 @@ from .recorder import Recorder
 CASE = re.compile(r"\[[\w.-]+/[\w.-]+/(?P<model>.+)\]$")
 
 
-class ModelScheduling(LoadScopeScheduling):
+class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Sends all cases of a model to one worker; any other test is a scope of its own."""
 
     def _split_scope(self, nodeid: str) -> str:

@@ -1,6 +1,9 @@
 """What a session says at its end: every case in a line, under every label set, with its interval."""
 
+from pathlib import Path
+
 import pytest
+from _pytest.pathlib import bestrelpath
 
 from eyechart.records import Metric, Record
 
@@ -31,7 +34,9 @@ class Summary:
             )
         for note in dict.fromkeys(note for record in records for note in record.notes):
             terminalreporter.write_line(f"note: {note}")
-        terminalreporter.write_line(f"intervals: 95 %, Wilson; records and answers: {self.recorder.folder}")
+        terminalreporter.write_line(
+            f"intervals: 95 %, Wilson; records and answers: {bestrelpath(Path.cwd(), self.recorder.folder)}"
+        )
 
 
 def rows_of(record: Record) -> list[tuple[str, ...]]:

@@ -9,8 +9,7 @@ import numpy as np
 from eyechart.answering import Progress, answers, image_key
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
-from eyechart.models.interfaces import Classifier, Encoder, Floats, ImageEncoder, Model
-from eyechart.models.knn import Knn
+from eyechart.models.interfaces import Classifier, Encoder, Floats, ImageEncoder, Neighbours
 from eyechart.predictions import Answers, Block, Key, Store
 from eyechart.protocols.nearest_neighbours import knn_scores
 from eyechart.protocols.zero_shot import class_weights, prompts, scores
@@ -40,7 +39,13 @@ class Asker:
         """Features of every image, whatever they are compared with."""
         return self.kept("image_features", model, dataset, model.encode_images)
 
-    def kept(self, question: str, model: Model, dataset: Dataset, ask: Callable[[Sequence[object]], Floats]) -> Answers:
+    def kept(
+        self,
+        question: str,
+        model: ImageEncoder | Classifier,
+        dataset: Dataset,
+        ask: Callable[[Sequence[object]], Floats],
+    ) -> Answers:
         """Answers to one question about every image."""
         key = image_key(question, model, dataset, limit=self.limit, seed=self.seed)
         return answers(self.store, key, dataset, model, ask, model.prepare, self.progress)
@@ -79,7 +84,7 @@ class Asker:
         logits = self.kept("class_logits", model, dataset, model.classify)
         return predictions(dataset, logits.values, logits, {})
 
-    def knn(self, model: Knn, dataset: Dataset, support: Dataset) -> Predictions:
+    def knn(self, model: Neighbours, dataset: Dataset, support: Dataset) -> Predictions:
         """Votes of the nearest images of a support split."""
         near, seen = self.features(model.encoder, support), self.features(model.encoder, dataset)
         labelled = [place for place, row in enumerate(support.selected) if support.index[row].label >= 0]

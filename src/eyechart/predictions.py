@@ -9,7 +9,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from io import BytesIO
@@ -203,9 +203,10 @@ class Writer:
             path.unlink()
 
     def close(self) -> None:
-        """Close this run's part."""
+        """Close this run's part; whatever could not be flushed has already been told by `append`."""
         if self.part is not None:
-            self.part.close()
+            with suppress(OSError):
+                self.part.close()
             self.part = None
 
 

@@ -129,8 +129,9 @@ class Recording:
         top, original = self.predictions.top, self.original
         padding = [""] * (TOP - top.shape[1])
         for row, key in enumerate(self.predictions.keys):
-            classes = [place if place >= 0 else "" for place in top[row].tolist()]
-            values = [f"{self.predictions.scores[row, place]:.6g}" if place != "" else "" for place in classes]
+            best: list[int] = top[row].tolist()
+            classes = [str(place) if place >= 0 else "" for place in best]
+            values = [f"{self.predictions.scores[row, place]:.6g}" if place >= 0 else "" for place in best]
             error = self.predictions.errors.get(row, "")
             label = original[row] if original[row] >= 0 else ""
             yield [key, label, *classes, *padding, *values, *padding, error, *self.truth_cells(row)]

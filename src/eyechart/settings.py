@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyechart.data.label_files import LabelsOption
 from eyechart.data.labels import Empty
 from eyechart.spec import ModelSpec
 
@@ -22,7 +23,7 @@ class Settings:
     max_errors: int
     names: str
     templates: str
-    labels: tuple[str, ...]
+    labels: tuple[LabelsOption, ...]
     empty: Empty
     equivalences: str
     categories: str

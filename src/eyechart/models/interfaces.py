@@ -30,6 +30,10 @@ class Model(Protocol):
     batch_size: int
 
     @property
+    def loads(self) -> int:
+        """How often the weights were read into memory so far: 0 or 1."""
+
+    @property
     def identity(self) -> Identity:
         """Who answers, found without loading weights into memory."""
 
@@ -62,3 +66,13 @@ class Classifier(Model, Protocol):
 
     def classify(self, images: Sequence[Any]) -> Floats:
         """Return logits of shape (n, classes)."""
+
+
+@runtime_checkable
+class Neighbours(Protocol):
+    """Compares an image with the images of a labelled split."""
+
+    encoder: ImageEncoder
+    k: int
+    weights: str
+    support_split: tuple[str, str]

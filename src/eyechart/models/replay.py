@@ -59,7 +59,9 @@ class Replay:
             else:
                 scores[place] = answer
         if len(errors) == len(dataset):
-            raise ModelError(f"{self.path} answers no sample of {dataset.benchmark}/{dataset.split}: no key is the same.")
+            raise ModelError(
+                f"{self.path} answers no sample of {dataset.benchmark}/{dataset.split}: no key is the same."
+            )
         return Predictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
 
     def scored(self, dataset: Dataset) -> Mapping[str, np.ndarray]:

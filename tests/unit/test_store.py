@@ -1,0 +1,184 @@
+"""The store: append-only parts, torn tails, whole answers, and sentences when something is wrong."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyechart.errors import StoreError
+from eyechart.models.interfaces import Identity
+from eyechart.predictions import Block, Entry, Key, Store, blocks, missing_rows
+
+IDENTITY = Identity(
+    backend="test", name="m", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
+)
+KEY = Key(question="image_features", model=IDENTITY, data="d")
+ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def write(store: Store) -> Callable[..., Entry]:
+    """Write the blocks given by their bounds; finish when all rows are there."""
+
+    def write(*bounds: tuple[int, int], finish: bool = True) -> Entry:
+        entry = store.entry(KEY)
+        with entry.writing() as writer:
+            for start, stop in bounds:
+                writer.append(Block(start, stop, 2), ROWS[start:stop])
+            if finish:
+                writer.finish(len(ROWS))
+        return entry
+
+    return write
+
+
+def test_answers_come_back_as_they_were_given(write: Callable[..., Entry]) -> None:
+    answers = write((0, 4), (4, 6)).load()
+    assert np.array_equal(answers.values, ROWS)
+    assert answers.errors == {}
+
+
+def test_an_interrupted_entry_ends_byte_for_byte_as_an_uninterrupted_one(
+    write: Callable[..., Entry], tmp_path: Path, store: Store
+) -> None:
+    write((0, 2), finish=False)
+    write((2, 4), finish=False)
+    resumed = write((4, 6)).folder
+    store.root = tmp_path / "other"
+    whole = write((0, 2), (2, 4), (4, 6)).folder
+    assert contents(resumed) == contents(whole)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+
+
+def test_the_parts_are_gone_when_all_is_answered(write: Callable[..., Entry]) -> None:
+    assert not list(write((0, 6)).folder.glob("*.part"))
+
+
+@pytest.mark.parametrize("cut", [1, 5, 30, 60])
+def test_a_torn_tail_is_asked_again_and_the_rest_is_kept(write: Callable[..., Entry], cut: int) -> None:
+    part = write((0, 2), (2, 4), finish=False).folder / "00000.part"
+    part.write_bytes(part.read_bytes()[:-cut])
+    kept = [block for block, _ in blocks(part.read_bytes())]
+    assert [(block.start, block.stop) for block in kept] == [(0, 2)]
+    assert missing_rows(kept, 6).tolist() == [2, 3, 4, 5]
+
+
+def test_a_flipped_bit_ends_a_part(write: Callable[..., Entry]) -> None:
+    part = write((0, 2), finish=False).folder / "00000.part"
+    data = bytearray(part.read_bytes())
+    data[-6] ^= 1
+    assert list(blocks(bytes(data))) == []
+
+
+def test_a_block_of_errors_takes_the_width_of_the_others(store: Store) -> None:
+    entry = store.entry(KEY)
+    with entry.writing() as writer:
+        writer.append(Block(0, 1, 0, {0: "broken"}), np.zeros((1, 0), np.float32))
+        writer.append(Block(1, 6, 2), ROWS[1:])
+        writer.finish(6)
+    assert np.isnan(entry.load().values[0]).all()
+    assert entry.load().errors == {0: "broken"}
+
+
+def test_damaged_answers_are_refused_by_name(write: Callable[..., Entry]) -> None:
+    entry = write((0, 6))
+    path = entry.folder / "answers.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
+    with pytest.raises(StoreError, match=rf"{path}.*damaged.*Delete the folder"):
+        entry.load()
+
+
+def test_a_store_of_another_format_is_refused(store: Store, write: Callable[..., Entry]) -> None:
+    write((0, 6))
+    (store.root / "format").write_text("99\n")
+    with pytest.raises(StoreError, match=r"format '99'.*--eye-store"):
+        store.entry(KEY)
+
+
+def test_a_full_disk_keeps_what_was_written(write: Callable[..., Entry]) -> None:
+    folder = write((0, 2), finish=False).folder
+    (folder / "00002.part").symlink_to("/dev/full")
+    with pytest.raises(StoreError, match=r"No space left.*--eye-store"):
+        write((2, 4), finish=False)
+    (folder / "00002.part").unlink()
+    assert np.array_equal(write((2, 4), (4, 6)).load().values, ROWS)
+
+
+READ_ONLY = """
+import os, sys, tempfile
+from pathlib import Path
+import test_store
+from eyechart.errors import StoreError
+from eyechart.predictions import Store
+with tempfile.TemporaryDirectory() as folder:
+    os.chmod(folder, 0o555)
+    if os.getuid() == 0:
+        os.seteuid(65534)  # root may write anywhere
+    try:
+        Store(Path(folder) / "store").entry(test_store.KEY).writing().__enter__()
+    except StoreError as error:
+        print(error)
+    finally:
+        os.seteuid(os.getuid())
+"""
+
+
+def test_a_read_only_store_is_refused_with_the_remedy() -> None:
+    said = run(READ_ONLY)
+    assert "Permission denied" in said
+    assert "--eye-store" in said
+
+
+def run(code: str) -> str:
+    here = Path(__file__).parent
+    return subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True).stdout
+
+
+def test_complete_answers_are_read_from_a_store_that_cannot_be_written(write: Callable[..., Entry]) -> None:
+    entry = write((0, 6))
+    for path in (*entry.folder.iterdir(), entry.folder):
+        path.chmod(0o555)
+    assert entry.complete
+    assert np.array_equal(entry.load().values, ROWS)
+
+
+HOLD = """
+import sys
+from pathlib import Path
+import test_store as t
+from eyechart.predictions import Block, Store
+with Store(Path(sys.argv[1])).entry(t.KEY).writing() as writer:
+    print("holding", flush=True)
+    sys.stdin.readline()
+    writer.append(Block(0, 6, 2), t.ROWS)
+    writer.finish(6)
+"""
+
+
+def test_a_second_run_waits_for_the_first_and_finds_its_answers(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(
+        command, cwd=Path(__file__).parent, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "holding\n"
+        said: list[str] = []
+
+        def waiting(text: str) -> None:
+            said.append(text)
+            print("go", file=other.stdin, flush=True)
+
+        with (entry := Store(tmp_path, waiting).entry(KEY)).writing():
+            assert entry.complete
+    assert "another run is answering m" in said[0]
