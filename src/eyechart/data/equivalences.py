@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
+from eyechart.data.imagenet import CLASSES
 from eyechart.errors import DataError
 
-CLASSES = 1000
 PACKAGED = Path(__file__).with_name("equivalences.csv")
 GROUPS = ("eq_classes", "equivalent_classes")
 Pair = tuple[int, int]

@@ -8,13 +8,13 @@ from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
 from eyechart.data.dataset import Row
+from eyechart.data.imagenet import CLASSES
 from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise
 from eyechart.data.labels import Empty, LabelSet, label_set
 from eyechart.data.packages import packaged_file
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
-CLASSES = 1000
 OPTION = re.compile(r"(?P<name>[^\[\]=]+?)\s*(?:\[(?P<options>[^\[\]]*)\])?\s*=\s*(?P<path>.+)")
 
 

@@ -6,16 +6,14 @@ A label that means "not sure" is dropped; an entry whose labels are None is one 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from csv import DictReader, Error
-from functools import cache
 from io import StringIO
 from typing import Annotated, Any
 
 import msgspec
 
-from eyechart.data.class_names import synsets
+from eyechart.data.imagenet import VAL_COUNT, synset_classes
 from eyechart.errors import DataError
 
-VALIDATION = 50_000
 Labels = tuple[int, ...]
 Entry = tuple[str, str, Labels | None]
 Reader = Callable[[str], Iterator[Entry]]
@@ -33,8 +31,8 @@ def validation_file(number: int) -> str:
 def real(text: str) -> Iterator[Entry]:
     """ReaL's real.json: one list of labels for each of the 50,000 validation images, in their order."""
     entries = _decode(text, list[list[int]])
-    if len(entries) != VALIDATION:
-        raise DataError(f"it has {len(entries)} entries, expected {VALIDATION}, one for every validation image.")
+    if len(entries) != VAL_COUNT:
+        raise DataError(f"it has {len(entries)} entries, expected {VAL_COUNT}, one for every validation image.")
     for number, labels in enumerate(entries, 1):
         yield f"entry {number}", validation_file(number), tuple(labels)
 
@@ -152,15 +150,11 @@ def _row(where: str, row: Mapping[str | None, Any], name: str, labels: str) -> E
 
 
 def _indices(where: str, wnids: Sequence[str]) -> Labels:
-    unknown = [wnid for wnid in wnids if wnid not in _by_wnid()]
+    classes = synset_classes()
+    unknown = [wnid for wnid in wnids if wnid not in classes]
     if unknown:
         raise DataError(f"{where}: '{unknown[0]}' is not a WordNet id of ImageNet-1k.")
-    return tuple(_by_wnid()[wnid] for wnid in wnids)
-
-
-@cache
-def _by_wnid() -> dict[str, int]:
-    return {wnid: index for index, wnid in enumerate(synsets())}
+    return tuple(classes[wnid] for wnid in wnids)
 
 
 def _decode(text: str, shape: type[Any], where: str = "") -> Any:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from eyechart import samples
 from eyechart.data.dataset import Dataset, Row
+from eyechart.data.imagenet import CLASSES
 from eyechart.data.labels import label_set
 from eyechart.errors import DataError
 
-CLASSES = 1000
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "sample": ("exact", "none"),
     "sample-near": ("near",),
