@@ -63,5 +63,5 @@ def lengths(function: str, parameter: str, array: NDArray[np.generic], length: i
 
 def _shown(value: object) -> str:
     if isinstance(value, np.ndarray):
-        return f"a {value.dtype} array of shape {value.shape}"
+        return f"an array of {value.dtype} with shape {value.shape}"
     return repr(value.item() if isinstance(value, np.generic) else value)

@@ -128,7 +128,7 @@ def _best(scores: NDArray[np.floating], k: int) -> NDArray[np.int64]:
     unanswered = np.isnan(scores)
     absent = unanswered.all(axis=1)
     partly = int((unanswered.any(axis=1) & ~absent).sum())
-    demand(partly == 0, "top_k", "scores", "NaN along a whole row or nowhere", f"{partly} rows that are NaN in part")
+    demand(partly == 0, "top_k", "scores", "with 0 rows that are NaN only in part", partly)
     best = _leaders(-scores, k)
     best[absent] = -1
     return best

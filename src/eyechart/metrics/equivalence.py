@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 
-from eyechart.metrics._checks import integers, whole
+from eyechart.metrics._checks import demand, integers, whole
 
 
 def groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
@@ -53,10 +53,7 @@ def _graph(function: str, pairs: ArrayLike, classes: int) -> csr_array:
     array = integers(
         function, "pairs", array.reshape(-1, 2) if array.size == 0 else array, ndim=2, below=classes, least=0
     )
-    if array.shape[1] != 2:
-        raise ValueError(
-            f"The 'pairs' parameter of {function} must be of shape (p, 2). Got shape {array.shape} instead."
-        )
+    demand(array.shape[1] == 2, function, "pairs", "of shape (p, 2)", array)
     return coo_array((np.ones(len(array), np.int64), array.T), shape=(classes, classes)).tocsr()
 
 

@@ -1,0 +1,115 @@
+"""What every public metric owes its reader: a source, a doctest that passes, and one sentence when it refuses."""
+
+import doctest
+import importlib
+import inspect
+import math
+import pkgutil
+
+import pytest
+
+from eyechart import metrics
+from eyechart.metrics import accuracy, agreement, categories, equivalence, intervals, recall
+
+MODULES = [
+    importlib.import_module(f"{metrics.__name__}.{found.name}") for found in pkgutil.iter_modules(metrics.__path__)
+]
+PUBLIC = [
+    function
+    for module in MODULES
+    if not module.__name__.rpartition(".")[2].startswith("_")
+    for name, function in inspect.getmembers(module, inspect.isfunction)
+    if function.__module__ == module.__name__ and not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_doctests_pass(module):
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__name__)
+def test_every_public_function_is_documented(function):
+    text = inspect.getdoc(function) or ""
+    assert all(part in text for part in ("Args: ", "Returns: ", "Raises: ", "Source: "))
+    assert doctest.DocTestFinder().find(function, function.__name__, globs={})[0].examples
+
+
+def test_the_public_functions_are_found():
+    assert {"top_k", "expand", "categories", "per_class_recall", "wilson", "phi_matrix"} <= {f.__name__ for f in PUBLIC}
+
+
+ONE = [[0]]
+YES = [True]
+REFUSED = [
+    ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 3), "3"),
+    ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 0), "0"),
+    ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 1.5), "1.5"),
+    ("scores", "top_k", lambda: accuracy.top_k([0.1, 0.2], 1), "an array of float64 with shape (2,)"),
+    ("scores", "top_k", lambda: accuracy.top_k([[0.1, math.nan]], 1), "1"),
+    ("k", "hits", lambda: accuracy.hits(ONE, ONE, k=2), "2"),
+    ("top", "hits", lambda: accuracy.hits([[0.5]], ONE), "an array of float64 with shape (1, 1)"),
+    ("top", "hits", lambda: accuracy.hits([[-2]], ONE), "-2"),
+    ("labels", "hits", lambda: accuracy.hits(ONE, [[0], [1]]), "an array of int64 with shape (2, 1)"),
+    ("labels", "outcomes", lambda: accuracy.outcomes(ONE, [0], YES), "an array of int64 with shape (1,)"),
+    ("empty", "outcomes", lambda: accuracy.outcomes(ONE, ONE, YES, empty="maybe"), "'maybe'"),
+    ("annotated", "outcomes", lambda: accuracy.outcomes(ONE, ONE, [1]), "an array of int64 with shape (1,)"),
+    (
+        "answered",
+        "outcomes",
+        lambda: accuracy.outcomes(ONE, ONE, YES, answered=YES * 2),
+        "an array of bool with shape (2,)",
+    ),
+    ("outcome", "accuracy", lambda: accuracy.accuracy([0.5]), "0.5"),
+    ("a", "intersection", lambda: accuracy.intersection([2], [1]), "2.0"),
+    ("b", "intersection", lambda: accuracy.intersection([1], [1, 0]), "an array of float64 with shape (2,)"),
+    ("pairs", "groups", lambda: equivalence.groups([(0, 3)], 3), "3"),
+    ("pairs", "expand", lambda: equivalence.expand(ONE, [(0, -1)], 3), "-1"),
+    ("pairs", "expand", lambda: equivalence.expand(ONE, [(0, 1, 2)], 3), "an array of int64 with shape (1, 3)"),
+    ("labels", "expand", lambda: equivalence.expand([[3]], [], 3), "3"),
+    ("classes", "groups", lambda: equivalence.groups([], -1), "-1"),
+    ("original", "categories", lambda: categories.categories([4], ONE, YES, groups=[0]), "4"),
+    (
+        "labels",
+        "categories",
+        lambda: categories.categories([0], [[0], [0]], YES),
+        "an array of int64 with shape (2, 1)",
+    ),
+    (
+        "annotated",
+        "categories",
+        lambda: categories.categories([0], ONE, [False, True]),
+        "an array of bool with shape (2,)",
+    ),
+    ("labels", "collapsed", lambda: categories.collapsed([[1]], [0]), "1"),
+    ("groups", "collapsed", lambda: categories.collapsed([[1]], [0, -1]), "-1"),
+    ("correct", "per_class_recall", lambda: recall.per_class_recall([1.5], [0], 1), "1.5"),
+    ("labels", "per_class_recall", lambda: recall.per_class_recall([1], [1], 1), "1"),
+    (
+        "labels",
+        "per_class_recall",
+        lambda: recall.per_class_recall([1], [0, 0], 1),
+        "an array of int64 with shape (2,)",
+    ),
+    ("k", "wilson", lambda: intervals.wilson(3, 2), "3"),
+    ("n", "wilson", lambda: intervals.wilson(0, -1), "-1"),
+    ("k", "clopper_pearson", lambda: intervals.clopper_pearson(0.5, 2), "0.5"),
+    ("level", "wilson", lambda: intervals.wilson(1, 2, 1), "1"),
+    ("level", "t_interval", lambda: intervals.t_interval([1, 2], 95), "95"),
+    ("values", "t_interval", lambda: intervals.t_interval([[1, 2]]), "an array of float64 with shape (1, 2)"),
+    ("classes", "stratified", lambda: intervals.stratified([1, 0], [0]), "an array of int64 with shape (1,)"),
+    ("r", "fisher", lambda: intervals.fisher(1.5, 9), "1.5"),
+    ("kind", "fisher", lambda: intervals.fisher(0.5, 9, "kendall"), "'kendall'"),
+    ("correct", "phi_matrix", lambda: agreement.phi_matrix([[0.5]]), "0.5"),
+    ("recalls", "spearman_matrix", lambda: agreement.spearman_matrix([0.5]), "an array of float64 with shape (1,)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "function", "call", "got"), REFUSED, ids=[f"{f}-{p}-{g}" for p, f, _, g in REFUSED]
+)
+def test_refusals_name_the_parameter_and_what_came(parameter, function, call, got):
+    with pytest.raises(ValueError) as refusal:
+        call()
+    assert str(refusal.value).startswith(f"The {parameter!r} parameter of {function} must be ")
+    assert str(refusal.value).endswith(f". Got {got} instead.")

@@ -1,0 +1,86 @@
+"""The metrics equal scikit-learn's and timm's where those have them."""
+
+import importlib
+import json
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from eyechart.metrics.accuracy import accuracy, hits, outcomes, top_k
+from eyechart.metrics.recall import mean_per_class_recall, per_class_recall
+from eyechart.models.vision_ops import repair
+
+IMAGES, CLASSES = 400, 12
+
+
+@pytest.fixture(scope="module")
+def scored():
+    """Labels of every class and scores that lean towards them."""
+    random = np.random.default_rng(5)
+    labels = random.permutation(np.arange(IMAGES) % CLASSES)
+    return labels, random.normal(size=(IMAGES, CLASSES)) + 1.5 * np.eye(CLASSES)[labels]
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 12])
+def test_top_k_accuracy_is_scikit_learns(scored, k):
+    labels, scores = scored
+    theirs = metrics.top_k_accuracy_score(labels, scores, k=k) if k < CLASSES else 1.0
+    assert hits(top_k(scores, k), labels[:, None], k=k).mean() == theirs
+
+
+def test_recalls_are_scikit_learns(scored):
+    labels, scores = scored
+    predicted = top_k(scores, 1)
+    correct = hits(predicted, labels[:, None]).astype(float)
+    theirs = metrics.recall_score(labels, predicted[:, 0], average=None)
+    np.testing.assert_allclose(per_class_recall(correct, labels, CLASSES).values, theirs)
+    assert mean_per_class_recall(correct, labels, CLASSES) == pytest.approx(np.mean(theirs))
+
+
+def test_mean_recall_over_the_classes_present_is_balanced_accuracy(scored):
+    labels, scores = (values[: CLASSES // 2] for values in scored)
+    correct = hits(top_k(scores, 1), labels[:, None]).astype(float)
+    theirs = metrics.recall_score(labels, top_k(scores, 1)[:, 0], labels=np.unique(labels), average="macro")
+    assert mean_per_class_recall(correct, labels, CLASSES) == pytest.approx(theirs)
+
+
+@cache
+def real():
+    """timm's module, and its labels padded with -1."""
+    repair()
+    module = importlib.import_module("timm.data.real_labels")
+    lists = json.loads(files("timm.data").joinpath("_info/imagenet_real_labels.json").read_text())
+    table = np.full((len(lists), max(map(len, lists))), -1)
+    for row, labels in zip(table, lists, strict=True):
+        row[: len(labels)] = labels
+    return module, table
+
+
+def batches(labels):
+    """Random scores of 1000 classes, half of the images leaning towards one of their labels."""
+    random = np.random.default_rng(11)
+    for rows in np.array_split(labels, 25):
+        scores = random.random((len(rows), 1000), dtype=np.float32)
+        lean = (random.random(len(rows)) < 0.5) & (rows[:, 0] >= 0)
+        scores[lean, rows[lean, 0]] += 0.003
+        yield scores
+
+
+def test_real_accuracy_is_timms_on_50_000_random_predictions():
+    torch = importlib.import_module("torch")
+    module, labels = real()
+    theirs = module.RealLabelsImagenet([f"ILSVRC2012_val_{image + 1:08d}.JPEG" for image in range(len(labels))])
+    top = []
+    for scores in batches(labels):
+        theirs.add_result(torch.from_numpy(scores))
+        top.append(top_k(scores, 5))
+    ours = {k: 100 * accuracy(scored_as_real(np.concatenate(top), labels, k)) for k in (1, 5)}
+    assert ours == pytest.approx(theirs.get_accuracy(), abs=1e-9)
+    assert 0 < ours[1] < ours[5] < 100
+
+
+def scored_as_real(top, labels, k):
+    return outcomes(top, labels, np.ones(len(labels), bool), k=k, empty="exclude")
