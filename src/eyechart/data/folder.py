@@ -73,7 +73,7 @@ def _labels(folder: Path, folders: Sequence[str], names: Sequence[str], classes:
     numbers = {name: int(name) for name in folders if name.isdecimal()}
     if not unknown:
         return synset_classes()
-    if len(numbers) == len(folders) and (classes or names or [*numbers.values()] == [*range(len(folders))]):
+    if len(numbers) == len(folders) and (classes or names or {*numbers.values()} == {*range(len(folders))}):
         return numbers
     if classes or (len(unknown) < len(folders) and all(map(SYNSET.fullmatch, folders))):
         raise DataError(

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
-from eyechart.data.imagenet import CLASSES, subset, val_file, val_order
+from eyechart.data.imagenet import CLASSES, subset
 from eyechart.data.images import SUFFIXES
-from eyechart.data.label_files import align, packaged_real
 from eyechart.data.located import class_names
 from eyechart.data.sample import open_sample
 from eyechart.data.sample import splits as sample_splits
+from eyechart.data.validation import identified
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 
@@ -83,7 +82,7 @@ def open_split(
         return open_sample(ref.split)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
-    return _validation(found) if str(ref) == "imagenet/val" else found
+    return identified(found) if str(ref) == "imagenet/val" else found
 
 
 def _hub(text: str) -> SplitRef:
@@ -159,17 +158,3 @@ def _checked(found: Dataset, fact: Known, ref: SplitRef) -> Dataset:
             "synset folders, or as labels of ImageNet-1k: sort them again."
         )
     return replace(found, expected=fact.count, subset=fact.subset, names=())
-
-
-def _validation(found: Dataset) -> Dataset:
-    """Give the validation images their ILSVRC names, where files or labels tell them, and then the ReaL labels."""
-    if not all(val_file(row.file) == row.file for row in found.index):
-        order = val_order([row.label for row in found.index])
-        if order is None:
-            return found
-        rows = zip(found.index, order, strict=True)
-        found = replace(found, index=tuple(replace(row, file=file) for row, file in rows))
-    if find_spec("timm") is None:
-        return found
-    real = align(packaged_real(), found.index, "ReaL", "exclude")
-    return replace(found, label_sets={**found.label_sets, real.name: real})

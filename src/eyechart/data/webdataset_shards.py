@@ -101,7 +101,8 @@ def _shard(path: Path) -> list[Entry]:
         try:
             return [_entry(path, file, sample) for sample in group_by_keys(_members(path))]
         except ValueError as error:
-            raise DataError(f"{path} has two samples with one key ({error.args[0]}): rename or remove one.") from error
+            member = str(error.args[0]).partition(":")[0]
+            raise DataError(f"{path} has two samples with one key: {member} comes twice. Remove one.") from error
         except (tarfile.TarError, OSError) as error:
             raise DataError(f"{path} is truncated or no tar file ({error}): copy it again.") from error
 

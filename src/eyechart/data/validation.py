@@ -1,0 +1,35 @@
+"""The ILSVRC validation images, known by name wherever they come from, and the ReaL labels that need their names."""
+
+from dataclasses import replace
+from importlib.util import find_spec
+
+from eyechart.data.dataset import Dataset, Row
+from eyechart.data.imagenet import val_file, val_order
+from eyechart.data.label_files import packaged_real
+from eyechart.data.labels import label_set
+
+
+def identified(found: Dataset) -> Dataset:
+    """Give imagenet/val its ILSVRC file names, where files or the order of the labels tell them, and then ReaL.
+
+    Shards keep no file names; their labels must be those of all 50,000 images in the order of the files or of the
+    synset folders. In any other order images stay nameless, and labels keyed by name cannot be brought to them. ReaL
+    comes with timm and is left out where that is not installed.
+    """
+    named = _named(found)
+    if named is None or find_spec("timm") is None:
+        return named or found
+    real = packaged_real()
+    labels = [real.labels.get(row.file) for row in named.index]
+    truth = label_set("ReaL", named.index, labels, "exclude", real.source)
+    return replace(named, label_sets={**named.label_sets, truth.name: truth})
+
+
+def _named(found: Dataset) -> Dataset | None:
+    if all(val_file(row.file) == row.file for row in found.index):
+        return found
+    order = val_order([row.label for row in found.index])
+    if order is None:
+        return None
+    rows = zip(found.index, order, strict=True)
+    return replace(found, index=tuple(Row(row.key, file, row.sha256, row.label) for row, file in rows))

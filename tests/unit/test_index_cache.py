@@ -1,0 +1,111 @@
+"""Kept indexes: used while nothing changed, made anew otherwise."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.data import index_cache
+from eyechart.data.index_cache import cached
+from eyechart.data.located import Entry
+from eyechart.errors import DataError
+
+ENTRIES = (Entry("a", "a.png", "00", "a.png", label=3), Entry("b", "b", "11", "0.tar", 512, 9, labels=(1, 2)))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "data.tar"
+    path.write_bytes(b"data")
+    return path
+
+
+@pytest.fixture
+def built() -> list[int]:
+    return []
+
+
+@pytest.fixture
+def index(tmp_path: Path, file: Path, built: list[int]) -> Callable[..., tuple[Entry, ...]]:
+    def build() -> tuple[Entry, ...]:
+        built.append(1)
+        return ENTRIES
+
+    def get(cache: Path | None = tmp_path / "cache", reader: str = "shards") -> tuple[Entry, ...]:
+        return tuple(cached(cache, [file], build, reader=reader))
+
+    return get
+
+
+def kept(tmp_path: Path) -> Path:
+    (path,) = (tmp_path / "cache").iterdir()
+    return path
+
+
+def test_built_once(index, built) -> None:
+    assert index() == index() == ENTRIES
+    assert len(built) == 1
+
+
+def test_no_cache(index, built, tmp_path: Path) -> None:
+    assert index(None) == index(None) == ENTRIES
+    assert len(built) == 2
+    assert not (tmp_path / "cache").exists()
+
+
+def test_another_size_time_reader_or_format_is_another_index(index, built, file: Path, monkeypatch) -> None:
+    index()
+    file.write_bytes(b"more data")
+    index()
+    os.utime(file, ns=(0, 5))
+    index()
+    index(reader="folder")
+    monkeypatch.setattr(index_cache, "FORMAT", index_cache.FORMAT + 1)
+    index()
+    assert len(built) == 5
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", b"\xff\xfe\n[]", b"0" * 64 + b"\n[]"])
+def test_a_damaged_file_is_made_anew(index, built, tmp_path: Path, damage: bytes) -> None:
+    index()
+    whole = kept(tmp_path).read_bytes()
+    kept(tmp_path).write_bytes(damage)
+    assert index() == ENTRIES
+    assert len(built) == 2
+    assert kept(tmp_path).read_bytes() == whole
+
+
+@pytest.mark.parametrize("place", range(0, 120, 7))
+def test_one_changed_byte_is_noticed(index, built, tmp_path: Path, place: int) -> None:
+    index()
+    data = bytearray(kept(tmp_path).read_bytes())
+    data[place] ^= 1
+    kept(tmp_path).write_bytes(data)
+    assert index() == ENTRIES
+    assert len(built) == 2
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(index, built, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    assert index() == index() == ENTRIES
+    assert len(built) == 2
+
+
+def test_nothing_else_is_left_in_the_folder(index, tmp_path: Path) -> None:
+    index()
+    assert kept(tmp_path).suffix == ".json"
+
+
+def test_a_missing_file_is_named(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"gone\.tar cannot be read"):
+        cached(tmp_path, [file, tmp_path / "gone.tar"], tuple, reader="shards")
+
+
+@given(st.builds(Entry, st.text(), st.text(), st.text(), st.text(), labels=st.none() | st.tuples(st.integers(0, 9))))
+def test_round_trip(tmp_path_factory, entry: Entry) -> None:
+    cache = tmp_path_factory.mktemp("cache")
+    cached(cache, [], lambda: (entry,), reader="a")
+    assert cached(cache, [], tuple, reader="a") == (entry,)

@@ -1,0 +1,251 @@
+"""Shards written by webdataset and tarfile, whole and broken."""
+
+import io
+import re
+import tarfile
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from webdataset import TarWriter
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import decode
+from eyechart.data.webdataset_shards import open_shards
+from eyechart.errors import DataError
+
+Sample = dict[str, object]
+Write = Callable[..., Path]
+
+
+def picture(shade: int, kind: str = "WEBP") -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (8, 8), (shade, 0, 0)).save(buffer, kind)
+    return buffer.getvalue()
+
+
+def sample(number: int, label: int | None = 0, suffix: str = "webp", **more: object) -> Sample:
+    kind = {"jpg": "JPEG", "jpeg": "JPEG", "png": "PNG"}.get(suffix, "WEBP")
+    labels = {} if label is None else {"cls": label}
+    return {"__key__": f"s{number:07d}", suffix: picture(number, kind), **labels, **more}
+
+
+def npy(values: Sequence[int]) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.array(values))
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(*shards: list[Sample], names: Sequence[str] = ("cat", "dog", "emu")) -> Path:
+        folder = tmp_path / "pets" / "test"
+        folder.mkdir(parents=True)
+        (folder / "nshards.txt").write_text(f"{len(shards)}\n")
+        (folder.parent / "classnames.txt").write_text("\n".join(names) + "\n")
+        for number, samples in enumerate(shards):
+            with TarWriter(str(folder / f"{number}.tar")) as tar:
+                for one in samples:
+                    tar.write(one)
+        return folder
+
+    return written
+
+
+@pytest.fixture
+def shards(write: Write) -> Path:
+    return write([sample(0, 2), sample(1, 1)], [sample(2, 0), sample(3, 2)])
+
+
+def opened(folder: Path, **options: object) -> Dataset:
+    return open_shards(folder, "pets", "test", **options)
+
+
+def refused(folder: Path, *parts: str) -> None:
+    with pytest.raises(DataError) as caught:
+        opened(folder)
+    for part in (str(folder), *parts):
+        assert part in str(caught.value)
+
+
+def add(tar: Path, *names: str) -> None:
+    with tarfile.open(tar, "a") as file:
+        for name in names:
+            file.addfile(tarfile.TarInfo(name), io.BytesIO())
+
+
+def test_index(shards: Path) -> None:
+    found = opened(shards)
+    assert found.keys == ("s0000000", "s0000001", "s0000002", "s0000003")
+    assert [row.label for row in found.index] == [2, 1, 0, 2]
+    assert [row.sha256 for row in found.index] == [sha256(picture(shade)).hexdigest() for shade in range(4)]
+    assert (found.classes, found.names) == (3, ("cat", "dog", "emu"))
+
+
+def test_imgt(shards: Path) -> None:
+    (truth,) = opened(shards).label_sets.values()
+    assert (truth.name, truth.empty, truth.labels.tolist()) == ("ImGT", "exclude", [[2], [1], [0], [2]])
+    assert truth.annotated.all()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 4), (1, 3), (3, 4), (2, 2)])
+def test_reading_any_stretch(shards: Path, start: int, stop: int) -> None:
+    read = list(opened(shards).read(start, stop))
+    assert read == [(place, picture(place)) for place in range(start, stop)]
+
+
+def test_shards_that_are_not_needed_stay_closed(shards: Path) -> None:
+    found = opened(shards)
+    (shards / "0.tar").unlink()
+    assert [place for place, _ in found.read(2, 4)] == [2, 3]
+
+
+@pytest.mark.parametrize("suffix", ["webp", "png", "jpg", "jpeg", "0.webp", "JPEG"])
+def test_image_suffixes(write: Write, suffix: str) -> None:
+    ((_, data),) = opened(write([sample(0, 1, suffix)])).read(0, 1)
+    assert decode(data, "a").size == (8, 8)
+
+
+def test_names_beside_the_shards_come_first(shards: Path) -> None:
+    (shards / "classnames.txt").write_text("Katze\nHund\nEmu\n")
+    assert opened(shards).names == ("Katze", "Hund", "Emu")
+
+
+@pytest.mark.parametrize("values", [[0, 1, 1], [1, 2]])
+def test_several_labels_as_ones_or_as_classes(write: Write, values: list[int]) -> None:
+    found = opened(write([sample(0, None, npy=npy(values)), sample(1, None, npy=npy([0, 0, 0]))]))
+    truth = found.label_sets["multilabel"]
+    assert truth.labels.tolist() == [[1, 2], [-1, -1]]
+    assert (truth.empty, [row.label for row in found.index]) == ("exclude", [-1, -1])
+    assert "ImGT" not in found.label_sets
+
+
+def test_labels_within_a_subset(write: Write) -> None:
+    found = opened(write([sample(0, 2), sample(1, 0)]), classes=1000, subset=(6, 11, 13))
+    assert [row.label for row in found.index] == [13, 6]
+    assert (found.classes, found.names) == (1000, ())
+
+
+def test_folders_and_members_of_no_sample_are_left_alone(shards: Path) -> None:
+    with tarfile.open(shards / "1.tar", "a") as tar:
+        inner = tarfile.TarInfo("folder.d")
+        inner.type = tarfile.DIRTYPE
+        tar.addfile(inner)
+    add(shards / "1.tar", ".hidden", "README")
+    assert len(opened(shards)) == 4
+
+
+@pytest.mark.parametrize("text", ["", "two", "1.5"])
+def test_unreadable_number_of_shards(shards: Path, text: str) -> None:
+    (shards / "nshards.txt").write_text(text)
+    refused(shards, "nshards.txt", "write the number")
+
+
+def test_missing_number_of_shards(shards: Path) -> None:
+    (shards / "nshards.txt").unlink()
+    refused(shards, "nshards.txt", "No such file")
+
+
+def test_missing_shard(shards: Path) -> None:
+    (shards / "1.tar").unlink()
+    refused(shards, "lacks 1 of the 2 shards", "1.tar")
+
+
+@pytest.mark.parametrize("size", [0, 100, 512, 700, 1024, 1536, 2048, 2560, 3072])
+def test_truncated_shard_wherever_it_is_cut(shards: Path, size: int) -> None:
+    tar = shards / "1.tar"
+    tar.write_bytes(tar.read_bytes()[:size])
+    refused(shards, "1.tar", "truncated", "copy it again")
+
+
+def test_a_shard_that_is_no_tar(shards: Path) -> None:
+    (shards / "0.tar").write_bytes(b"version https://git-lfs.github.com/spec/v1\n" + bytes(981))
+    refused(shards, "0.tar", "no tar file")
+
+
+def test_corrupt_header(shards: Path) -> None:
+    data = bytearray((shards / "0.tar").read_bytes())
+    data[:512] = b"\xff" * 512
+    (shards / "0.tar").write_bytes(data)
+    refused(shards, "0.tar", "no tar file")
+
+
+@pytest.mark.parametrize("label", [None, "cat", ""])
+def test_missing_label(write: Write, label: str | None) -> None:
+    more = {} if label is None else {"cls": label.encode()}
+    refused(write([sample(0), sample(1, None, json={}, **more)]), "s0000001", "no label", "0.tar")
+
+
+@pytest.mark.parametrize("values", [b"", b"no array", npy([[1]])])
+def test_unreadable_array(write: Write, values: bytes) -> None:
+    refused(write([sample(0, None, npy=values)]), "s0000000", ".npy")
+
+
+@pytest.mark.parametrize("label", [3, -1])
+def test_label_out_of_range(write: Write, label: int) -> None:
+    refused(write([sample(0, label)]), "s0000000", f"label {label}, expected 0 to 2")
+
+
+def test_labels_out_of_range_in_an_array(write: Write) -> None:
+    refused(write([sample(0, None, npy=npy([1, 3]))]), "label 3, expected 0 to 2")
+
+
+def test_label_out_of_a_subset(write: Write) -> None:
+    with pytest.raises(DataError, match="expected 0 to 2 for the names"):
+        opened(write([sample(0, 7)]), classes=1000, subset=(6, 11, 13))
+
+
+def test_one_key_twice_in_two_shards(write: Write) -> None:
+    refused(write([sample(0)], [sample(0)]), "key s0000000", "0.tar", "1.tar")
+
+
+def test_one_key_twice_in_a_row(write: Write) -> None:
+    refused(write([sample(0), sample(0)]), "two samples with one key", "s0000000.cls comes twice")
+
+
+@pytest.mark.parametrize("name", ["../x.webp", "/etc/x.webp", "a/../../x.cls"])
+def test_unsafe_member(shards: Path, name: str) -> None:
+    add(shards / "0.tar", name)
+    refused(shards, "0.tar", name, "do not trust")
+
+
+def test_sample_without_an_image(shards: Path) -> None:
+    add(shards / "0.tar", "s0000009.cls", "s0000009.bmp")
+    refused(shards, "s0000009", "0 images", "cls, bmp")
+
+
+def test_no_samples(write: Write) -> None:
+    refused(write([], []), "no images")
+
+
+def test_no_class_names(shards: Path) -> None:
+    (shards.parent / "classnames.txt").unlink()
+    refused(shards, "classnames.txt")
+
+
+def test_names_of_the_wrong_number(shards: Path) -> None:
+    with pytest.raises(DataError, match=re.escape("classnames.txt has 3 lines, expected 4")):
+        opened(shards, classes=4)
+
+
+def test_class_names_that_are_no_text(shards: Path) -> None:
+    (shards.parent / "classnames.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(DataError, match=r"classnames.txt cannot be read as UTF-8"):
+        opened(shards)
+
+
+def test_shard_cut_after_it_was_indexed(shards: Path) -> None:
+    found = opened(shards)
+    (shards / "0.tar").write_bytes(b"")
+    with pytest.raises(DataError, match="has become shorter"):
+        list(found.read(0, 1))
+
+
+def test_shard_removed_after_it_was_indexed(shards: Path) -> None:
+    found = opened(shards)
+    (shards / "0.tar").unlink()
+    with pytest.raises(DataError, match="cannot be read now"):
+        list(found.read(0, 1))
