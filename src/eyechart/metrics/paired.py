@@ -1,0 +1,45 @@
+"""How far a share moves when the same images are scored in another way."""
+
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from eyechart.metrics._checks import demand, lengths, outcome_array
+from eyechart.metrics.intervals import Interval
+
+
+def change_interval(before: ArrayLike, after: ArrayLike, level: float = 0.95) -> Interval:
+    """The interval of the change of a share between two scorings of the same images.
+
+    An image is added to those that became right and one to those that became wrong, so that no observed change is not
+    taken for a proof that there is none.
+
+    Args: `before` and `after` (n,) of 1, 0 and NaN; images scored in both count; `level` in (0, 1).
+    Returns: Interval of fractions, inside [-1, 1] and around the mean of after - before; NaN where no image counts.
+    Raises: ValueError where the lengths differ, an outcome is something else or the level is no level.
+    Source: D. G. Bonett and R. M. Price, Journal of Educational and Behavioral Statistics 37 (2012) 479-488, the
+    adjusted Wald interval for paired proportions.
+
+    >>> low, high = change_interval([0, 0, 0, 1, 1, 1, 0, 1], [1, 1, 1, 1, 1, 1, 0, 0])
+    >>> round(low, 3), round(high, 3)
+    (-0.264, 0.664)
+    """
+    demand(0 < level < 1, "change_interval", "level", "between 0 and 1", level)
+    first, second = (
+        outcome_array("change_interval", name, values, ndim=1)
+        for name, values in (("before", before), ("after", after))
+    )
+    lengths("change_interval", "after", second, len(first))
+    moved = (second - first)[~np.isnan(second - first)]
+    if not moved.size:
+        return Interval(float("nan"), float("nan"))
+    return _adjusted(int((moved > 0).sum()), int((moved < 0).sum()), moved.size, float(ndtri((1 + level) / 2)))
+
+
+def _adjusted(gained: int, lost: int, n: int, z: float) -> Interval:
+    up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    half = z * sqrt((up + down - (up - down) ** 2) / (n + 2))
+    change = (gained - lost) / n
+    return Interval(max(-1.0, min(up - down - half, change)), min(1.0, max(up - down + half, change)))
