@@ -1,0 +1,142 @@
+"""The answers of one case, read back from the csv that its run left, and re-scored without a model."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import ReportError
+from eyechart.metrics.intervals import wilson
+from eyechart.metrics.paired import change_interval
+from eyechart.records import File, Record
+
+from .render import CHANGE, Number
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+COLUMNS = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")  # in the order of the published tables
+
+
+@dataclass(frozen=True)
+class Truth:
+    """One ground truth: each image's labels, its finest category, and whether the model was right (NaN: unscored)."""
+
+    labels: tuple[tuple[int, ...], ...]
+    category: NDArray[np.str_]
+    correct: Floats
+
+    @cached_property
+    def one(self) -> Ints:
+        """The class of each image that has exactly one label, else -1."""
+        return np.array([found[0] if len({*found}) == 1 else -1 for found in self.labels], np.int64)
+
+    @cached_property
+    def annotated(self) -> Bools:
+        """Which images it speaks of."""
+        return np.asarray(self.category != "")
+
+    def mask(self, category: str) -> Bools:
+        """The images of a category, coarse or fine."""
+        return self.annotated if category == "A" else np.char.startswith(self.category, category)
+
+    def touches(self, classes: Sequence[int]) -> Bools:
+        """The images that have one of these classes among their labels."""
+        return np.array([not {*classes}.isdisjoint(found) for found in self.labels], bool)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Every image of a case: its key, its original label (-1: none), and each ground truth."""
+
+    keys: tuple[str, ...]
+    original: Ints
+    truths: Mapping[str, Truth]
+    empty: str
+
+    def originals_scored(self, labels: str) -> Floats:
+        """How right the original labels would be if a model had said them: 1, 0, or NaN where there is none.
+
+        It follows from the categories: an original label is among the admissible ones exactly in S+ and M+.
+        """
+        truth = self.truths[labels]
+        blank = {"correct": 1.0, "wrong": 0.0}.get(self.empty, np.nan)
+        scored = np.where(truth.mask("N"), blank, np.char.endswith(truth.category, "+").astype(float))
+        return np.where(truth.annotated & (self.original >= 0), scored, np.nan)
+
+
+def share(correct: Floats, mask: Bools | None = None) -> Number:
+    """The accuracy over the scored images of a mask, with Wilson's interval."""
+    kept = correct if mask is None else correct[mask]
+    kept = kept[~np.isnan(kept)]
+    hits, n = int(kept.sum()), len(kept)
+    return portion(hits, n)
+
+
+def portion(hits: int, n: int) -> Number:
+    """A share of n images with Wilson's interval; nothing of none."""
+    ci = wilson(hits, n)
+    return Number(hits / n, n, (ci.low, ci.high)) if n else Number(None, 0)
+
+
+def change(before: Floats, after: Floats, mask: Bools | None = None) -> Number:
+    """The change over the images that both score, with its paired interval."""
+    first, second = (values if mask is None else values[mask] for values in (before, after))
+    kept = (second - first)[~np.isnan(second - first)]
+    ci = change_interval(first, second)
+    return Number(float(kept.mean()), len(kept), (ci.low, ci.high), style=CHANGE) if len(kept) else Number(None, 0)
+
+
+def read_answers(record: Record, folder: Path) -> Answered:
+    """Read a case's answers; a file that is not the one that the run wrote is refused."""
+    if record.predictions is None:
+        raise ReportError(f"The record of {record.case} in {folder} names no answers. Run the case again.")
+    path = folder / record.predictions.path
+    rows = list(csv.DictReader(StringIO(intact(path, folder, record.predictions), newline="")))
+    try:
+        return answered(record, rows)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
+
+
+def intact(path: Path, folder: Path, written: File) -> str:
+    """The text of a run's file, if it lies in the run's folder and has the bytes that were written."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ReportError(f"The run {folder} names the file {path}, which lies outside of it. Use the run's own files.")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read ({error.strerror}). Run the case again.") from error
+    if (found := sha256(content).hexdigest()) != written.sha256:
+        raise ReportError(
+            f"{path} has changed since the run: its sha256 is {found[:12]}…, expected {written.sha256[:12]}…. "
+            "Restore the file, or run the case again."
+        )
+    return content.decode()
+
+
+def answered(record: Record, rows: Sequence[Mapping[str, str]]) -> Answered:
+    """The rows as arrays."""
+    names = dict.fromkeys(metric.labels for metric in record.metrics if metric.name == "acc1")
+    return Answered(
+        tuple(row["key"] for row in rows),
+        np.array([int(row["label"] or -1) for row in rows], np.int64),
+        {name: truth(rows, name) for name in names},
+        record.variant.get("empty", ""),
+    )
+
+
+def truth(rows: Sequence[Mapping[str, str]], name: str) -> Truth:
+    """One ground truth's three columns."""
+    return Truth(
+        tuple(tuple(int(label) for label in row[f"{name}.labels"].split(";") if label) for row in rows),
+        np.array([row[f"{name}.category"] for row in rows], dtype="U2"),
+        np.array([float(row[f"{name}.correct"] or "nan") for row in rows], np.float64),
+    )

@@ -1,0 +1,108 @@
+"""The figures, drawn from the same numbers as their tables; the same runs give the same bytes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eyechart.errors import ReportError
+
+from .agreement import Matrix, matrices
+from .categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
+from .render import one_line
+from .runs import Group, Pool
+from .tables import known_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Text stays text and nothing in a name is read as mathematics.
+SETTINGS: Any = {"svg.hashsalt": "eyechart", "svg.fonttype": "none", "text.parse_math": False}
+METADATA = {"Date": None, "Creator": "eyechart"}
+
+
+def draw(name: str, pool: Pool, labels: str | None, out: Path | None, folder: Path) -> Path:
+    """Draw the named figure into a file and return its path."""
+    spelled = known_name(name, tuple(DRAWERS), "figure")
+    path = out or folder / f"{spelled}.svg"
+    with drawing():
+        made = DRAWERS[spelled](pool, labels)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made.savefig(path, format="svg", metadata=METADATA)
+    return path
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Use matplotlib's own settings, whatever the user's are."""
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise ReportError("A figure needs matplotlib. Install it with: pip install 'eyechart[figures]'") from error
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        yield
+
+
+def f3(pool: Pool, labels: str | None) -> "Figure":
+    """Figure 3: an arrow a model, from its accuracy under the original labels to that under the new ones."""
+    chosen = compared(pool, labels, "F3")
+    rows = [standings(group, name) for group, name in chosen]
+    figure, axes = panels([0.4 * len(row) + 1.2 for row in rows], 1, 7)
+    for (ax,), (group, name), found in zip(axes, chosen, rows, strict=True):
+        arrows(ax, group, name, [row for row in found if row.numbers[CHANGED].value is not None])
+    return figure
+
+
+def arrows(ax: "Axes", group: Group, labels: str, rows: list[Standing]) -> None:
+    """One panel of Figure 3."""
+    for place, row in enumerate(rows):
+        before, after = (100 * (row.numbers[name].value or 0) for name in (BEFORE, AFTER))
+        ax.plot(before, place, "o", color="tab:gray", markersize=4)
+        ax.annotate("", (after, place), (before, place), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
+        ax.annotate(row.numbers[CHANGED].style(row.numbers[CHANGED].value), (max(before, after), place), (6, -3),
+                    textcoords="offset points", fontsize=8)  # fmt: skip
+    ax.set_yticks(range(len(rows)), [one_line(f"{row.model}, {row.task}") for row in rows], fontsize=8)
+    ax.set_xlim(0, 108)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlabel(f"accuracy (%), {one_line(group.reference)} → {one_line(labels)}")
+    ax.set_title(one_line(group.title), fontsize=9)
+
+
+def f9(pool: Pool, labels: str | None) -> "Figure":
+    """Figure 9: both matrices side by side, a row of panels for every split and ground truth."""
+    found = matrices(pool, labels)
+    pairs = list(zip(found[::2], found[1::2], strict=True))
+    figure, axes = panels([0.5 * len(left.names) + 2 for left, _ in pairs], 2, 12)
+    for row, pair in zip(axes, pairs, strict=True):
+        for ax, matrix in zip(row, pair, strict=True):
+            heat(ax, matrix)
+    return figure
+
+
+def heat(ax: "Axes", matrix: Matrix) -> None:
+    """One matrix, every entry with its number."""
+    names = [one_line(name) for name in matrix.names]
+    ax.imshow(np.ma.masked_invalid(matrix.values), vmin=-1, vmax=1, cmap="RdBu_r")
+    for one in range(len(names)):
+        for other in range(len(names)):
+            ax.text(other, one, matrix.number(one, other).style(matrix.values[one, other]), ha="center", va="center",
+                    fontsize=7)  # fmt: skip
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+    ax.set_title(one_line(f"{matrix.kind}\n{matrix.group.title}, {matrix.labels}"), fontsize=8)
+
+
+def panels(heights: list[float], across: int, width: float) -> tuple["Figure", Any]:
+    """A figure of rows with these heights in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    return figure, figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
+
+
+DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F9": f9}

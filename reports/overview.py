@@ -1,0 +1,127 @@
+"""The overview: everything the runs say, as Markdown, LaTeX and Mill's aggregate.csv."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from io import StringIO
+from math import sqrt
+from pathlib import Path
+
+from eyechart.predictions import stamp
+from eyechart.records import Metric
+
+from .categories import category_table, explained, standings
+from .published import mill_table
+from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
+from .runs import Entry, Group, Pool
+
+AGGREGATE = ("model", "benchmark", "task", "task_type", "n_shot", "metric", "performance", "stderr")
+TASK_TYPES: Mapping[str, str] = {
+    "zero_shot": "zero_shot_classification",
+    "supervised": "supervised_classification",
+    "knn": "knn_classification",
+}
+MILL_METRICS = {"acc1": "acc"}
+
+
+def write(pool: Pool, folder: Path) -> str:
+    """Write overview.md, overview.tex and aggregate.csv, and return the Markdown."""
+    found = tables(pool)
+    text = markdown(pool, found)
+    folder.mkdir(parents=True, exist_ok=True)
+    stamp(folder / "overview.md", text.encode())
+    stamp(folder / "overview.tex", "\n".join(map(to_latex, found)).encode())
+    stamp(folder / "aggregate.csv", aggregate(pool).encode())
+    return text
+
+
+def markdown(pool: Pool, found: list[Table]) -> str:
+    """Where the numbers come from, then every table."""
+    runs = [
+        f"{folder.name}: eyechart {run.eyechart}, {run.started}, {run.seconds:.0f} s, exit status {run.exit_status}, "
+        f"{run.workers} workers, {run.loads} model loads: {run.command}"
+        for folder, run in pool.runs
+    ]
+    head = "".join(f"- {markdown_item(line)}\n" for line in (*runs, *pool.notes))
+    return "\n".join((f"# eyechart\n\n{head}", *map(to_markdown, found)))
+
+
+def tables(pool: Pool) -> list[Table]:
+    """All tables of the overview, group by group."""
+    return [table for group in pool.groups for table in group_tables(group)]
+
+
+def group_tables(group: Group) -> Iterator[Table]:
+    """Categories under each further ground truth, Mill's table where it applies, outcomes, and every metric."""
+    for labels in group.others:
+        if rows := standings(group, labels):
+            notes = [*explained(rows, group.reference, labels), *group.notes()]
+            yield category_table(rows, group.title, group.reference, labels, notes)
+    if group.entries[0].record.benchmark == "imagenet":
+        yield mill_table(group, group.reference)
+    yield outcome_table(group)
+    yield metric_table(group)
+
+
+def outcome_table(group: Group) -> Table:
+    """What became of the images of every case."""
+    tasks = group.tasks()
+    columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "error", "answered", "seconds")
+    rows = tuple((entry.model, tasks[id(entry)], *outcome_cells(entry)) for entry in group.entries)
+    said = "Under each case's first ground truth. Answered: the share of images without an error, in %."
+    return Table(f"{group.title}: outcomes", columns, rows, (said, *group.notes()))
+
+
+def outcome_cells(entry: Entry) -> list[Cell]:
+    """Counts, and the coverage that stands beside every score."""
+    outcomes, n = entry.record.outcomes, entry.record.data.n
+    counts: list[Cell] = [n, outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error]
+    return [*counts, Number(1 - outcomes.error / n if n else None), round(entry.record.seconds)]
+
+
+def metric_table(group: Group) -> Table:
+    """Every number of every record."""
+    tasks = group.tasks()
+    rows = tuple(
+        (entry.model, tasks[id(entry)], metric.name, metric.labels, metric.category, number(metric), metric.ci_method)
+        for entry in group.entries
+        for metric in entry.record.metrics
+        if metric.n
+    )
+    columns = ("Model", "Task", "Metric", "Labels", "Category", "%", "Interval (95 %)")
+    said = "Metrics over no image are left out."
+    return Table(f"{group.title}: every metric", columns, rows, (said, *group.notes()))
+
+
+def number(metric: Metric) -> Number:
+    """A metric as a cell."""
+    return Number(metric.value, metric.n, metric.ci, style=PERCENT)
+
+
+def aggregate(pool: Pool) -> str:
+    """Mill's aggregate.csv: fractions, and a rollup row for each benchmark, whose task is the benchmark itself."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(AGGREGATE)
+    writer.writerows(row for group in pool.groups for entry in group.entries for row in aggregate_rows(entry, group))
+    return text.getvalue()
+
+
+def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
+    """One row a metric; Mill's `imagenet` is our imagenet/val, every other split keeps its name."""
+    benchmark = "imagenet" if group.benchmark == "imagenet/val" else group.benchmark
+    protocol = entry.record.protocol
+    who = (TASK_TYPES.get(protocol, protocol), "0" if protocol == "zero_shot" else "")
+    for metric in entry.record.metrics:
+        if metric.value is None:
+            continue
+        rollup = metric.labels == entry.labels[0] and metric.category == "A"
+        task = benchmark if rollup else f"{benchmark}/{metric.labels}/{metric.category}"
+        name = MILL_METRICS.get(metric.name, metric.name)
+        yield entry.model, benchmark, task, *who, name, FRACTION(metric.value), stderr(metric)
+
+
+def stderr(metric: Metric) -> str:
+    """Mill's standard error of a share, std(ddof=1) / √n over the images' 0s and 1s; none for other means."""
+    if metric.value is None or metric.n < 2 or metric.ci_method != "wilson":
+        return ""
+    return FRACTION(sqrt(metric.value * (1 - metric.value) / (metric.n - 1)))
