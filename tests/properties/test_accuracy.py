@@ -35,43 +35,43 @@ def answers(draw, places=3):
 
 
 @given(score_tables, st.data())
-def test_top_k_equals_brute_force_with_ties_to_the_first_index(scores, data):
+def test_top_k_equals_brute_force_with_ties_to_the_first_index(scores, data) -> None:
     k = data.draw(st.integers(1, scores.shape[1]))
     assert top_k(scores, k).tolist() == brute(scores, k)
 
 
 @given(score_tables)
-def test_top_k_begins_with_the_top_fewer(scores):
+def test_top_k_begins_with_the_top_fewer(scores) -> None:
     everything = top_k(scores, scores.shape[1])
     for k in range(1, scores.shape[1]):
         np.testing.assert_array_equal(top_k(scores, k), everything[:, :k])
 
 
 @given(score_tables, st.randoms(use_true_random=False))
-def test_top_k_follows_the_images(scores, random):
+def test_top_k_follows_the_images(scores, random) -> None:
     order = random.sample(range(len(scores)), len(scores))
     np.testing.assert_array_equal(top_k(scores[order], 1), top_k(scores, 1)[order])
 
 
 @given(st.permutations(range(CLASSES)), st.integers(1, CLASSES))
-def test_top_k_follows_the_classes(order, k):
+def test_top_k_follows_the_classes(order, k) -> None:
     scores = np.arange(CLASSES)[order]
     assert scores[top_k(scores[None], k)[0]].tolist() == sorted(scores, reverse=True)[:k]
 
 
 @pytest.mark.parametrize("values", [2, 50, 10**9])
-def test_top_k_is_exact_over_many_blocks(values):
+def test_top_k_is_exact_over_many_blocks(values) -> None:
     scores = np.random.default_rng(0).integers(values, size=(5000, 60)).astype(np.float32)
     np.testing.assert_array_equal(top_k(scores, 5), np.argsort(-scores, axis=1, kind="stable")[:, :5])
 
 
-def test_top_k_of_an_unanswered_image_is_no_class():
+def test_top_k_of_an_unanswered_image_is_no_class() -> None:
     scores = [[0.1, 0.2, 0.0], [math.nan] * 3, [0.3, 0.2, 0.3]]
     assert top_k(scores, 2).tolist() == [[1, 0], [-1, -1], [0, 2]]
 
 
 @given(answers())
-def test_hits_are_membership_and_grow_with_k(drawn):
+def test_hits_are_membership_and_grow_with_k(drawn) -> None:
     top, labels, *_ = drawn
     found = [hits(top, labels, k=k) for k in (1, 2, 3)]
     expected = [
@@ -84,7 +84,7 @@ def test_hits_are_membership_and_grow_with_k(drawn):
 
 
 @given(answers())
-def test_hits_do_not_see_the_order_of_labels(drawn):
+def test_hits_do_not_see_the_order_of_labels(drawn) -> None:
     top, labels, *_ = drawn
     np.testing.assert_array_equal(hits(top, labels[:, ::-1]), hits(top, labels))
 
@@ -97,7 +97,7 @@ def plain_outcome(top, labels, annotated, answered, empty):
 
 
 @given(answers(), st.sampled_from(["correct", "exclude", "wrong"]))
-def test_outcomes_are_the_letter_of_equation_2(drawn, empty):
+def test_outcomes_are_the_letter_of_equation_2(drawn, empty) -> None:
     top, labels, annotated, answered = drawn
     expected = [plain_outcome(*image, empty) for image in zip(*(column.tolist() for column in drawn), strict=True)]
     found = outcomes(top, labels, annotated, empty=empty, answered=answered)
@@ -105,7 +105,7 @@ def test_outcomes_are_the_letter_of_equation_2(drawn, empty):
 
 
 @given(answers())
-def test_policies_for_empty_label_sets_are_ordered(drawn):
+def test_policies_for_empty_label_sets_are_ordered(drawn) -> None:
     top, labels, annotated, _ = drawn
     values = [accuracy(outcomes(top, labels, annotated, empty=empty)) for empty in ("wrong", "exclude", "correct")]
     seen = [value for value in values if not math.isnan(value)]
@@ -113,7 +113,7 @@ def test_policies_for_empty_label_sets_are_ordered(drawn):
 
 
 @given(outcome_vectors)
-def test_accuracy_is_the_mean_of_what_is_scored(vector):
+def test_accuracy_is_the_mean_of_what_is_scored(vector) -> None:
     scored = [value for value in vector if value == value]
     assert accuracy(vector) == (
         pytest.approx(sum(scored) / len(scored)) if scored else pytest.approx(math.nan, nan_ok=True)
@@ -121,13 +121,13 @@ def test_accuracy_is_the_mean_of_what_is_scored(vector):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
-def test_intersection_is_within_both_and_symmetric(pairs):
+def test_intersection_is_within_both_and_symmetric(pairs) -> None:
     a, b = np.array(pairs, np.float64).T
     both = intersection(a, b)
     assert max(0.0, accuracy(a) + accuracy(b) - 1) - 1e-12 <= both <= min(accuracy(a), accuracy(b))
     assert both == intersection(b, a)
 
 
-def test_intersection_is_over_the_images_scored_under_both():
+def test_intersection_is_over_the_images_scored_under_both() -> None:
     assert intersection([1, 1, math.nan, 1], [1, 0, 1, math.nan]) == 0.5
     assert math.isnan(intersection([math.nan], [1]))

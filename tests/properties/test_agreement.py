@@ -31,19 +31,19 @@ def pairwise(a, b, measure):
 
 
 @given(correctness)
-def test_phi_is_matthews_correlation_on_the_common_images(table):
+def test_phi_is_matthews_correlation_on_the_common_images(table) -> None:
     np.testing.assert_allclose(phi_matrix(table), expected(table, matthews_corrcoef), atol=1e-12)
 
 
 @given(recalls)
-def test_spearman_is_scipys_on_the_common_classes(table):
+def test_spearman_is_scipys_on_the_common_classes(table) -> None:
     theirs = expected(table, lambda a, b: spearmanr(a, b).statistic)
     np.testing.assert_allclose(spearman_matrix(table), theirs, atol=1e-12)
 
 
 @BOTH
 @given(data=st.data())
-def test_symmetric_bounded_and_one_on_the_diagonal(matrix, tables, data):
+def test_symmetric_bounded_and_one_on_the_diagonal(matrix, tables, data) -> None:
     table = data.draw(tables)
     found = matrix(table)
     np.testing.assert_array_equal(found, found.T)
@@ -54,17 +54,17 @@ def test_symmetric_bounded_and_one_on_the_diagonal(matrix, tables, data):
 
 @BOTH
 @given(data=st.data())
-def test_order_of_the_entries_does_not_matter(matrix, tables, data):
+def test_order_of_the_entries_does_not_matter(matrix, tables, data) -> None:
     table = data.draw(tables)
     order = data.draw(st.permutations(range(table.shape[1])))
     np.testing.assert_allclose(matrix(table[:, order]), matrix(table), atol=1e-12)
 
 
 @given(correctness)
-def test_phi_of_errors_is_phi_of_successes(table):
+def test_phi_of_errors_is_phi_of_successes(table) -> None:
     np.testing.assert_allclose(phi_matrix(1 - table), phi_matrix(table), atol=1e-12)
 
 
 @given(recalls)
-def test_spearman_sees_only_ranks(table):
+def test_spearman_sees_only_ranks(table) -> None:
     np.testing.assert_allclose(spearman_matrix(table**3), spearman_matrix(table), atol=1e-12)

@@ -39,7 +39,7 @@ def found(masks, image):
 
 
 @given(images(), st.none() | pair_lists)
-def test_categories_partition_the_images(drawn, pairs):
+def test_categories_partition_the_images(drawn, pairs) -> None:
     masks = categories(*drawn, None if pairs is None else groups(pairs, CLASSES))
     assert tuple(masks) == CATEGORIES
     np.testing.assert_array_equal(masks["A"], drawn[2])
@@ -48,14 +48,14 @@ def test_categories_partition_the_images(drawn, pairs):
 
 
 @given(images())
-def test_without_groups_the_letter_of_table_1_holds(drawn):
+def test_without_groups_the_letter_of_table_1_holds(drawn) -> None:
     masks = categories(*drawn)
     expected = [letter(*image) for image in zip(*(column.tolist() for column in drawn), strict=True)]
     assert [found(masks, image) for image in range(len(expected))] == expected
 
 
 @given(images(), pair_lists)
-def test_with_groups_the_letter_holds_of_the_groups(drawn, pairs):
+def test_with_groups_the_letter_holds_of_the_groups(drawn, pairs) -> None:
     original, labels, annotated = drawn
     names = [*groups(pairs, CLASSES).tolist(), -1]
     masks = categories(*drawn, names[:-1])
@@ -64,7 +64,7 @@ def test_with_groups_the_letter_holds_of_the_groups(drawn, pairs):
 
 
 @given(images(), pair_lists)
-def test_admissible_labels_fall_into_the_same_categories(drawn, pairs):
+def test_admissible_labels_fall_into_the_same_categories(drawn, pairs) -> None:
     original, labels, annotated = drawn
     names, everything = groups(pairs, CLASSES), expand(labels, pairs, CLASSES)
     plain, expanded = (categories(original, table, annotated, names) for table in (labels, everything))
@@ -72,7 +72,7 @@ def test_admissible_labels_fall_into_the_same_categories(drawn, pairs):
 
 
 @given(images(), pair_lists)
-def test_equivalence_never_takes_agreement_away(drawn, pairs):
+def test_equivalence_never_takes_agreement_away(drawn, pairs) -> None:
     strict, lenient = categories(*drawn), categories(*drawn, groups(pairs, CLASSES))
     agree, still = ((masks["S+"] | masks["M+"]) for masks in (strict, lenient))
     assert not (agree & ~still).any()
@@ -80,18 +80,18 @@ def test_equivalence_never_takes_agreement_away(drawn, pairs):
 
 
 @given(images(), st.randoms(use_true_random=False))
-def test_categories_follow_the_images(drawn, random):
+def test_categories_follow_the_images(drawn, random) -> None:
     order = random.sample(range(len(drawn[0])), len(drawn[0]))
     moved = categories(*(column[order] for column in drawn))
     assert all((moved[name] == mask[order]).all() for name, mask in categories(*drawn).items())
 
 
-def test_an_original_without_a_label_disagrees():
+def test_an_original_without_a_label_disagrees() -> None:
     masks = categories([-1, -1, -1], [[2, -1], [2, 3], [-1, -1]], [True] * 3, groups=range(CLASSES))
     assert [found(masks, image) for image in range(3)] == [{"A", "S", "S-"}, {"A", "M", "M-"}, {"A", "N"}]
 
 
 @given(images(), pair_lists)
-def test_distinct_counts_sets_of_groups(drawn, pairs):
+def test_distinct_counts_sets_of_groups(drawn, pairs) -> None:
     names = collapsed(drawn[1], groups(pairs, CLASSES))
     assert distinct(names).tolist() == [len(set(row) - {-1}) for row in names.tolist()]

@@ -38,12 +38,12 @@ def twelve():
 
 
 @given(label_tables, pair_lists)
-def test_expansion_walks_every_chain_of_pairs(labels, pairs):
+def test_expansion_walks_every_chain_of_pairs(labels, pairs) -> None:
     assert sets(expand(labels, pairs, CLASSES)) == [closed(row, pairs) for row in sets(labels)]
 
 
 @given(label_tables, pair_lists)
-def test_strict_expansion_walks_one_step(labels, pairs):
+def test_strict_expansion_walks_one_step(labels, pairs) -> None:
     expected = [closed(row, pairs, rounds=0) | step(row, pairs) for row in sets(labels)]
     assert sets(expand(labels, pairs, CLASSES, strict=True)) == expected
 
@@ -53,21 +53,21 @@ def step(labels, pairs):
 
 
 @given(label_tables, pair_lists)
-def test_idempotent(labels, pairs):
+def test_idempotent(labels, pairs) -> None:
     once = expand(labels, pairs, CLASSES)
     np.testing.assert_array_equal(expand(once, pairs, CLASSES), once)
 
 
 @STRICT
 @given(pairs=pair_lists)
-def test_symmetric(strict, pairs):
+def test_symmetric(strict, pairs) -> None:
     admits = sets(expand(np.arange(CLASSES)[:, None], pairs, CLASSES, strict=strict))
     assert all((a in admits[b]) == (b in admits[a]) for a in range(CLASSES) for b in range(CLASSES))
 
 
 @STRICT
 @given(label_tables, pair_lists, pair_lists, st.lists(classes, max_size=3))
-def test_monotone_in_pairs_and_labels(strict, labels, pairs, more_pairs, more_labels):
+def test_monotone_in_pairs_and_labels(strict, labels, pairs, more_pairs, more_labels) -> None:
     more = np.hstack([labels, np.tile(np.array(more_labels, np.int64), (len(labels), 1))])
     small = sets(expand(labels, pairs, CLASSES, strict=strict))
     large = sets(expand(more, pairs + more_pairs, CLASSES, strict=strict))
@@ -76,7 +76,7 @@ def test_monotone_in_pairs_and_labels(strict, labels, pairs, more_pairs, more_la
 
 @STRICT
 @given(label_tables, pair_lists, st.randoms(use_true_random=False))
-def test_free_of_order(strict, labels, pairs, random):
+def test_free_of_order(strict, labels, pairs, random) -> None:
     turned = [pair[:: random.choice([1, -1])] for pair in random.sample(pairs, len(pairs))]
     shuffled = np.random.default_rng(random.randrange(99)).permuted(labels, axis=1)
     np.testing.assert_array_equal(
@@ -86,38 +86,38 @@ def test_free_of_order(strict, labels, pairs, random):
 
 @STRICT
 @given(label_tables, pair_lists, st.data())
-def test_never_lowers_accuracy(strict, labels, pairs, data):
+def test_never_lowers_accuracy(strict, labels, pairs, data) -> None:
     top = data.draw(arrays(np.int64, (len(labels), 2), elements=st.integers(-1, CLASSES - 1)))
     admissible = expand(labels, pairs, CLASSES, strict=strict)
     assert not (hits(top, labels, k=2) & ~hits(top, admissible, k=2)).any()
 
 
 @given(label_tables, pair_lists)
-def test_strict_is_within_transitive(labels, pairs):
+def test_strict_is_within_transitive(labels, pairs) -> None:
     strict, transitive = (sets(expand(labels, pairs, CLASSES, strict=flag)) for flag in (True, False))
     assert all(row <= a <= b for row, a, b in zip(sets(labels), strict, transitive, strict=True))
 
 
 @STRICT
 @given(label_tables, pair_lists)
-def test_rows_ascend_and_are_padded_at_the_end(strict, labels, pairs):
+def test_rows_ascend_and_are_padded_at_the_end(strict, labels, pairs) -> None:
     table = expand(labels, pairs, CLASSES, strict=strict)
     assert all(row == sorted(set(row) - {-1}) + [-1] * row.count(-1) for row in table.tolist())
     assert table.shape == (len(labels), max(map(len, sets(table)), default=0))
 
 
 @given(pair_lists)
-def test_groups_are_named_after_their_smallest_member(pairs):
+def test_groups_are_named_after_their_smallest_member(pairs) -> None:
     assert groups(pairs, CLASSES).tolist() == [min(closed({a}, pairs)) for a in range(CLASSES)]
 
 
-def test_the_twelve_pairs_are_disjoint(twelve):
+def test_the_twelve_pairs_are_disjoint(twelve) -> None:
     assert len({a for pair in twelve for a in pair}) == 24
     singles = np.arange(1000)[:, None]
     np.testing.assert_array_equal(expand(singles, twelve, 1000), expand(singles, twelve, 1000, strict=True))
 
 
-def test_the_twelve_pairs_admit_each_other_and_nothing_else(twelve):
+def test_the_twelve_pairs_admit_each_other_and_nothing_else(twelve) -> None:
     admits = sets(expand(np.arange(1000)[:, None], twelve, 1000))
     partner = dict(twelve) | {b: a for a, b in twelve}
     assert admits == [{a, partner.get(a, a)} for a in range(1000)]

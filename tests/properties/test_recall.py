@@ -23,7 +23,7 @@ def columns(images):
 
 
 @given(scored_images)
-def test_recall_is_the_mean_within_each_class(images):
+def test_recall_is_the_mean_within_each_class(images) -> None:
     recall = per_class_recall(*columns(images), CLASSES)
     for label in range(CLASSES):
         own = [value for value, other in images if other == label and value == value]
@@ -32,7 +32,7 @@ def test_recall_is_the_mean_within_each_class(images):
 
 
 @given(scored_images)
-def test_mean_recall_is_between_the_worst_and_the_best_class(images):
+def test_mean_recall_is_between_the_worst_and_the_best_class(images) -> None:
     values = per_class_recall(*columns(images), CLASSES).values
     seen, mean = values[~np.isnan(values)], mean_per_class_recall(*columns(images), CLASSES)
     assert math.isnan(mean) == (not seen.size)
@@ -40,7 +40,7 @@ def test_mean_recall_is_between_the_worst_and_the_best_class(images):
 
 
 @given(scored_images)
-def test_weighted_by_counts_it_is_accuracy(images):
+def test_weighted_by_counts_it_is_accuracy(images) -> None:
     correct, labels = columns(images)
     recall = per_class_recall(correct, labels, CLASSES)
     whole = accuracy(correct[labels >= 0])
@@ -48,7 +48,7 @@ def test_weighted_by_counts_it_is_accuracy(images):
 
 
 @given(scored_images, st.randoms(use_true_random=False))
-def test_order_of_the_images_does_not_matter(images, random):
+def test_order_of_the_images_does_not_matter(images, random) -> None:
     moved = columns(random.sample(images, len(images)))
     before, after = per_class_recall(*columns(images), CLASSES), per_class_recall(*moved, CLASSES)
     np.testing.assert_array_equal(after.counts, before.counts)
@@ -56,17 +56,17 @@ def test_order_of_the_images_does_not_matter(images, random):
 
 
 @given(scored_images, st.integers(1, 4))
-def test_repeating_one_class_leaves_the_mean(images, times):
+def test_repeating_one_class_leaves_the_mean(images, times) -> None:
     repeated = images + [image for image in images if image[1] == 0] * times
     before, after = (mean_per_class_recall(*columns(each), CLASSES) for each in (images, repeated))
     assert after == pytest.approx(before, nan_ok=True)
 
 
 @given(arrays(np.int64, st.tuples(st.integers(0, 6), st.integers(0, 4)), elements=st.integers(-1, CLASSES - 1)))
-def test_single_label_is_the_only_one(labels):
+def test_single_label_is_the_only_one(labels) -> None:
     expected = [(set(row) - {-1}).pop() if len(set(row) - {-1}) == 1 else -1 for row in labels.tolist()]
     assert single_label(labels).tolist() == expected
 
 
-def test_labels_of_one_group_are_one_label():
+def test_labels_of_one_group_are_one_label() -> None:
     assert single_label([[3, 1], [3, 2], [-1, -1]], groups=[0, 1, 2, 1]).tolist() == [1, -1, -1]

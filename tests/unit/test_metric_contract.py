@@ -24,18 +24,18 @@ PUBLIC = [
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_doctests_pass(module):
+def test_doctests_pass(module) -> None:
     assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__name__)
-def test_every_public_function_is_documented(function):
+def test_every_public_function_is_documented(function) -> None:
     text = inspect.getdoc(function) or ""
     assert all(part in text for part in ("Args: ", "Returns: ", "Raises: ", "Source: "))
     assert doctest.DocTestFinder().find(function, function.__name__, globs={})[0].examples
 
 
-def test_the_public_functions_are_found():
+def test_the_public_functions_are_found() -> None:
     assert {"top_k", "expand", "categories", "per_class_recall", "wilson", "phi_matrix"} <= {f.__name__ for f in PUBLIC}
 
 
@@ -108,7 +108,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("parameter", "function", "call", "got"), REFUSED, ids=[f"{f}-{p}-{g}" for p, f, _, g in REFUSED]
 )
-def test_refusals_name_the_parameter_and_what_came(parameter, function, call, got):
+def test_refusals_name_the_parameter_and_what_came(parameter, function, call, got) -> None:
     with pytest.raises(ValueError) as refusal:
         call()
     assert str(refusal.value).startswith(f"The {parameter!r} parameter of {function} must be ")

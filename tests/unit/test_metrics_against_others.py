@@ -25,13 +25,13 @@ def scored():
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 12])
-def test_top_k_accuracy_is_scikit_learns(scored, k):
+def test_top_k_accuracy_is_scikit_learns(scored, k) -> None:
     labels, scores = scored
     theirs = metrics.top_k_accuracy_score(labels, scores, k=k) if k < CLASSES else 1.0
     assert hits(top_k(scores, k), labels[:, None], k=k).mean() == theirs
 
 
-def test_recalls_are_scikit_learns(scored):
+def test_recalls_are_scikit_learns(scored) -> None:
     labels, scores = scored
     predicted = top_k(scores, 1)
     correct = hits(predicted, labels[:, None]).astype(float)
@@ -40,7 +40,7 @@ def test_recalls_are_scikit_learns(scored):
     assert mean_per_class_recall(correct, labels, CLASSES) == pytest.approx(np.mean(theirs))
 
 
-def test_mean_recall_over_the_classes_present_is_balanced_accuracy(scored):
+def test_mean_recall_over_the_classes_present_is_balanced_accuracy(scored) -> None:
     labels, scores = (values[: CLASSES // 2] for values in scored)
     correct = hits(top_k(scores, 1), labels[:, None]).astype(float)
     theirs = metrics.recall_score(labels, top_k(scores, 1)[:, 0], labels=np.unique(labels), average="macro")
@@ -69,7 +69,7 @@ def batches(labels):
         yield scores
 
 
-def test_real_accuracy_is_timms_on_50_000_random_predictions():
+def test_real_accuracy_is_timms_on_50_000_random_predictions() -> None:
     torch = importlib.import_module("torch")
     module, labels = real()
     theirs = module.RealLabelsImagenet([f"ILSVRC2012_val_{image + 1:08d}.JPEG" for image in range(len(labels))])
