@@ -162,7 +162,7 @@ def _shorten(kind: str, rest: str) -> str:
     if kind.startswith("size"):
         return f"{kind}{rest}"
     keys = re.findall(r'"([^"]+)"', rest)
-    return f"{kind}{'s' * (len(keys) > 1)}: {_listed(keys)}".lower()
+    return f"{kind}{'s' * (len(keys) > 1)}: {listed(keys)}".lower()
 
 
 def _misfit(path: Path, architecture: str, what: str) -> str:
@@ -183,10 +183,11 @@ def fits(path: Path, architecture: str, expected: "Mapping[str, Any]", found: "M
             if key in found and found[key].shape != expected[key].shape
         ],
     }
-    if parts := [f"{kind}: {_listed(keys)}" for kind, keys in kinds.items() if keys]:
+    if parts := [f"{kind}: {listed(keys)}" for kind, keys in kinds.items() if keys]:
         raise ModelError(_misfit(path, architecture, "; ".join(parts)))
 
 
-def _listed(keys: Sequence[str]) -> str:
+def listed(keys: Sequence[str]) -> str:
+    """Name the first few keys, and how many more there are."""
     more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
     return ", ".join(keys[:_SHOWN]) + more

@@ -1,0 +1,110 @@
+"""ConSE, a zero-shot encoder made of a classifier and a text encoder: `conse[]`.
+
+Norouzi et al. 2014, "Zero-Shot Learning by Convex Combination of Semantic Embeddings", equations 2 and 3: an image lies
+at the mean of the embeddings of its most probable classes' names, weighted by their probabilities. The classifier is
+EfficientNet-Lite0 and the texts are read by MiniLM, both packaged, unless `classifier=timm[…]` or `text=PATH` is given.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from eyechart.data.class_names import class_names
+from eyechart.errors import SpecError, VocabularyError
+from eyechart.models import runtime
+from eyechart.models.interfaces import Classifier, Floats, Identity
+from eyechart.models.registry import create
+from eyechart.models.sentence_bert import SentenceBert
+from eyechart.spec import ModelSpec, parse
+
+OPTIONS = ("classifier", "text", "top", "names", "dtype", "batch_size")
+
+
+class ConSE:
+    """Images and texts in the space of a sentence encoder."""
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        spec.check(arguments=0, options=OPTIONS)
+        self.spec = spec
+        self.top = runtime.whole_number(spec, "top", 10)
+        self.names = class_names(spec.options.get("names", "mill"))
+        self.classifier = _classifier(spec, device, offline)
+        dtype = runtime.precision(spec, device)
+        self.text = SentenceBert(spec.options.get("text", ""), device=device, dtype=dtype, offline=offline)
+        self.batch_size = runtime.batch_size(spec, self.classifier.batch_size)
+
+    @property
+    def loads(self) -> int:
+        """How often the weights were read; classifier and text encoder are one model."""
+        return max(int(self.classifier.loads), self.text.loads)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Who answers: both parts, and the names that join them."""
+        seen = self.classifier.identity
+        return Identity(
+            backend="conse",
+            name=f"{seen.name}+{self.text.source.path.parent.name if not self.text.where else self.text.where}",
+            weights_sha256=sha256(f"{seen.weights_sha256}{self.text.sha256}".encode()).hexdigest(),
+            revision=",".join(filter(None, (seen.revision, self.text.source.revision))),
+            dtype=seen.dtype,
+            device=seen.device,
+            processor={
+                "image": seen.processor,
+                "text": self.text.reading,
+                "top": self.top,
+                "names_sha256": self.names.sha256,
+            },
+            libraries={**seen.libraries, **runtime.libraries("transformers", "tokenizers")},
+        )
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Turn an RGB image into what the classifier takes."""
+        return self.classifier.prepare(image)
+
+    def encode_images(self, images: Sequence[Any]) -> Floats:
+        """Return the weighted means of name embeddings (n, d)."""
+        logits = self.classifier.classify(images)
+        if logits.shape[1] != len(self.names.names):
+            raise VocabularyError(
+                f"'{self.spec}': the classifier has {logits.shape[1]} classes, the class names '{self.names.name}' are "
+                f"{len(self.names.names)}. Give a file with the classifier's own names as names=PATH."
+            )
+        return convex_combination(logits, self._embeddings, self.top)
+
+    @cached_property
+    def _embeddings(self) -> Floats:
+        return self.text.encode(self.names.names)
+
+    def encode_texts(self, texts: Sequence[str]) -> Floats:
+        """Return unit vectors (m, d)."""
+        return self.text.encode(texts)
+
+
+def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
+    """Weigh the embeddings (classes, d) of each image's `top` classes by their renormalised probabilities; (n, d).
+
+    Source: Norouzi et al. 2014, equation 3.
+
+    >>> convex_combination(np.log(np.array([[0.6, 0.3, 0.1]], np.float32)), np.eye(3, dtype=np.float32), 2).round(2)
+    array([[0.67, 0.33, 0.  ]], dtype=float32)
+    """
+    first = np.argsort(-logits, axis=1, kind="stable")[:, :top]
+    chosen = np.take_along_axis(logits, first, axis=1)
+    odds = np.exp(chosen - chosen[:, :1])
+    shares = odds / odds.sum(axis=1, keepdims=True)
+    return np.asarray(np.einsum("nt,ntd->nd", shares, embeddings[first]), dtype=np.float32)
+
+
+def _classifier(spec: ModelSpec, device: str, offline: bool) -> Any:
+    asked = parse(spec.options.get("classifier", "timm[]"))
+    if "dtype" in spec.options and "dtype" not in asked.options:
+        asked = ModelSpec(asked.backend, asked.arguments, {**asked.options, "dtype": spec.options["dtype"]})
+    made = create(asked, device=device, offline=offline)
+    if not isinstance(made, Classifier):
+        raise SpecError(f"'{spec}': {asked} is not a classifier. Use one, such as classifier=timm[resnet50].")
+    return made

@@ -1,0 +1,87 @@
+"""What transformers reads from a folder, the user's or the hub cache's: weights, tokenizer and processor."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.models import weights
+from eyechart.models.vision_ops import repair
+
+CONFIGURATION = ("*.json", "*.txt", "*.model", "*.jinja")
+TENSORS = ("*.safetensors", "*.bin")
+
+
+def folder(where: str, *, offline: bool) -> weights.Found:
+    """Find a model's folder with its weights, as safetensors where there are any."""
+    found = weights.hub_folder(where, (*CONFIGURATION, TENSORS[0]), offline=offline)
+    if not offline and not tensors(found.path, check=False):
+        found = weights.hub_folder(where, (*CONFIGURATION, TENSORS[1]), offline=offline)
+    tensors(found.path)
+    return found
+
+
+def tensors(path: Path, *, check: bool = True) -> list[Path]:
+    """List the weight files of a folder, all of one format."""
+    for pattern in TENSORS:
+        if files := sorted(path.glob(pattern)):
+            return files
+    if check:
+        raise ModelError(f"The folder {path} holds no weights ({' or '.join(TENSORS)}). Fetch the model again.")
+    return []
+
+
+def texts_sha256(path: Path) -> str:
+    """Hash the files that say how texts and images become numbers."""
+    files = [file for pattern in CONFIGURATION for file in path.glob(pattern) if not file.name.endswith(".index.json")]
+    return weights.digest(*files)
+
+
+def model(kind: str, path: Path, optional: tuple[str, ...] = ()) -> Any:
+    """Load a transformers class in float32, every weight from its file but those under an optional prefix."""
+    repair()
+    import torch
+    import transformers
+
+    with weights.loading(path, kind), _quiet():
+        loaded, told = getattr(transformers, kind).from_pretrained(
+            path, dtype=torch.float32, output_loading_info=True, local_files_only=True
+        )
+    missing = [key for key in sorted(told["missing_keys"]) if not key.startswith(optional or "\0")]
+    if missing or told["mismatched_keys"]:
+        raise ModelError(
+            f"The weights in {path} do not fit {type(loaded).__name__}: missing {weights.listed(missing) or 'none'}; "
+            f"of another shape {weights.listed([str(key) for key in told['mismatched_keys']]) or 'none'}. "
+            "Fetch the model again, or check its config.json."
+        )
+    return loaded
+
+
+def reader(kind: str, path: Path) -> Any:
+    """Load a tokenizer or processor class."""
+    repair()
+    import transformers
+
+    try:
+        return getattr(transformers, kind).from_pretrained(path, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"The folder {path} gives no {kind} ({reason}). Fetch the model with all its files."
+        ) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    from transformers.utils import logging
+
+    before, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if shown:
+            logging.enable_progress_bar()

