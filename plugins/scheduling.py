@@ -18,6 +18,27 @@ class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
         found = CASE.search(nodeid)
         return f"model {found['model']}" if found else nodeid
 
+    def remove_node(self, node: Any) -> str | None:
+        """Give a dead worker's tests to others, but for those that are done and the one that it died of.
+
+        The scheduler underneath runs that one again, on one worker after the other, and waits forever for a worker
+        whose share of the work is done already.
+        """
+        left = pending(self.assigned_work[node])
+        died_of = next((nodeid for tests in left.values() for nodeid in tests), None)
+        self.assigned_work[node] = pending(left, but=died_of)
+        super().remove_node(node)
+        return died_of
+
+
+def pending(work: dict[str, dict[str, bool]], but: str | None = None) -> dict[str, dict[str, bool]]:
+    """The scopes and tests that are still to be run."""
+    left = {
+        scope: {nodeid: done for nodeid, done in tests.items() if not done and nodeid != but}
+        for scope, tests in work.items()
+    }
+    return {scope: tests for scope, tests in left.items() if tests}
+
 
 class Scheduling:
     """The hooks that pytest-xdist adds."""

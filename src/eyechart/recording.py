@@ -100,9 +100,9 @@ class Recording:
 
     def variant(self) -> dict[str, str]:
         """The choices under which the numbers were made."""
-        settings = self.settings
-        chosen = {"equivalences": settings.equivalences, "categories": settings.categories, "empty": settings.empty}
-        return {**self.predictions.variant, **chosen}
+        empty = ", ".join(f"{scored.labels.name}={scored.labels.empty}" for scored in self.scored)
+        rules = {"equivalences": self.settings.equivalences, "categories": self.settings.categories, "empty": empty}
+        return {**self.predictions.variant, **rules}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know."""

@@ -22,9 +22,9 @@ class Settings:
     strict: bool
     max_errors: int
     names: str
-    templates: str
+    templates: str | None
     labels: tuple[LabelsOption, ...]
-    empty: Empty
+    empty: Empty | None
     equivalences: str
     categories: str
 

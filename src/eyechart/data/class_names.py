@@ -83,7 +83,7 @@ def expect(names: Sequence[str], classes: int, source: str = "The vocabulary") -
 
 
 def templates(name_or_path: str) -> Templates:
-    """Return the `80`, `7` or `1` published prompts, or those of a text file with `{c}` or `{}` in every line."""
+    """Return the `80`, `7` or `1` published prompts, the bare `name`, or a text file's with `{c}` or `{}` a line."""
     if name_or_path in TEMPLATES:
         formats, source = TEMPLATES[name_or_path]()
     else:
@@ -148,6 +148,7 @@ TEMPLATES: Named = {
     "80": _simple("OPENAI_IMAGENET_TEMPLATES"),
     "7": _simple("SIMPLE_IMAGENET_TEMPLATES"),
     "1": lambda: (("a photo of a {c}.",), "one plain prompt"),
+    "name": lambda: (("{c}",), "the class name alone"),
 }
 
 

@@ -70,15 +70,15 @@ class Dataset:
         for row, data in self.source.read(self.selected[start:stop]):
             yield position[row], data
 
-    def truths(self, empty: Empty) -> tuple[LabelSet, ...]:
-        """The label sets of the selected rows; `empty` is for all but the original labels."""
+    def truths(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:
+        """The label sets of the selected rows; `empty`, where given, is for all but the original labels."""
         rows = list(self.selected)
         return tuple(
             replace(
                 labels,
                 labels=labels.labels[rows],
                 annotated=labels.annotated[rows],
-                empty=labels.empty if labels.name == ORIGINAL else empty,
+                empty=labels.empty if empty is None or labels.name == ORIGINAL else empty,
             )
             for labels in self.label_sets.values()
         )

@@ -35,7 +35,7 @@ class LabelsOption:
     name: str
     path: str
     format: str | None = None
-    empty: Empty = "correct"
+    empty: Empty | None = None
 
 
 def parse_labels_option(text: str) -> LabelsOption:

@@ -47,8 +47,9 @@ class Known:
         return subset(self.classes) if self.classes else ()
 
 
+VALIDATION = "imagenet/val"
 KNOWN: Mapping[str, Known] = {
-    "imagenet/val": Known(50_000),
+    VALIDATION: Known(50_000),
     "imagenet/v2": Known(10_000),
     "imagenet/a": Known(7_500, "a"),
     "imagenet/r": Known(30_000, "r"),
@@ -59,17 +60,28 @@ KNOWN: Mapping[str, Known] = {
 def available(root: str | Path | None = None) -> list[SplitRef]:
     """Return the packaged splits, then those of the root: ROOT/<benchmark>/<split>, or a data set `hub:OWNER/NAME`.
 
-    Only folders are listed, no file is opened. Raises DataError for a root that is no folder.
+    ImageNet's validation images are always named, with what is missing where they are not there. Only folders are
+    listed, no file is opened. Raises DataError for a root that is no folder.
     """
-    packaged = [SplitRef("imagenet", split) for split in sample_splits()]
-    if root is None:
-        return packaged
-    if str(root).startswith("hub:"):
-        return [*packaged, _hub(str(root))]
-    if not Path(root).is_dir():
-        raise DataError(f"The data root {root} is no folder: give one with splits as ROOT/<benchmark>/<split>.")
-    taken = {str(ref) for ref in packaged}
-    return [*packaged, *(_refused(ref, taken) for ref in _found(Path(root)))]
+    refs = [SplitRef("imagenet", split) for split in sample_splits()]
+    if root is not None and str(root).startswith("hub:"):
+        refs.append(_hub(str(root)))
+    elif root is not None:
+        if not Path(root).is_dir():
+            raise DataError(f"The data root {root} is no folder: give one with splits as ROOT/<benchmark>/<split>.")
+        taken = {str(ref) for ref in refs}
+        refs.extend(_refused(ref, taken) for ref in _found(Path(root)))
+    return refs if any(str(ref) == VALIDATION for ref in refs) else [*refs, _absent(root)]
+
+
+def _absent(root: str | Path | None) -> SplitRef:
+    """The validation images, as a split that is not there."""
+    where = f"not under {root}" if root is not None else "not packaged"
+    missing = (
+        f"{VALIDATION} is {where}: put its shards or pictures into ROOT/{VALIDATION} and give --eye-data=ROOT, or "
+        "--eye-data=hub:OWNER/NAME."
+    )
+    return SplitRef("imagenet", "val", "none", missing=missing)
 
 
 def open_split(
@@ -82,7 +94,7 @@ def open_split(
         return open_sample(ref.split)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
-    return identified(found) if str(ref) == "imagenet/val" else found
+    return identified(found) if str(ref) == VALIDATION else found
 
 
 def _hub(text: str) -> SplitRef:

@@ -25,7 +25,9 @@ OPTIONS = ("classifier", "text", "top", "names", "dtype", "batch_size")
 
 
 class ConSE:
-    """Images and texts in the space of a sentence encoder."""
+    """Images and texts in the space of a sentence encoder; classes are bare names, as in the paper."""
+
+    templates = "name"
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=0, options=OPTIONS)

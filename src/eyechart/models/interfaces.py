@@ -51,7 +51,9 @@ class ImageEncoder(Model, Protocol):
 
 @runtime_checkable
 class Encoder(ImageEncoder, Protocol):
-    """Sees images and reads texts in one space."""
+    """Sees images and reads texts in one space; `templates` names the prompts that suit it."""
+
+    templates: str
 
     def encode_texts(self, texts: Sequence[str]) -> Floats:
         """Return features of shape (m, d), not normalised, in the order of the texts."""

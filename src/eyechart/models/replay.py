@@ -27,7 +27,7 @@ class Replay:
     batch_size = 1
     loads = 0
 
-    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+    def __init__(self, spec: ModelSpec, **_: object) -> None:
         spec.check(arguments=1, options=("path", "name"))
         given = spec.options.get("path") or "".join(spec.arguments)
         self.spec, self.path = spec, Path(given)

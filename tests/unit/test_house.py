@@ -1,0 +1,67 @@
+"""The house's own rules: style, types, who imports whom, and what no file may hold."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
+MODULES = [path for folder in ("src", *SURFACES, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+FOREIGN = re.compile(rb"(index|registry)[-_.]url|files\.pythonhosted|pypi\.org|/root/|/home/\w+/")
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("command", [("ruff", "check"), ("ruff", "format", "--check"), ("mypy",)], ids=" ".join)
+def test_style_and_types(command: tuple[str, ...]) -> None:
+    done = run(*command)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_file_is_over_five_megabytes() -> None:
+    assert [path for path in tracked() if path.stat().st_size > 5_000_000] == []
+
+
+def test_no_config_names_a_registry_or_a_path_of_some_machine() -> None:
+    configs = [path for path in tracked() if path.suffix in {".toml", ".cfg", ".ini", ".yaml", ".yml", ".txt", ".lock"}]
+    assert [path for path in configs if FOREIGN.search(path.read_bytes())] == []
+
+
+def imported(path: Path) -> set[str]:
+    """Modules that a file imports by their absolute names."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+    return found
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_a_surface_imports_the_library_and_no_other_surface(surface: str) -> None:
+    others = tuple(f"eyechart.{other}" for other in SURFACES)
+    names = {name for path in (ROOT / surface).rglob("*.py") for name in imported(path)}
+    assert [name for name in names if name.startswith(others)] == []
+
+
+def test_the_library_knows_nothing_of_pytest_or_the_surfaces() -> None:
+    barred = ("pytest", "_pytest", *(f"eyechart.{surface}" for surface in SURFACES))
+    names = {name for path in (ROOT / "src").rglob("*.py") for name in imported(path)}
+    assert [name for name in names if name.startswith(barred)] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_is_one_thing(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").count("\n") <= 350
