@@ -1,0 +1,141 @@
+"""A small real world: a user's package with two models, a folder of pictures, and pytest run from an empty folder."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+SITE = Path(__file__).parent / "site"
+SYNSETS = ("n01440764", "n01443537", "n02123045")
+QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"  # plugins of this machine that no case needs
+TIMING = ("seconds", "loads", "command")
+
+
+@dataclass
+class World:
+    """A folder to run in, with its own store, runs and log; the pictures are shared."""
+
+    folder: Path
+    data: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    models: tuple[str, ...] = ("tiny[]", "tinyclass[]")
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line: the installed benchmarks, the small splits alone."""
+        models = [f"--eye-model={model}" for model in self.models]
+        benchmarks = ["--pyargs", "eyechart.benchmarks", "-k", "imagenet/tiny", f"--eye-data={self.data}"]
+        return [sys.executable, "-m", "pytest", *benchmarks, *models, *arguments]
+
+    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
+        """Begin a run."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "HF_", "EYE"))}
+        env = {"HOME": str(self.folder), "PYTHONPATH": str(SITE), "CUDA_VISIBLE_DEVICES": "", "PYTEST_ADDOPTS": QUICK}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
+        command = self.command(*arguments)
+        return subprocess.Popen(command, cwd=self.folder, env=kept | env | self.environment, text=True, **pipes)
+
+    def run(self, *arguments: str) -> pytest.RunResult:
+        """Run to the end."""
+        begun = time.monotonic()
+        with self.start(*arguments) as process:
+            try:
+                said, complained = process.communicate(timeout=120)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return pytest.RunResult(
+            process.returncode, said.splitlines(), complained.splitlines(), time.monotonic() - begun
+        )
+
+    def passes(self, *arguments: str) -> pytest.RunResult:
+        """Run to the end, which must be good."""
+        result = self.run(*arguments)
+        assert result.ret == 0, result.stdout.str() + result.stderr.str()
+        return result
+
+    def order(self, model: str, batch: int, do: str) -> None:
+        """Have a model do something at a batch, once."""
+        (self.folder / "orders.json").write_text(json.dumps({"model": model, "batch": batch, "do": do}))
+
+    def lines(self, what: str) -> list[list[str]]:
+        """The words of the log's lines that begin with `what`."""
+        log = self.folder / "asked.log"
+        rows = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+        return [row[1:] for row in rows if row[0] == what]
+
+    @property
+    def asked(self) -> int:
+        """How many pictures were shown to models so far."""
+        return sum(int(count) for _, count in self.lines("ask"))
+
+    @property
+    def loads(self) -> list[str]:
+        """The models whose weights were read, once each time."""
+        return sorted(name for (name,) in self.lines("load"))
+
+    @property
+    def latest(self) -> Path:
+        """The folder of the last run."""
+        return self.folder / "reports" / "runs" / "latest"
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """The content of records.json."""
+        found: dict[str, Any] = json.loads((self.latest / "records.json").read_text())
+        return found
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The records, but for what a clock or a command line says."""
+        plain = self.session["records"]
+        return [{name: value for name, value in record.items() if name not in TIMING} for record in plain]
+
+    @property
+    def store(self) -> dict[str, bytes]:
+        """Every kept file by its place, but for locks."""
+        root = self.folder / ".eyechart" / "store"
+        paths = [path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file() and path.name != "lock"]
+        return {str(path): (root / path).read_bytes() for path in paths if path.parts[0] != "index"}
+
+
+def paint(folder: Path, count: int, seed: int) -> None:
+    """Pictures in synset folders, JPEG and PNG in turn."""
+    colours = np.random.default_rng(seed)
+    for place in range(count):
+        home = folder / SYNSETS[place % len(SYNSETS)]
+        home.mkdir(parents=True, exist_ok=True)
+        pixels = colours.integers(0, 256, (2, 2, 3), np.uint8).repeat(8, axis=0).repeat(8, axis=1)
+        Image.fromarray(pixels).save(home / f"{place:02d}.{('jpg', 'png')[place % 2]}")
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with two splits: imagenet/tiny of 18 pictures and imagenet/tiny2 of 6."""
+    root = tmp_path_factory.mktemp("data")
+    paint(root / "imagenet" / "tiny", 18, seed=1)
+    paint(root / "imagenet" / "tiny2", 6, seed=2)
+    return root
+
+
+@pytest.fixture
+def world(tmp_path: Path, pictures: Path) -> World:
+    """An empty folder to run in."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    return World(folder, pictures)
+
+
+@pytest.fixture(scope="session")
+def serial(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> World:
+    """A world after one serial run of both models: what every other way to run must give."""
+    world = World(tmp_path_factory.mktemp("serial"), pictures)
+    world.passes()
+    return world
