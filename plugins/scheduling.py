@@ -34,7 +34,7 @@ class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
 def pending(work: dict[str, dict[str, bool]], but: str | None = None) -> dict[str, dict[str, bool]]:
     """The scopes and tests that are still to be run."""
     left = {
-        scope: {nodeid: done for nodeid, done in tests.items() if not done and nodeid != but}
+        scope: dict.fromkeys((nodeid for nodeid, done in tests.items() if not done and nodeid != but), False)
         for scope, tests in work.items()
     }
     return {scope: tests for scope, tests in left.items() if tests}
