@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.dataset import ORIGINAL
 from eyechart.data.labels import LabelSet
 from eyechart.metrics.accuracy import outcomes, top_k
 from eyechart.metrics.categories import categories
@@ -93,9 +94,8 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
     masks = categories(original, labels.labels, labels.annotated, chained)
     metrics = [accuracy("acc1", labels.name, correct), accuracy("acc5", labels.name, correct5)]
     metrics.append(mean_recall(labels, correct, classes))
-    for category, mask in masks.items():
-        if category != "A":
-            metrics.append(accuracy("acc1", labels.name, correct[mask], category))
+    finer = [] if labels.name == ORIGINAL else [category for category in masks if category != "A"]
+    metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)
     return Scored(labels, correct, masks, tuple(metrics))
 
 

@@ -1,0 +1,66 @@
+"""README's first command, run as a new user runs it, and what README says of it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    (pip install .+)$", README, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
+    """The main job's terminal and its records."""
+    folder = tmp_path_factory.mktemp("main")
+    command = COMMANDS[0].partition("&&")[2].split()
+    assert command[0] == "pytest"
+    options = [f"--eye-out={folder / 'runs'}", f"--eye-store={folder / 'store'}", "--eye-offline"]
+    done = subprocess.run(
+        [sys.executable, "-m", *command, *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, json.loads((folder / "runs" / "latest" / "records.json").read_text(encoding="utf-8"))
+
+
+def metric(records: dict[str, Any], case: str, **wanted: str) -> dict[str, Any]:
+    found = next(record for record in records["records"] if record["case"] == case)
+    return next(row for row in found["metrics"] if all(row[name] == value for name, value in wanted.items()))
+
+
+def test_there_are_two_commands() -> None:
+    assert [command.rpartition("&& ")[2] for command in COMMANDS] == ["pytest -k imagenet", "pytest tests"]
+
+
+def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, dict[str, Any]]) -> None:
+    said, _ = session
+    shown = [line.strip() for line in README.splitlines() if line.startswith("    imagenet/sample")]
+    assert len(shown) >= 4
+    assert [line for line in shown if re.sub(r"  +", "  ", line) not in re.sub(r"  +", "  ", said)] == []
+
+
+@pytest.mark.parametrize(("name", "least"), [("acc1", 0.78), ("acc5", 0.96)], ids=["top-1", "top-5"])
+def test_efficientnet_lite0_reaches_its_accuracy(session: tuple[str, dict[str, Any]], name: str, least: float) -> None:
+    found = metric(session[1], "imagenet/sample/timm[tf_efficientnet_lite0]", name=name, labels="ImGT", category="A")
+    assert found["n"] == 140
+    assert found["value"] >= least
+    assert found["ci"][0] < found["value"] < found["ci"][1]
+
+
+@pytest.mark.parametrize("category", ["A", "N", "S", "S+", "M", "M+"])
+@pytest.mark.parametrize("model", ["timm[tf_efficientnet_lite0]", "conse[]"])
+def test_every_category_of_the_multilabel_truth_has_a_number(
+    session: tuple[str, dict[str, Any]], model: str, category: str
+) -> None:
+    found = metric(session[1], f"imagenet/sample/{model}", name="acc1", labels="multilabel", category=category)
+    assert found["n"] > 0
+    assert found["ci"][0] <= found["value"] <= found["ci"][1]
+
+
+def test_each_model_was_loaded_once(session: tuple[str, dict[str, Any]]) -> None:
+    assert session[1]["run"]["loads"] == 2
