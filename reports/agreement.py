@@ -112,7 +112,7 @@ def matrix_table(matrix: Matrix) -> Table:
 def said(matrix: Matrix) -> list[str]:
     """What a reader of a matrix must know."""
     what = "classes; only images with one label count" if matrix.kind == SPEARMAN else "images with a valid label"
-    notes = [f"n: {what}. Brackets: 95 % intervals by Fisher's transformation."]
+    notes = [f"n: {what}. Brackets: 95 % intervals by Fisher's transformation. A dash: one of the two never varies."]
     if matrix.labels != matrix.group.reference:
         notes.append(f"The row {matrix.group.reference} treats the original labels as predictions.")
     return notes

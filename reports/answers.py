@@ -59,7 +59,7 @@ class Answered:
     keys: tuple[str, ...]
     original: Ints
     truths: Mapping[str, Truth]
-    empty: str
+    empties: Mapping[str, str]
 
     def originals_scored(self, labels: str) -> Floats:
         """How right the original labels would be if a model had said them: 1, 0, or NaN where there is none.
@@ -67,7 +67,7 @@ class Answered:
         It follows from the categories: an original label is among the admissible ones exactly in S+ and M+.
         """
         truth = self.truths[labels]
-        blank = {"correct": 1.0, "wrong": 0.0}.get(self.empty, np.nan)
+        blank = {"correct": 1.0, "wrong": 0.0}.get(self.empties.get(labels, ""), np.nan)
         scored = np.where(truth.mask("N"), blank, np.char.endswith(truth.category, "+").astype(float))
         return np.where(truth.annotated & (self.original >= 0), scored, np.nan)
 
@@ -94,14 +94,14 @@ def change(before: Floats, after: Floats, mask: Bools | None = None) -> Number:
     return Number(float(kept.mean()), len(kept), (ci.low, ci.high), style=CHANGE) if len(kept) else Number(None, 0)
 
 
-def read_answers(record: Record, folder: Path) -> Answered:
+def read_answers(record: Record, folder: Path, empties: Mapping[str, str]) -> Answered:
     """Read a case's answers; a file that is not the one that the run wrote is refused."""
     if record.predictions is None:
         raise ReportError(f"The record of {record.case} in {folder} names no answers. Run the case again.")
     path = folder / record.predictions.path
     rows = list(csv.DictReader(StringIO(intact(path, folder, record.predictions), newline="")))
     try:
-        return answered(record, rows)
+        return answered(record, rows, empties)
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
 
@@ -122,14 +122,14 @@ def intact(path: Path, folder: Path, written: File) -> str:
     return content.decode()
 
 
-def answered(record: Record, rows: Sequence[Mapping[str, str]]) -> Answered:
+def answered(record: Record, rows: Sequence[Mapping[str, str]], empties: Mapping[str, str]) -> Answered:
     """The rows as arrays."""
     names = dict.fromkeys(metric.labels for metric in record.metrics if metric.name == "acc1")
     return Answered(
         tuple(row["key"] for row in rows),
         np.array([int(row["label"] or -1) for row in rows], np.int64),
         {name: truth(rows, name) for name in names},
-        record.variant.get("empty", ""),
+        empties,
     )
 
 

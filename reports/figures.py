@@ -1,6 +1,6 @@
 """The figures, drawn from the same numbers as their tables; the same runs give the same bytes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,22 +62,31 @@ def arrows(ax: "Axes", group: Group, labels: str, rows: list[Standing]) -> None:
     """One panel of Figure 3."""
     for place, row in enumerate(rows):
         before, after = (100 * (row.numbers[name].value or 0) for name in (BEFORE, AFTER))
+        low, high = row.numbers[AFTER].ci or (0.0, 0.0)
+        ax.hlines(place, 100 * low, 100 * high, color="tab:blue", alpha=0.2, linewidth=6)
         ax.plot(before, place, "o", color="tab:gray", markersize=4)
         ax.annotate("", (after, place), (before, place), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
-        ax.annotate(row.numbers[CHANGED].style(row.numbers[CHANGED].value), (max(before, after), place), (6, -3),
+        ax.annotate(row.numbers[CHANGED].style(row.numbers[CHANGED].value), (max(before, after), place), (6, 5),
                     textcoords="offset points", fontsize=8)  # fmt: skip
     ax.set_yticks(range(len(rows)), [one_line(f"{row.model}, {row.task}") for row in rows], fontsize=8)
-    ax.set_xlim(0, 108)
+    ax.set_xlim(0, 112)
     ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xlabel(f"accuracy (%), {one_line(group.reference)} → {one_line(labels)}")
-    ax.set_title(one_line(group.title), fontsize=9)
+    ax.set_xlabel(f"accuracy (%), {one_line(group.reference)} → {one_line(labels)}, with the 95 % interval", fontsize=8)
+    sizes = sorted({row.numbers[AFTER].n or 0 for row in rows})
+    ax.set_title(f"{one_line(group.title)}, {counted(sizes)}", fontsize=9)
+
+
+def counted(sizes: Sequence[int]) -> str:
+    """How many images or classes, or from how many to how many."""
+    ends = dict.fromkeys(f"{size:,}" for size in (*sizes[:1], *sizes[-1:]))
+    return f"n={'–'.join(ends) or 0}"
 
 
 def f9(pool: Pool, labels: str | None) -> "Figure":
     """Figure 9: both matrices side by side, a row of panels for every split and ground truth."""
     found = matrices(pool, labels)
     pairs = list(zip(found[::2], found[1::2], strict=True))
-    figure, axes = panels([0.5 * len(left.names) + 2 for left, _ in pairs], 2, 12)
+    figure, axes = panels([0.55 * len(left.names) + 2 for left, _ in pairs], 2, 12)
     for row, pair in zip(axes, pairs, strict=True):
         for ax, matrix in zip(row, pair, strict=True):
             heat(ax, matrix)
@@ -88,13 +97,14 @@ def heat(ax: "Axes", matrix: Matrix) -> None:
     """One matrix, every entry with its number."""
     names = [one_line(name) for name in matrix.names]
     ax.imshow(np.ma.masked_invalid(matrix.values), vmin=-1, vmax=1, cmap="RdBu_r")
-    for one in range(len(names)):
-        for other in range(len(names)):
-            ax.text(other, one, matrix.number(one, other).style(matrix.values[one, other]), ha="center", va="center",
-                    fontsize=7)  # fmt: skip
+    for one, other in np.ndindex(matrix.values.shape):
+        text = matrix.number(one, other).text(with_n=False).replace(" ", "\n", 1)
+        dark = abs(matrix.values[one, other]) > 0.6
+        ax.text(other, one, text, ha="center", va="center", fontsize=5, color="white" if dark else "black")
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
     ax.set_yticks(range(len(names)), names, fontsize=7)
-    ax.set_title(one_line(f"{matrix.kind}\n{matrix.group.title}, {matrix.labels}"), fontsize=8)
+    under = one_line(f"{matrix.group.title}, {matrix.labels}")
+    ax.set_title(f"{matrix.kind}\n{under}, {counted(sorted({*matrix.counts.flat}))}", fontsize=8)
 
 
 def panels(heights: list[float], across: int, width: float) -> tuple["Figure", Any]:

@@ -1,7 +1,7 @@
 """Runs as reports see them: the records of one or more folders, put into groups that may be compared."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from eyechart.spec import did_you_mean, parse
 
 from .answers import Answered, read_answers
 
-RULES = ("equivalences", "categories", "empty")
+RULES = ("equivalences", "categories")
+EMPTY = "empty"  # the rule for images without labels, of each ground truth: `ImGT=exclude, ReaL=correct`
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
 FAMILIES: Mapping[str, int] = {"zero_shot": 1, "knn": 2, "supervised": 3}
 
@@ -37,8 +38,19 @@ class Entry:
     @property
     def wording(self) -> str:
         """How the question was put."""
-        chosen = {name: value for name, value in sorted(self.record.variant.items()) if name not in RULES}
+        chosen = {name: value for name, value in sorted(self.record.variant.items()) if name not in (*RULES, EMPTY)}
         return ", ".join(f"{name} {value}" for name, value in chosen.items())
+
+    @property
+    def empties(self) -> dict[str, str]:
+        """What an image without labels counts as under each ground truth."""
+        pairs = (part.partition("=") for part in self.record.variant.get(EMPTY, "").split(", "))
+        return {name: rule for name, _, rule in pairs if rule}
+
+    @property
+    def truths(self) -> dict[str, tuple[str, str]]:
+        """The sha256 of each ground truth, and its rule for images without labels."""
+        return {name: (self.record.data.labels.get(name, ""), self.empties.get(name, "")) for name in self.labels}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -48,7 +60,23 @@ class Entry:
     @cached_property
     def answers(self) -> Answered:
         """What the model said to every image, and what each ground truth says to it."""
-        return read_answers(self.record, self.folder)
+        return read_answers(self.record, self.folder, self.empties)
+
+    @property
+    def question(self) -> tuple[str, ...]:
+        """What was asked of whom about which images, and how labels are read."""
+        record = self.record
+        return (record.case, record.protocol, record.data.fingerprint, self.wording, *self.rules)
+
+    def replaces(self, other: "Entry") -> bool:
+        """Whether this is the other's case in the same variant; to have more ground truths is no other variant."""
+        return self.question == other.question and agree(self.empties, other.empties)
+
+    def beside(self, other: "Entry") -> bool:
+        """Whether both may stand in one table: the same images, and one meaning for every ground truth they share."""
+        mine, its = self.record, other.record
+        same = (mine.benchmark, mine.split, mine.data.fingerprint) == (its.benchmark, its.split, its.data.fingerprint)
+        return same and self.rules == other.rules and agree(self.truths, other.truths)
 
     def metric(self, name: str, labels: str, category: str = "A") -> Metric | None:
         """One number of the record."""
@@ -62,6 +90,7 @@ class Group:
     """Entries that answered the same images and were scored by the same rules: rows of one table."""
 
     entries: tuple[Entry, ...]
+    number: int = 1
 
     @property
     def benchmark(self) -> str:
@@ -79,7 +108,8 @@ class Group:
         """The benchmark and how much of it."""
         record = self.entries[0].record
         limited = "" if record.limit is None else f", a choice of {record.limit:,} with seed {record.seed}"
-        return f"{self.benchmark}{limited}"
+        again = f" ({self.number})" if self.number > 1 else ""
+        return f"{self.benchmark}{limited}{again}"
 
     @property
     def reference(self) -> str:
@@ -117,18 +147,12 @@ class Group:
         rules = "; ".join(f"{name} {value}" for name, value in zip(RULES, self.entries[0].rules, strict=True))
         fingerprint = self.entries[0].record.data.fingerprint
         said = f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}; {rules}."
-        return (said, *put, *self.truths())
+        return (said, *put, f"Ground truths, and images without labels: {self.truths()}.")
 
-    def truths(self) -> tuple[str, ...]:
-        """The sha256 of each ground truth, and which of them is not one and the same for all rows."""
-        hashes = {
-            name: dict.fromkeys(entry.record.data.labels.get(name, "") for entry in self.under(name))
-            for name in self.labels
-        }
-        named = "; ".join(f"{name} {' and '.join(sha[:12] for sha in found)}" for name, found in hashes.items())
-        mixed = [name for name, found in hashes.items() if len(found) > 1]
-        warning = f"Not comparable: the runs have different files for {', '.join(mixed)}."
-        return (f"Ground truths: {named}.", *((warning,) if mixed else ()))
+    def truths(self) -> str:
+        """Each ground truth with the beginning of its sha256 and its rule for images without labels."""
+        truths = {name: found for entry in self.entries for name, found in entry.truths.items()}
+        return "; ".join(f"{name} {sha[:12]} {rule}".strip() for name, (sha, rule) in truths.items())
 
 
 @dataclass(frozen=True)
@@ -155,31 +179,41 @@ class Pool:
 
 def load(paths: Sequence[Path]) -> Pool:
     """Read runs; of two records for one case, protocol and variant, that of the later run is kept, and it is said."""
-    found: dict[tuple[object, ...], Entry] = {}
+    found: list[Entry] = []
     runs, notes = [], []
     for path in paths:
         records = read_run(path)
         folder = path.parent if path.suffix == ".json" else path
         runs.append((folder, records.run))
         for record in records.records:
-            key = (record.case, record.protocol, *sorted(record.variant.items()))
-            if key in found:
+            entry = Entry(record, folder)
+            kept = [other for other in found if not entry.replaces(other)]
+            if len(kept) < len(found):
                 notes.append(f"{record.case} ({record.protocol}): the record of {folder} replaces an earlier run's.")
-            found[key] = Entry(record, folder)
+            found = [*kept, entry]
     if not found:
         raise ReportError(f"{paths[-1]} holds no record. Run the suite first: pytest -k imagenet")
-    said = (note for entry in found.values() for note in entry.record.notes)
-    return Pool(grouped(found.values()), tuple(runs), tuple(dict.fromkeys([*notes, *said])))
+    said = (note for entry in found for note in entry.record.notes)
+    return Pool(grouped(found), tuple(runs), tuple(dict.fromkeys([*notes, *said])))
 
 
 def grouped(entries: Iterable[Entry]) -> tuple[Group, ...]:
     """Put together what may be compared, each group in the order of the published tables."""
-    groups: dict[tuple[object, ...], list[Entry]] = {}
-    for entry in entries:
-        record = entry.record
-        key = (record.benchmark, record.split, record.data.fingerprint, *entry.rules)
-        groups.setdefault(key, []).append(entry)
-    return tuple(Group(tuple(sorted(groups[key], key=order))) for key in sorted(groups, key=str))
+    groups: list[list[Entry]] = []
+    for entry in sorted(entries, key=lambda entry: (entry.record.benchmark, entry.record.split)):
+        home = next((group for group in groups if all(map(entry.beside, group))), None)
+        if home is None:
+            groups.append([entry])
+        else:
+            home.append(entry)
+    made = [Group(tuple(sorted(group, key=order))) for group in groups]
+    titles = [group.title for group in made]
+    return tuple(replace(group, number=titles[: place + 1].count(group.title)) for place, group in enumerate(made))
+
+
+def agree(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Whether two mappings say the same of what both speak of."""
+    return all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
 def order(entry: Entry) -> tuple[int, float, str]:

@@ -1,0 +1,84 @@
+"""`python -m eyechart.reports`, as typed."""
+
+import csv
+import subprocess
+import sys
+from io import StringIO
+
+import pytest
+
+
+@pytest.fixture
+def reports(tmp_path):
+    """Run the command; no warning is tolerated in it either."""
+
+    def reports(*arguments, code=0):
+        command = [sys.executable, "-W", "error", "-m", "eyechart.reports", *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=120, check=False)
+        assert done.returncode == code, done.stderr
+        return done
+
+    return reports
+
+
+def test_the_overview_is_printed_and_written_beside_the_run(reports, run_folder):
+    done = reports(run_folder)
+    assert done.stdout == (run_folder / "reports" / "overview.md").read_text(encoding="utf-8")
+    assert {path.name for path in (run_folder / "reports").iterdir()} == {
+        "overview.md",
+        "overview.tex",
+        "aggregate.csv",
+    }
+
+
+def test_the_overview_goes_where_it_is_told(reports, run_folder, tmp_path):
+    reports(run_folder, "--out", tmp_path / "there")
+    assert (tmp_path / "there" / "aggregate.csv").is_file()
+    assert not (run_folder / "reports").exists()
+
+
+@pytest.mark.parametrize("name", ["mill-imagenet", "T2", "T4", "F3", "T9", "T10", "F9"])
+def test_every_table_comes_in_every_format(reports, run_folder, name):
+    assert "\n| " in reports("table", name, run_folder).stdout
+    assert r"\toprule" in reports("table", name, run_folder, "--format", "tex").stdout
+    made = reports("table", name, run_folder, "--format", "csv")
+    rows = list(csv.reader(StringIO(made.stdout)))
+    assert len({len(row) for row in rows}) == 1
+    assert "note: imagenet/val: 18 images" in made.stderr
+
+
+def test_one_ground_truth_is_chosen(reports, run_folder):
+    rows = csv.DictReader(StringIO(reports("table", "T4", run_folder, "--format", "csv", "--labels", "ReGT").stdout))
+    assert {row["labels"] for row in rows} == {"ReGT"}
+
+
+@pytest.mark.parametrize("name", ["F3", "F9"])
+def test_a_figure_is_drawn(reports, run_folder, name):
+    path = run_folder / "reports" / f"{name}.svg"
+    assert reports("figure", name, run_folder).stdout.strip() == str(path)
+    assert path.read_text(encoding="utf-8").rstrip().endswith("</svg>")
+
+
+def test_several_runs_are_merged(reports, make_run):
+    first, second = make_run("first"), make_run("second")
+    assert "replaces an earlier run's" in reports("table", "T2", first, second).stderr
+
+
+def test_a_refusal_is_one_sentence(reports, run_folder):
+    done = reports("table", "T4x", run_folder, code=2)
+    assert done.stderr.startswith("python -m eyechart.reports: There is no table 'T4x'; did you mean T4?")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_the_letters_gets_them_spelled(run_folder, tmp_path):
+    command = [sys.executable, "-m", "eyechart.reports", "table", "T4", str(run_folder)]
+    environment = {"PYTHONIOENCODING": "ascii", "PATH": ""}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment, timeout=60, check=True)
+    assert rb"\u0394" in done.stdout
+
+
+def test_nothing_heavy_is_imported_for_a_table(run_folder, tmp_path):
+    program = "import sys; from eyechart.reports.__main__ import main; main(sys.argv[1:]); print(*sys.modules)"
+    command = [sys.executable, "-c", program, "table", "T2", str(run_folder)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    assert {"torch", "matplotlib", "pytest"}.isdisjoint(done.stdout.rsplit("\n", 2)[-2].split())

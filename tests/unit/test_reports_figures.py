@@ -1,0 +1,64 @@
+"""The figures are SVG that parses, holds the tables' numbers, and is the same every time."""
+
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.reports.figures import draw
+from eyechart.reports.runs import load
+
+
+@pytest.fixture
+def drawn(run_folder, tmp_path):
+    """Draw a figure of the run, and give its texts."""
+
+    def drawn(name, labels="ReGT", out="figure.svg"):
+        path = draw(name, load([run_folder]), labels, tmp_path / out, tmp_path)
+        return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+    return drawn
+
+
+def test_figure_3_names_every_model_and_its_change(drawn):
+    texts = drawn("F3")
+    assert {"+29.4", "-23.5", "+5.9", "ViT-B-32/laion2b_s34b_b79k, zero_shot", "imagenet/val, n=17"} <= {*texts}
+
+
+def test_figure_9_has_both_matrices_with_every_entry(drawn):
+    texts = drawn("F9")
+    assert {"Spearman, recall per class", "phi, correctness", "ImGT", "-0.09", "[-0.79, 0.71]"} <= {*texts}
+    assert texts.count("1.00") == 2 * 5
+
+
+@pytest.mark.parametrize("name", ["F3", "F9"])
+def test_a_figure_is_the_same_every_time(drawn, tmp_path, name):
+    drawn(name, out="one.svg")
+    drawn(name, out="two.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_all_ground_truths_have_their_panels(drawn):
+    assert len([text for text in drawn("F3", None) if text.startswith("imagenet/val, n=")]) == 2
+
+
+def test_a_figure_goes_beside_the_run_if_nothing_is_said(run_folder):
+    assert draw("f3", load([run_folder]), None, None, run_folder / "reports") == run_folder / "reports" / "F3.svg"
+
+
+def test_a_name_is_no_mathematics_and_no_markup(make_run, tmp_path):
+    folder = make_run(models={"hf[$x^2$<b>]": ("supervised", [0] * 18)})
+    path = draw("F3", load([folder]), "ReGT", tmp_path / "f.svg", tmp_path)
+    assert any("hf[$x^2$<b>]" in (text.text or "") for text in ElementTree.parse(path).iter())
+
+
+def test_an_unknown_figure_gets_the_nearest(run_folder, tmp_path):
+    with pytest.raises(ReportError, match=r"no figure 'F33'; did you mean F3"):
+        draw("F33", load([run_folder]), None, None, tmp_path)
+
+
+def test_without_matplotlib_the_remedy_is_named(run_folder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ReportError, match=r"pip install 'eyechart\[figures\]'"):
+        draw("F3", load([run_folder]), None, None, tmp_path)

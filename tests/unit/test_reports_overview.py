@@ -1,0 +1,104 @@
+"""The overview has every number with its n and interval; aggregate.csv has Mill's columns and rollup rows."""
+
+import csv
+from io import StringIO
+
+import pytest
+
+from eyechart.records import Metric, read_run
+from eyechart.reports.overview import AGGREGATE, aggregate, stderr, write
+from eyechart.reports.runs import load
+
+CLIP = "ViT-B-32/laion2b_s34b_b79k"
+
+
+@pytest.fixture
+def rows(run_folder):
+    return list(csv.DictReader(StringIO(aggregate(load([run_folder])))))
+
+
+def test_the_columns_are_mills(run_folder):
+    head = aggregate(load([run_folder])).splitlines()[0]
+    assert head == "model,benchmark,task,task_type,n_shot,metric,performance,stderr" == ",".join(AGGREGATE)
+
+
+def test_a_rollup_row_has_the_benchmark_as_its_task(rows):
+    rollup = {row["model"]: row for row in rows if row["task"] == row["benchmark"] and row["metric"] == "acc"}
+    assert set(rollup) == {CLIP, "conse[]", "timm[tf_efficientnet_lite0]"}
+    assert list(rollup[CLIP].values()) == [
+        CLIP, "imagenet", "imagenet", "zero_shot_classification", "0", "acc", "0.7059", "0.1139"
+    ]  # fmt: skip
+
+
+def test_every_other_metric_has_a_task_of_its_own(rows):
+    keys = [(row["model"], row["task"], row["metric"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    found = {row["task"]: row for row in rows if row["model"] == CLIP and row["metric"] == "acc"}
+    assert found["imagenet/ReGT/S-"]["performance"] == "1.0000"
+
+
+def test_every_defined_metric_of_the_records_is_there(rows, run_folder):
+    metrics = [metric for record in read_run(run_folder).records for metric in record.metrics]
+    assert len(rows) == sum(metric.value is not None for metric in metrics)
+
+
+def test_another_split_is_not_mills_imagenet(make_run):
+    rows = csv.DictReader(StringIO(aggregate(load([make_run(split="sample")]))))
+    assert {row["benchmark"] for row in rows} == {"imagenet/sample"}
+
+
+def metric(value, n, method="wilson"):
+    return Metric(name="acc1", labels="ImGT", value=value, n=n, ci=None, ci_method=method)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        (metric(0.6656, 50_000), "0.0021"),
+        (metric(0.5, 1), ""),
+        (metric(0.5, 9, "stratified"), ""),
+        (metric(None, 0), ""),
+    ],
+)
+def test_the_standard_error_is_mills(given, error):
+    assert stderr(given) == error
+
+
+def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
+    text = write(load([run_folder]), tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "aggregate.csv",
+        "overview.md",
+        "overview.tex",
+    ]
+    assert (tmp_path / "out" / "overview.md").read_text() == text
+    assert text.startswith("# eyechart\n\n- run: eyechart 0.1.0, 2026-01-01T00:00:00+00:00, 2 s, exit status 0")
+    assert (tmp_path / "out" / "overview.tex").read_text().count(r"\begin{tabular}") == text.count("### ")
+
+
+def test_the_overview_holds_every_number_with_its_n_and_interval(run_folder, tmp_path):
+    text = write(load([run_folder]), tmp_path)
+    for found in (m for record in read_run(run_folder).records for m in record.metrics if m.n):
+        low, high = (100 * end for end in found.ci)
+        assert f"{100 * found.value:.2f} [{low:.2f}, {high:.2f}] n={found.n}" in text
+
+
+def test_an_overview_without_a_second_ground_truth_has_the_rest(make_run, tmp_path):
+    text = write(load([make_run(labels=("ImGT",))]), tmp_path)
+    assert "label categories" not in text
+    assert "every metric" in text
+
+
+def test_errors_are_counted_beside_the_answers(make_run, tmp_path):
+    folder = make_run(models={"conse[]": ("zero_shot", [356] * 18)}, errors={0: "truncated"})
+    text = write(load([folder]), tmp_path)
+    (line,) = [line for line in text.splitlines() if "94.44" in line]
+    assert [cell.strip() for cell in line.strip("|").split("|")][2:8] == ["18", "2", "14", "0", "1", "94.44"]
+
+
+def test_a_name_from_outside_stays_text(make_run, tmp_path):
+    folder = make_run(models={"hf[a|b<script>alert(1)</script>]": ("supervised", [0] * 18)})
+    text = write(load([folder]), tmp_path)
+    assert r"hf[a\|b\<script>" in text
+    assert "<script" not in text.replace(r"\<script", "")
+    assert r"a\textbar{}b\textless{}script" in (tmp_path / "overview.tex").read_text()

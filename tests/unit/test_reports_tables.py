@@ -1,0 +1,246 @@
+"""The tables come out of a run's files with the numbers that the records hold, and in the published layouts."""
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.records import read_run
+from eyechart.reports.answers import portion
+from eyechart.reports.categories import BEFORE, BOTH, CHANGED, Standing, category_table
+from eyechart.reports.render import CHANGE, Number, to_csv, to_markdown
+from eyechart.reports.runs import load, model_name
+from eyechart.reports.tables import tables
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+CELLS = ("A", "S", "S+", "S-", "M", "M+", "M-")
+CLIP = "ViT-B-32/laion2b_s34b_b79k"
+TIMM = "timm[tf_efficientnet_lite0]"
+
+
+def golden(name):
+    with (GOLDEN / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def read(found):
+    return list(csv.DictReader(StringIO(to_csv(found))))
+
+
+def of(rows, model, **wanted):
+    (row,) = [row for row in rows if row["Model"] == model and all(row[key] == value for key, value in wanted.items())]
+    return row
+
+
+@pytest.fixture
+def table(run_folder):
+    """One table of the run as rows of its csv."""
+    return lambda name, labels=None: read(tables(name, load([run_folder]), labels))
+
+
+def published(row):
+    """A row of the published Table 4 without its ranks and changes."""
+    numbers = {cell: Number(float(row[f"ReGT {cell}"]) / 100) for cell in CELLS} | {"N": Number(1.0)}
+    before, after = (float(row[f"{labels} A"]) / 100 for labels in ("ImGT", "ReGT"))
+    extra = {
+        BEFORE: Number(before),
+        CHANGED: Number(after - before, style=CHANGE),
+        BOTH: Number(float(row["Im∩Re"]) / 100),
+    }
+    return Standing(row["model"], row["task"], numbers | extra)
+
+
+@pytest.fixture(scope="module")
+def table_4():
+    made = category_table([published(row) for row in golden("table_4")], "published", "ImGT", "ReGT", ())
+    return read([made])
+
+
+def test_table_4_ranks_are_the_published_ones_but_for_the_errata(table_4):
+    holds = {(row["model"], row["column"]): row["holds"] for row in golden("errata") if row["table"] == "table_4"}
+    for ours, theirs in zip(table_4, golden("table_4"), strict=True):
+        columns = {"ImGT": "ImGT A", **{cell: f"ReGT {cell}" for cell in CELLS}}
+        for mine, printed in columns.items():
+            expected = holds.get((theirs["model"], f"{printed} rank"), theirs[f"{printed} rank"])
+            assert ours[f"{mine} rank"] == expected, (theirs["model"], printed)
+
+
+def test_table_4_values_and_changes_are_the_published_ones(table_4):
+    for ours, theirs in zip(table_4, golden("table_4"), strict=True):
+        assert ours["both"] == theirs["Im∩Re"]
+        assert [ours["ImGT"], *(ours[cell] for cell in CELLS)] == [
+            theirs["ImGT A"],
+            *(theirs[f"ReGT {c}"] for c in CELLS),
+        ]
+        assert float(ours["Δ"]) == pytest.approx(float(theirs["delta"]), abs=0.1 + 1e-9)
+        assert ours["Δ"][0] in "+-"
+
+
+def test_table_4_in_markdown_has_a_value_and_a_rank_in_a_cell():
+    made = category_table([published(row) for row in golden("table_4")], "published", "ImGT", "ReGT", ())
+    (line,) = [line for line in to_markdown(made).splitlines() if "GPT-4o" in line]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[1:6] == ["CW+", "76.40 (9)", "82.36 (9)", "+6.0", "81.11 (9)"]
+
+
+def test_table_4_of_a_run_has_the_numbers_of_its_records(table, run_folder):
+    rows = table("T4")
+    for record in read_run(run_folder).records:
+        for metric in record.metrics:
+            if metric.name == "acc1" and metric.labels != "ImGT":
+                row = of(rows, model_name(record.model.spec), labels=metric.labels)
+                shown = "" if metric.value is None else f"{100 * metric.value:.2f}"
+                assert (row[metric.category], row[f"{metric.category} n"]) == (shown, str(metric.n))
+
+
+def test_table_4_compares_over_the_images_that_both_ground_truths_score(table):
+    row = of(table("T4", "WeaselGT"), TIMM)
+    assert (row["ImGT"], row["ImGT n"], row["A"], row["A n"]) == ("100.00", "12", "75.00", "12")
+    assert (row["Δ"], row["Δ n"], row["both"]) == ("-25.0", "12", "75.00")
+    assert float(row["Δ low"]) < -25 < float(row["Δ high"])
+
+
+def test_ranks_are_dense_and_equal_values_share_one(table):
+    ranks = {row["Model"]: row["S+ rank"] for row in table("T4", "ReGT")}
+    assert ranks == {CLIP: "1", TIMM: "1", "conse[]": "2"}
+
+
+def test_the_change_of_figure_3_is_that_of_table_4(table):
+    for changed, row in zip(table("F3"), table("T4"), strict=True):
+        assert (changed["Model"], changed["Δ"], changed["before"]) == (row["Model"], row["Δ"], row["ImGT"])
+        assert float(changed["after"]) - float(changed["before"]) == pytest.approx(float(changed["Δ"]), abs=0.06)
+
+
+def test_table_2_counts_the_categories(table):
+    counts, shares = (row for row in table("T2") if row["Labels"] == "ReGT")
+    assert [counts[name] for name in (*CELLS, "N")] == ["18", "12", "10", "2", "4", "2", "2", "2"]
+    assert (shares["S"], shares["N"]) == ("66.67", "11.11")
+    assert float(shares["S low"]) < 66.67 < float(shares["S high"])
+
+
+@pytest.mark.parametrize("row", golden("table_2"), ids=lambda row: row["category"])
+def test_table_2_shares_are_the_published_ones(row):
+    share = portion(int(row["images"]), 31250)
+    assert round(100 * share.value, 2) == pytest.approx(float(row["percent"]), abs=0.05 + 1e-9)
+
+
+def test_table_9_treats_the_original_labels_as_predictions(table):
+    labels, model = of(table("T9"), "ImGT"), of(table("T9"), TIMM)
+    assert (labels["ImGT all"], labels["ImGT weasels"], labels["WeaselGT weasels"]) == ("100.00", "100.00", "75.00")
+    assert (labels["ReGT all"], labels["ReGT all n"]) == ("76.47", "17")  # 13 of 17, the equivalent class among them
+    family = [key for key in labels if key.startswith("WeaselGT")]
+    assert [labels[key] for key in family] == [model[key] for key in family]  # the model repeats those labels
+    assert (labels["WeaselGT S+"], labels["WeaselGT S-"]) == ("100.00", "0.00")
+
+
+def test_table_10_has_each_ground_truths_own_images(table):
+    row = of(table("T10"), CLIP)
+    assert (row["polecat ImGT"], row["polecat ImGT n"]) == ("33.33", "3")
+    assert (row["polecat WeaselGT"], row["polecat WeaselGT n"], row["polecat Δ"]) == ("100.00", "1", "+66.7")
+    assert (row["domestic ferret ImGT n"], row["domestic ferret WeaselGT n"]) == ("3", "5")
+
+
+def published_weasels():
+    """159 images with the sizes of the study, each class's original labels as right as its ImGT row says."""
+    sizes = {row["category"]: int(row["images"]) for row in golden("sizes") if row["subset"] == "weasel family"}
+    recall = golden("table_10")[0]
+    for place, kind in enumerate(("weasel", "mink", "polecat", "domestic ferret")):
+        right = round(float(recall[f"{kind} WeaselGT"]) * sizes[kind] / 100)
+        for image in range(sizes[kind]):
+            new = 356 + place
+            yield new if image < right else 356 + (place + 1) % 4, (new,), (new,)
+
+
+def test_the_first_rows_of_tables_9_and_10_are_the_published_ones(make_run):
+    truths = tuple(published_weasels())
+    pool = load([make_run(models={TIMM: ("supervised", [7] * len(truths))}, truths=truths)])
+    ours, theirs = read(tables("T9", pool))[0], golden("table_9")[0]
+    assert [ours[f"WeaselGT {name}"] for name in ("weasels", "weasels Δ", "S+", "S-")] == [
+        theirs[f"WeaselGT {name}"] for name in ("A159", "A159 delta", "S+", "S-")
+    ]
+    recalls = read(tables("T10", pool))[0]
+    kinds = [key for key in golden("table_10")[0] if key.endswith("WeaselGT")]
+    assert [recalls[kind] for kind in kinds] == [golden("table_10")[0][kind] for kind in kinds]
+
+
+def test_figure_9_pairs_every_two_models_and_the_original_labels(table):
+    rows = table("F9", "ReGT")
+    pairs = {(row["coefficient"][:3], row["model"], row["other"]): row for row in rows}
+    assert len(pairs) == len(rows) == 2 * 6
+    same = pairs["phi", TIMM, "ImGT"]
+    assert (same["value"], same["value n"]) == ("1.00", "16")  # S and M; N is left out
+    assert pairs["phi", "conse[]", CLIP]["value"] == ""  # one of the two is always right
+
+
+def test_the_phi_of_figure_9_is_the_correlation_of_the_answers(table, run_folder):
+    with (run_folder / "predictions" / "zero_shot-imagenet-val-conse.csv").open() as file:
+        right = [(float(row["ReGT.correct"]), "+" in row["ReGT.category"]) for row in csv.DictReader(file)
+                 if row["ReGT.category"] != "N"]  # fmt: skip
+    row = next(
+        r
+        for r in table("F9", "ReGT")
+        if r["coefficient"][:3] == "phi" and {r["model"], r["other"]} == {"conse[]", "ImGT"}
+    )
+    assert float(row["value"]) == pytest.approx(np.corrcoef(np.array(right, float).T)[0, 1], abs=0.005)
+
+
+def test_figure_9_as_a_matrix_is_symmetric_with_ones(run_folder):
+    spearman, phi, *_ = tables("F9", load([run_folder]), "ReGT")
+    assert spearman.columns == ("", *(row[0] for row in spearman.rows))
+    values = np.array([[cell.value for cell in row[1:]] for row in phi.rows], float)
+    np.testing.assert_array_equal(values, values.T)
+    assert values[2, 2] == 1
+
+
+def test_mills_table_puts_ours_beside_what_was_reported(run_folder):
+    (made,) = tables("mill-imagenet", load([run_folder]))
+    assert made.columns == ("Model", "Mill (acc)", "Reported", "Source", "Δ")
+    (line,) = [line for line in to_markdown(made).splitlines() if "laion2b" in line]
+    assert [cell.strip() for cell in line.strip("|").split("|")] == [
+        "ViT-B-32 / laion2b_s34b_b79k", "0.7059 [0.4687, 0.8672]", "0.6656", "open_clip results", "+0.0403"
+    ]  # fmt: skip
+
+
+def test_mills_table_leaves_open_what_nobody_reported(run_folder):
+    (made,) = tables("mill-imagenet", load([run_folder]))
+    (line,) = [line for line in to_markdown(made).splitlines() if "conse" in line]
+    assert [cell.strip() for cell in line.strip("|").split("|")][2:] == ["—"] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "says"),
+    [
+        ("T4", ("ImGT",), r"T4 compares a second ground truth .* ImGT only.*pytest -k imagenet --eye-labels=ReaL=FILE"),
+        ("F3", ("ImGT",), r"F3 compares"),
+        ("T9", ("ImGT", "ReGT"), r"T9 needs images of the classes 356–359 .*'WeaselGT'.*--eye-labels=WeaselGT=FILE"),
+        ("T10", ("ImGT", "ReGT"), r"T10 needs"),
+        ("T44", ("ImGT",), r"no table 'T44'; did you mean T4"),
+    ],
+)
+def test_what_a_run_cannot_show_is_refused_with_the_remedy(make_run, name, labels, says):
+    with pytest.raises(ReportError, match=says):
+        tables(name, load([make_run(labels=labels)]))
+
+
+def test_one_model_under_its_original_labels_has_nothing_to_correlate(make_run):
+    folder = make_run(labels=("ImGT",), models={TIMM: ("supervised", [7] * 18)})
+    with pytest.raises(ReportError, match=r"F9 correlates two or more models .*--eye-model=A --eye-model=B"):
+        tables("F9", load([folder]))
+
+
+def test_a_table_is_found_whatever_its_case(run_folder):
+    assert tables("t4", load([run_folder])) == tables("T4", load([run_folder]))
+
+
+def test_what_a_table_rests_on_stands_beneath_it(run_folder):
+    written = to_markdown(tables("T4", load([run_folder]))[0])
+    for said in (
+        "names mill (e55fe991), templates 80",
+        "supervised: no prompts",
+        "equivalences 12",
+        "Ground truths, and images without labels: ImGT",
+    ):
+        assert said in written
