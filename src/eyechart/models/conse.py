@@ -16,7 +16,7 @@ from PIL import Image
 from eyechart.data.class_names import class_names
 from eyechart.errors import SpecError, VocabularyError
 from eyechart.models import runtime
-from eyechart.models.interfaces import Classifier, Floats, Identity
+from eyechart.models.interfaces import Floats, Identity
 from eyechart.models.registry import create
 from eyechart.models.sentence_bert import SentenceBert
 from eyechart.spec import ModelSpec, parse
@@ -50,7 +50,7 @@ class ConSE:
         seen = self.classifier.identity
         return Identity(
             backend="conse",
-            name=f"{seen.name}+{self.text.source.path.parent.name if not self.text.where else self.text.where}",
+            name=f"{seen.name}+{self.text.name}",
             weights_sha256=sha256(f"{seen.weights_sha256}{self.text.sha256}".encode()).hexdigest(),
             revision=",".join(filter(None, (seen.revision, self.text.source.revision))),
             dtype=seen.dtype,
@@ -107,6 +107,6 @@ def _classifier(spec: ModelSpec, device: str, offline: bool) -> Any:
     if "dtype" in spec.options and "dtype" not in asked.options:
         asked = ModelSpec(asked.backend, asked.arguments, {**asked.options, "dtype": spec.options["dtype"]})
     made = create(asked, device=device, offline=offline)
-    if not isinstance(made, Classifier):
+    if not hasattr(made, "classify"):
         raise SpecError(f"'{spec}': {asked} is not a classifier. Use one, such as classifier=timm[resnet50].")
     return made

@@ -12,7 +12,7 @@ from eyechart.models.interfaces import Floats
 from eyechart.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import torch
 
@@ -82,6 +82,11 @@ def stack(images: "Sequence[torch.Tensor]", device: str) -> "torch.Tensor":
 def to_numpy(features: "torch.Tensor") -> Floats:
     """Bring features home as float32."""
     return np.asarray(features.float().cpu().numpy(), dtype=np.float32)
+
+
+def plain(config: "Mapping[str, Any]") -> dict[str, Any]:
+    """Spell a processor's settings in what JSON knows, sorted by name."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in sorted(config.items())}
 
 
 @cache

@@ -38,6 +38,11 @@ class SentenceBert:
         return weights.Found(Path(get_model_path()))
 
     @property
+    def name(self) -> str:
+        """A short name for reports."""
+        return self.where.rstrip("/").rpartition("/")[2] or "all-MiniLM-L6-v2"
+
+    @property
     def sha256(self) -> str:
         """A hash of the weights."""
         return weights.digest(*hf_files.tensors(self.source.path))

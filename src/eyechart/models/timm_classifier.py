@@ -43,7 +43,7 @@ class Timm:
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
-            processor=_plain(self.preprocessing),
+            processor=runtime.plain(self.preprocessing),
             libraries=runtime.libraries("timm", "torch", "torchvision", "pillow"),
         )
 
@@ -165,7 +165,3 @@ def _make_packaged() -> Any:
     weights.fits(_packaged().path, PACKAGED, expected, renamed)
     module.load_state_dict(renamed)
     return module
-
-
-def _plain(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in sorted(config.items())}

@@ -143,7 +143,16 @@ def loading(path: Path, architecture: str) -> Iterator[None]:
 
     try:
         yield
-    except (UnpicklingError, SafetensorError, EOFError, OSError, RuntimeError, KeyError, ValueError) as error:
+    except (
+        UnpicklingError,
+        SafetensorError,
+        EOFError,
+        OSError,
+        RuntimeError,
+        LookupError,
+        AssertionError,
+        ValueError,
+    ) as error:
         if isinstance(error, UnpicklingError) or isinstance(error.__cause__, UnpicklingError):
             raise ModelError(
                 f"The weights file {path} is damaged or holds more than tensors, and pickled code is never run. "
@@ -155,6 +164,8 @@ def loading(path: Path, architecture: str) -> Iterator[None]:
 def _trouble(path: Path, architecture: str, error: Exception) -> str:
     if found := _LOADING.findall(str(error)):
         return _misfit(path, architecture, "; ".join(_shorten(kind, rest) for kind, rest in found[:_SHOWN]))
+    if isinstance(error, AssertionError):
+        return _misfit(path, architecture, str(error))
     return f"The weights file {path} cannot be read into {architecture} ({_first_line(error)}). Fetch or save it again."
 
 

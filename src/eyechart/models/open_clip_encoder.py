@@ -1,0 +1,124 @@
+"""open_clip's encoders: `open_clip[NAME,pretrained=TAG]`, where a path may stand for the tag.
+
+`open_clip[local-dir:PATH]` and `open_clip[hf-hub:owner/name]` take the architecture from beside the weights. Quick GELU
+follows the weights, whatever the architecture's name says.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image
+
+from eyechart.models import hf_files, open_clip_files, runtime, weights
+from eyechart.models.causal_text import TextTower
+from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.vision_ops import repair
+from eyechart.spec import ModelSpec
+
+if TYPE_CHECKING:
+    import torch
+
+OPTIONS = ("pretrained", "dtype", "batch_size")
+TOKENS = 16_384  # a batch of texts, counted in tokens
+
+
+class OpenClip:
+    """Images and texts in one space; the published prompts are 80 a class."""
+
+    templates = "80"
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        spec.check(arguments=1, options=OPTIONS)
+        repair()
+        self.spec, self.device, self.offline = spec, device, offline
+        self.batch_size = runtime.batch_size(spec, 64)
+        self.dtype = runtime.precision(spec, device)
+        self.loads = 0
+        if not spec.arguments or ":" not in spec.arguments[0]:
+            open_clip_files.architecture(spec)
+
+    @cached_property
+    def checkpoint(self) -> open_clip_files.Checkpoint:
+        """Architecture, weights and preprocessing, on this machine."""
+        return open_clip_files.find(self.spec, offline=self.offline)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Who answers; the weights are on disk after this, not yet in memory."""
+        found = self.checkpoint
+        return Identity(
+            backend="open_clip",
+            name=found.name.rpartition("/")[2],
+            weights_sha256=weights.digest(found.found.path),
+            revision=found.found.revision,
+            dtype=self.dtype,
+            device=self.device.partition(":")[0],
+            processor={
+                "image": runtime.plain(found.preprocessing),
+                "config_sha256": found.config_sha256,
+                "quick_gelu": found.quick_gelu,
+                "tokenizer_sha256": self._tokenizer_sha256,
+            },
+            libraries=runtime.libraries("open_clip_torch", "timm", "torch", "torchvision", "transformers", "pillow"),
+        )
+
+    @property
+    def _tokenizer_sha256(self) -> str:
+        folder = open_clip_files.tokenizer_folder(self.checkpoint, offline=self.offline)
+        return hf_files.texts_sha256(folder) if folder else ""
+
+    @cached_property
+    def _transform(self) -> Any:
+        from open_clip.transform import PreprocessCfg, image_transform_v2
+
+        return image_transform_v2(PreprocessCfg(**self.checkpoint.preprocessing), is_train=False)
+
+    @cached_property
+    def _module(self) -> Any:
+        self.loads += 1
+        return runtime.place(open_clip_files.make(self.checkpoint, offline=self.offline), self.device)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return open_clip_files.tokenizer(self.checkpoint, offline=self.offline)
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Turn an RGB image into a float tensor (3, h, w)."""
+        return self._transform(image)
+
+    def encode_images(self, images: Sequence[Any]) -> Floats:
+        """Return features (n, d), not normalised."""
+        with runtime.inference(self.device, self.dtype):
+            return runtime.to_numpy(self._module.encode_image(runtime.stack(images, self.device)))
+
+    def encode_texts(self, texts: Sequence[str]) -> Floats:
+        """Return features (m, d), not normalised; equal texts are read once, equally long ones together."""
+        once = list(dict.fromkeys(texts))
+        tower, tokens = TextTower(self._module), self._tokenizer(once)
+        lengths = tower.lengths(tokens)
+        order = lengths.argsort(stable=True)
+        cuts = batches(lengths[order].tolist())
+        parts = [self._encode(tower, tokens[order[start:stop], :longest]) for start, stop, longest in cuts]
+        place = {once[row]: at for at, row in enumerate(order.tolist())}
+        found: Floats = np.concatenate(parts)[[place[text] for text in texts]]
+        return found
+
+    def _encode(self, tower: TextTower, tokens: "torch.Tensor") -> Floats:
+        with runtime.inference(self.device, self.dtype):
+            return runtime.to_numpy(tower(tokens.to(self.device)))
+
+
+def batches(lengths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Cut ascending lengths into batches of at most TOKENS tokens, each with its longest: (start, stop, longest).
+
+    >>> list(batches([5, 5, 16_000, 16_000]))
+    [(0, 2, 5), (2, 3, 16000), (3, 4, 16000)]
+    """
+    start = 0
+    for at, length in enumerate(lengths):
+        if at > start and (at + 1 - start) * length > TOKENS:
+            yield start, at, lengths[at - 1]
+            start = at
+    yield start, len(lengths), lengths[-1]

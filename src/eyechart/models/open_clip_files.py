@@ -1,0 +1,189 @@
+"""What an open_clip specification stands for: architecture, weights, preprocessing and tokenizer on this machine."""
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import hf_files, weights
+from eyechart.models.vision_ops import repair
+from eyechart.spec import ModelSpec, did_you_mean
+
+FROM_TAG = ("mean", "std", "interpolation", "resize_mode")
+HUB = ("*.json", "*.txt", "*.model", "open_clip_*.safetensors")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything needed to make the model; `name` is what open_clip's factory takes."""
+
+    name: str
+    config: Mapping[str, Any]
+    preprocessing: Mapping[str, Any]
+    found: weights.Found
+    quick_gelu: bool
+    folder: Path | None = None
+
+    @property
+    def config_sha256(self) -> str:
+        """A hash of the architecture, which local folders may change under one name."""
+        return sha256(json.dumps(self.config, sort_keys=True).encode()).hexdigest()
+
+
+def find(spec: ModelSpec, *, offline: bool) -> Checkpoint:
+    """Find the checkpoint that a specification names; what is missing is a ModelError with its remedy."""
+    repair()
+    from open_clip.factory import parse_model_name
+
+    schema, name = parse_model_name(spec.arguments[0]) if spec.arguments else (None, "")
+    if schema == "local-dir":
+        return _from_folder(weights.local(name))
+    if schema == "hf-hub":
+        return _from_folder(_hub_checkpoint(name, offline))
+    name, pretrained = architecture(spec)
+    return _from_file(name, pretrained) if weights.is_path(pretrained) else _from_tag(spec, name, pretrained, offline)
+
+
+def architecture(spec: ModelSpec) -> tuple[str, str]:
+    """Read the architecture and its weights, `ViT-B/32` and Mill's `ViT-B-32/laion2b_s34b_b79k` included."""
+    from open_clip import list_models, list_pretrained_tags_by_model
+
+    asked, pretrained, known = "".join(spec.arguments), spec.options.get("pretrained", ""), list_models()
+    name = asked.replace("/", "-")
+    if name not in known and not pretrained:
+        head, _, pretrained = asked.rpartition("/")
+        name = head.replace("/", "-")
+    if name not in known:
+        raise SpecError(f"'{spec}' names '{asked}', which open_clip does not have{did_you_mean(asked, known)}")
+    if not pretrained:
+        tags = ", ".join(list_pretrained_tags_by_model(name)) or "none"
+        raise ModelError(f"'{spec}' names no weights. Add pretrained=PATH or pretrained=TAG; {name} has: {tags}.")
+    return name, pretrained
+
+
+def _from_tag(spec: ModelSpec, name: str, tag: str, offline: bool) -> Checkpoint:
+    from open_clip import get_model_config, list_pretrained_tags_by_model
+    from open_clip.pretrained import get_pretrained_cfg
+
+    listed = get_pretrained_cfg(name, tag)
+    if not listed:
+        tags = list_pretrained_tags_by_model(name)
+        near = did_you_mean(tag, tags)
+        raise SpecError(f"'{spec}': {name} has no weights '{tag}'{near} It has: {', '.join(tags) or 'none'}.")
+    repo, _, file = listed["hf_hub"].rpartition("/")
+    found = weights.hub_file(repo, _alternatives(file or "open_clip_pytorch_model.bin"), offline=offline)
+    # the tag knows how its weights were trained; open_clip itself only warns of a mismatch
+    quick = bool(listed.get("quick_gelu")) or tag == "openai"
+    config = get_model_config(name)
+    return Checkpoint(name, config, _preprocessing(config, listed), found, quick or bool(config.get("quick_gelu")))
+
+
+def _alternatives(file: str) -> list[str]:
+    safe = "open_clip_model.safetensors" if file == "open_clip_pytorch_model.bin" else f"{Path(file).stem}.safetensors"
+    return list(dict.fromkeys([safe, file]))
+
+
+def _from_file(name: str, path: str) -> Checkpoint:
+    from open_clip import get_model_config
+
+    config = get_model_config(name)
+    quick = bool(config.get("quick_gelu"))
+    return Checkpoint(name, config, _preprocessing(config, _agreed(name)), weights.local(path), quick)
+
+
+def _agreed(name: str) -> dict[str, Any]:
+    """The preprocessing that all listed weights of an architecture share; a file says nothing of its own."""
+    from open_clip import list_pretrained_tags_by_model
+    from open_clip.pretrained import get_pretrained_cfg
+
+    every = [get_pretrained_cfg(name, tag) for tag in list_pretrained_tags_by_model(name)]
+    return {key: every[0][key] for key in FROM_TAG if every and len({str(listed.get(key)) for listed in every}) == 1}
+
+
+def _from_folder(found: weights.Found) -> Checkpoint:
+    from open_clip.factory import _find_checkpoint_in_dir
+
+    path = found.path / "open_clip_config.json"
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        config, preprocessing = read["model_cfg"], read.get("preprocess_cfg", {})
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(
+            f"{path} cannot be read as an open_clip configuration ({error!r}). Save the model again."
+        ) from error
+    file = _find_checkpoint_in_dir(found.path)
+    if not file:
+        raise ModelError(f"The folder {found.path} holds no weights beside its open_clip_config.json.")
+    where = weights.Found(Path(file), found.revision)
+    quick, full = bool(config.get("quick_gelu")), f"local-dir:{found.path}"
+    return Checkpoint(full, config, _preprocessing(config, preprocessing), where, quick, found.path)
+
+
+def _hub_checkpoint(repo: str, offline: bool) -> weights.Found:
+    found = weights.hub_folder(repo, HUB, offline=offline)
+    if not offline and not [*found.path.glob("open_clip_*.safetensors")]:
+        found = weights.hub_folder(repo, (*HUB, "open_clip_*.bin"), offline=offline)
+    return found
+
+
+def _preprocessing(config: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+    from open_clip.transform import PreprocessCfg, merge_preprocess_dict
+
+    merged: dict[str, Any] = merge_preprocess_dict(asdict(PreprocessCfg()), dict(told))
+    size = config["vision_cfg"].get("image_size", 224)
+    return merged | {"size": (size, size) if isinstance(size, int) else tuple(size)}
+
+
+def make(checkpoint: Checkpoint, *, offline: bool) -> Any:
+    """Make the model with its weights, in float32 on the processor."""
+    import open_clip
+
+    changes = {"text_cfg": _local_text(checkpoint.config["text_cfg"], offline)}
+    pretrained = None if checkpoint.folder else str(checkpoint.found.path)
+    told = {key: checkpoint.preprocessing[key] for key in FROM_TAG}
+    with weights.loading(checkpoint.found.path, checkpoint.name):
+        return open_clip.create_model(
+            checkpoint.name,
+            pretrained=pretrained,
+            force_quick_gelu=checkpoint.quick_gelu,
+            force_preprocess_cfg=told,
+            require_pretrained=True,
+            weights_only=True,
+            **changes,
+        )
+
+
+def _local_text(config: Mapping[str, Any], offline: bool) -> dict[str, Any]:
+    """Point a text tower of transformers at its configuration on this machine; its weights are in the checkpoint."""
+    local = deepcopy(dict(config))
+    if name := local.get("hf_model_name"):
+        local |= {"hf_model_name": str(_hf_folder(name, offline)), "hf_model_pretrained": False}
+    return local
+
+
+def _hf_folder(name: str, offline: bool) -> Path:
+    return weights.hub_folder(name, hf_files.CONFIGURATION, offline=offline).path
+
+
+def tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
+    """Make the tokenizer, whose files come from the checkpoint's folder or the hub cache."""
+    import open_clip
+    from open_clip.tokenizer import HFTokenizer
+
+    text = checkpoint.config["text_cfg"]
+    if not (folder := tokenizer_folder(checkpoint, offline=offline)):
+        return open_clip.get_tokenizer(checkpoint.name)
+    hf_files.reader("AutoTokenizer", folder)
+    length = text.get("context_length", 77)
+    mode, more = text.get("tokenizer_mode"), text.get("tokenizer_kwargs", {})
+    return HFTokenizer(str(folder), context_length=length, tokenizer_mode=mode, **more)
+
+
+def tokenizer_folder(checkpoint: Checkpoint, *, offline: bool) -> Path | None:
+    """Where the files of a tokenizer of transformers lie; None for open_clip's own."""
+    name = checkpoint.config["text_cfg"].get("hf_tokenizer_name")
+    return None if not name else checkpoint.folder or _hf_folder(name, offline)
