@@ -4,7 +4,7 @@ import pytest
 
 from . import cases, options, wiring
 from .progress import Progress
-from .recorder import Recorder
+from .recorder import Recorder, is_worker
 from .summary import Summary
 
 
@@ -23,6 +23,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Wire the parts and the fixtures by name."""
     config.addinivalue_line("markers", "benchmark(*names, protocol): one case for every split of these × every model")
     manager = config.pluginmanager
+    if not is_worker(config):
+        options.check(config)
     recorder = Recorder(config)
     manager.register(cases, "eyechart-cases")
     manager.register(wiring, "eyechart-wiring")

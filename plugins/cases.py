@@ -21,17 +21,19 @@ def splits(data: str | None) -> tuple[SplitRef, ...]:
     try:
         return tuple(available(data))
     except EyechartError as error:
-        raise pytest.UsageError(f"--eye-data: {error}") from error
+        raise pytest.Collector.CollectError(f"--eye-data: {error}") from error
 
 
 def marker_of(definition: pytest.Item) -> pytest.Mark | None:
-    """The benchmark marker, its arguments checked."""
+    """The benchmark marker, its arguments checked; pytest-benchmark's, which names no benchmark, is left alone."""
     marker = definition.get_closest_marker("benchmark")
-    if marker is None:
+    if "case" not in getattr(definition, "fixturenames", ()) or not marker:
+        return None
+    if not marker.args and "protocol" not in marker.kwargs:
         return None
     protocol = marker.kwargs.get("protocol")
     if set(marker.kwargs) != {"protocol"} or protocol not in NEEDS or not marker.args:
-        raise pytest.UsageError(
+        raise pytest.Collector.CollectError(
             f"{definition.nodeid}: benchmark takes names and protocol=…, one of {', '.join(NEEDS)}. "
             f"Got {marker.args!r} and {marker.kwargs!r} instead."
         )
@@ -41,7 +43,7 @@ def marker_of(definition: pytest.Item) -> pytest.Mark | None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one case for every split of the marker's benchmarks and every model that offers the interface."""
     marker = marker_of(metafunc.definition)
-    if marker is None or "case" not in metafunc.fixturenames:
+    if marker is None:
         return
     chosen = settings(metafunc.config)
     protocol = marker.kwargs["protocol"]
@@ -66,8 +68,20 @@ def case_of(item: pytest.Item) -> Case | None:
     return case if isinstance(case, Case) else None
 
 
+def is_empty(item: pytest.Item) -> bool:
+    """Whether pytest made this item of a benchmark function without any case."""
+    return case_of(item) is None and marker_of(item) is not None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the cases of a model side by side; a library's warning is shown but fails no benchmark."""
+    """Put the cases of a model side by side; a library's warning is shown but fails no benchmark.
+
+    A benchmark function that no model or split asked for suits is no case, and not pytest's "empty parameter set".
+    """
+    empty = [item for item in items if is_empty(item)]
+    items[:] = [item for item in items if item not in empty]
+    if empty:
+        config.hook.pytest_deselected(items=empty)
     cases = {id(item): case for item in items if (case := case_of(item))}
     if not cases:
         return

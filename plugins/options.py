@@ -1,13 +1,18 @@
 """The options: one group, one prefix, plain strings; the same in the ini file as `eye_…`."""
 
 import re
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pytest
 
-from eyechart.data.label_files import LabelsOption, parse_labels_option
-from eyechart.errors import EyechartError, SpecError
+from eyechart.data.class_names import class_names, templates
+from eyechart.data.equivalences import pairs
+from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
+from eyechart.data.splits import available
+from eyechart.errors import EyechartError
 from eyechart.models.registry import backend
 from eyechart.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse
@@ -120,7 +125,7 @@ def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
         try:
             spec = parse(given)
             backend(spec)
-        except SpecError as error:
+        except EyechartError as error:
             raise pytest.UsageError(f"--eye-model: {error}") from error
         specs.append(spec)
     return tuple(dict.fromkeys(specs))
@@ -131,7 +136,25 @@ def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:
     try:
         return tuple(parse_labels_option(given) for given in text(config, "labels") or ())
     except EyechartError as error:
-        raise pytest.UsageError(f"--eye-labels: {error}") from error
+        raise pytest.UsageError(str(error)) from error
+
+
+def check(config: pytest.Config) -> None:
+    """Refuse what the command line misspells before anything runs; a case that needs it finds it in the ini file."""
+    readers: dict[str, Callable[[Any], object]] = {
+        "data": available,
+        "names": class_names,
+        "templates": templates,
+        "equivalences": lambda given: pairs(given.removeprefix("strict:"), sys.maxsize),
+        "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
+    }
+    for option in OPTIONS:
+        given = config.getoption(option.ini)
+        if given and option.name in readers:
+            try:
+                readers[option.name](given)
+            except EyechartError as error:
+                raise pytest.UsageError(f"{option.long}: {error}") from error
 
 
 def settings(config: pytest.Config) -> Settings:

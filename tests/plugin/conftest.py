@@ -27,23 +27,28 @@ class World:
     data: Path
     environment: dict[str, str] = field(default_factory=dict)
     models: tuple[str, ...] = ("tiny[]", "tinyclass[]")
+    site: Path = SITE
 
-    def command(self, *arguments: str) -> list[str]:
-        """The command line: the installed benchmarks, the small splits alone."""
+    @property
+    def usual(self) -> list[str]:
+        """The installed benchmarks, the small splits alone."""
         models = [f"--eye-model={model}" for model in self.models]
-        benchmarks = ["--pyargs", "eyechart.benchmarks", "-k", "imagenet/tiny", f"--eye-data={self.data}"]
-        return [sys.executable, "-m", "pytest", *benchmarks, *models, *arguments]
+        return ["--pyargs", "eyechart.benchmarks", "-k", "imagenet/tiny", f"--eye-data={self.data}", *models]
 
     def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
-        """Begin a run."""
+        """Begin a run of pytest."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "HF_", "EYE"))}
         env = {"HOME": str(self.folder), "PYTHONPATH": str(SITE), "CUDA_VISIBLE_DEVICES": "", "PYTEST_ADDOPTS": QUICK}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
-        command = self.command(*arguments)
+        command = [sys.executable, "-m", "pytest", *arguments]
         return subprocess.Popen(command, cwd=self.folder, env=kept | env | self.environment, text=True, **pipes)
 
     def run(self, *arguments: str) -> pytest.RunResult:
-        """Run to the end."""
+        """Run the usual cases to the end."""
+        return self.call(*self.usual, *arguments)
+
+    def call(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest to the end."""
         begun = time.monotonic()
         with self.start(*arguments) as process:
             try:
@@ -64,6 +69,11 @@ class World:
     def order(self, model: str, batch: int, do: str) -> None:
         """Have a model do something at a batch, once."""
         (self.folder / "orders.json").write_text(json.dumps({"model": model, "batch": batch, "do": do}))
+
+    def plugin(self, code: str) -> str:
+        """Write a plugin of the user's own; the option that loads it."""
+        (self.folder / "extra.py").write_text(code)
+        return "-pextra"
 
     def lines(self, what: str) -> list[list[str]]:
         """The words of the log's lines that begin with `what`."""
@@ -113,7 +123,7 @@ def paint(folder: Path, count: int, seed: int) -> None:
         home = folder / SYNSETS[place % len(SYNSETS)]
         home.mkdir(parents=True, exist_ok=True)
         pixels = colours.integers(0, 256, (2, 2, 3), np.uint8).repeat(8, axis=0).repeat(8, axis=1)
-        Image.fromarray(pixels).save(home / f"{place:02d}.{('jpg', 'png')[place % 2]}")
+        Image.fromarray(pixels).save(home / f"{folder.name}-{place:02d}.{('jpg', 'png')[place % 2]}")
 
 
 @pytest.fixture(scope="session")

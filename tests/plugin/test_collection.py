@@ -1,0 +1,112 @@
+"""Collection: from an empty folder, without anything heavy, beside other tests, with markers that are checked."""
+
+from typing import Any
+
+import pytest
+
+HEAVY = """
+import sys
+
+def pytest_sessionfinish():
+    print("HEAVY", sorted({"torch", "timm", "open_clip", "transformers", "webdataset", "datasets"} & {*sys.modules}))
+"""
+EVERY = (
+    "timm[vit_tiny_patch16_224]",
+    "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]",
+    "hf_clip[google/siglip2-base-patch16-224]",
+    "conse[]",
+    "knn[timm[resnet18],k=11]",
+    "replay[path=absent.csv]",
+)
+BENCHMARK = """
+import pytest
+
+@pytest.mark.benchmark({arguments})
+def test_mine(case):
+    pass
+"""
+OTHERS = """
+import pytest
+
+@pytest.mark.parametrize("place", range(6))
+def test_other(place, record_property):
+    record_property("place", place)
+
+@pytest.mark.benchmark(group="mine")
+def test_of_pytest_benchmark():
+    pass
+
+def test_with_a_fixture_of_its_own(dataset):
+    assert dataset == 1
+
+@pytest.fixture
+def dataset():
+    return 1
+"""
+
+
+def test_collection_imports_nothing_heavy(world: Any) -> None:
+    world.models = EVERY
+    said = world.passes("--collect-only", "-q", "-s", world.plugin(HEAVY)).stdout.str()
+    assert "HEAVY []" in said
+    assert "test_knn[imagenet/tiny/knn[timm[resnet18],k=11]]" in said
+    assert world.asked == 0
+
+
+def test_a_case_is_named_benchmark_split_model(world: Any) -> None:
+    result = world.passes("--collect-only", "-q")
+    found = [line.partition("::")[2] for line in result.outlines if "::" in line]
+    assert found == [
+        "test_zero_shot[imagenet/tiny/tiny[]]",
+        "test_zero_shot[imagenet/tiny2/tiny[]]",
+        "test_supervised[imagenet/tiny/tinyclass[]]",
+        "test_supervised[imagenet/tiny2/tinyclass[]]",
+    ]
+
+
+def test_a_model_without_the_interface_is_no_case(world: Any) -> None:
+    world.models = ("tinyclass[]",)
+    said = world.passes("--collect-only", "-q").stdout.str()
+    assert "zero_shot" not in said
+    assert "NOTSET" not in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['"imagenet", protcol="zero_shot"', '"imagenet", protocol="zero_short"', '"imagenet"', 'protocol="supervised"'],
+)
+def test_an_unknown_marker_argument_is_refused(pytester: pytest.Pytester, arguments: str) -> None:
+    pytester.makepyfile(BENCHMARK.format(arguments=arguments))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*test_mine: benchmark takes names and protocol=*Got*instead."])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_benchmark_that_asks_for_no_known_data_is_no_case(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(BENCHMARK.format(arguments='"nothing", protocol="supervised"'))
+    pytester.runpytest_inprocess().assert_outcomes(deselected=1)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_other_tests_run_as_they_would_without_eyechart(world: Any, workers: str) -> None:
+    (world.folder / "test_others.py").write_text(OTHERS)
+    arguments = ["test_others.py", "-v", "-n", workers, "-W", "ignore::pytest.PytestUnknownMarkWarning"]
+    with_eyechart, without = (world.call(*arguments, *more) for more in ((), ("-p", "no:eyechart.plugins")))
+    assert with_eyechart.parseoutcomes() == without.parseoutcomes() == {"passed": 8}
+    if workers == "0":
+        assert lines(with_eyechart) == lines(without)
+    assert not (world.folder / "reports").exists()
+
+
+def lines(result: pytest.RunResult) -> list[str]:
+    return [line.split(" ")[0] for line in result.outlines if "::" in line]
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_other_tests_run_beside_cases(world: Any, workers: str) -> None:
+    (world.folder / "test_others.py").write_text(OTHERS)
+    chosen = ["test_others.py", "-k", "imagenet/tiny or others", "-n", workers]
+    result = world.passes(*chosen, "-W", "ignore::pytest.PytestUnknownMarkWarning")
+    assert result.parseoutcomes()["passed"] == 4 + 8
+    assert len(world.records) == 4

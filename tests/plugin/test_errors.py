@@ -1,0 +1,138 @@
+"""What goes wrong in a case is a sentence; nothing that was answered is lost, and no error is a wrong answer."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BROKEN = "tiny-03.png"
+WARNS = """
+import warnings
+import tinyeyes
+
+def see(self, images, old=tinyeyes.Base.see):
+    warnings.warn("old habits", DeprecationWarning)
+    return old(self, images)
+
+tinyeyes.Base.see = see
+"""
+
+
+@pytest.fixture
+def broken(world: Any, tmp_path: Path) -> Any:
+    """A world with one corrupt picture among 17 good ones."""
+    shutil.copytree(world.data, tmp_path / "data")
+    world.data, world.models = tmp_path / "data", ("tiny[]",)
+    picture = world.data / "imagenet" / "tiny" / "n01440764" / BROKEN
+    picture.write_bytes(picture.read_bytes()[:40])
+    return world
+
+
+def test_a_corrupt_picture_fails_its_case_by_name_and_the_rest_is_kept(broken: Any) -> None:
+    result = broken.run()
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        ["1 of 18 images ended in an error; --eye-max-errors allows 0.*", f"*{BROKEN}*truncated*"]
+    )
+    assert broken.asked == 18 - 1 + 6
+    assert len(broken.records) == 2
+
+
+def test_a_corrupt_picture_is_an_error_and_no_wrong_answer(broken: Any) -> None:
+    broken.passes("--eye-max-errors=1")
+    record = broken.records[0]
+    assert record["outcomes"]["error"] == 1
+    assert record["outcomes"]["correct"] + record["outcomes"]["wrong"] == 17
+    assert next(metric["n"] for metric in record["metrics"] if metric["name"] == "acc1") == 17
+    assert record["data"]["n"] == 18
+
+
+def test_a_corrupt_picture_is_named_with_the_answers_and_in_the_summary(broken: Any) -> None:
+    result = broken.passes("--eye-max-errors=1")
+    result.stdout.fnmatch_lines(["note: imagenet/tiny/tiny[[][]]: 1 of 18 images ended in an error*"])
+    path = broken.latest / broken.records[0]["predictions"]["path"]
+    row = next(line for line in path.read_text().splitlines() if BROKEN in line)
+    assert "truncated" in row
+
+
+def test_a_mended_picture_is_asked(broken: Any) -> None:
+    broken.run()
+    shutil.copyfile(next(broken.data.glob("imagenet/tiny2/*/*.png")), next(broken.data.glob(f"*/*/*/{BROKEN}")))
+    broken.passes()
+    assert broken.records[0]["outcomes"]["error"] == 0
+
+
+def test_not_a_number_is_an_error_naming_picture_and_remedy(world: Any) -> None:
+    world.models = ("tiny[]",)
+    world.order("tiny", batch=1, do="nan")
+    result = world.run()
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*imagenet/tiny: *tiny-00.jpg: tiny answered with NaN*Try dtype=float32*"])
+
+
+def test_a_missing_data_set_is_a_skip_with_its_reason(world: Any, tmp_path: Path) -> None:
+    world.data = tmp_path / "data"
+    (world.data / "imagenet" / "tiny").mkdir(parents=True)
+    result = world.passes("-rs")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["SKIPPED*holds no split in a known layout: expected*"])
+
+
+def test_a_missing_data_set_fails_if_strict(world: Any, tmp_path: Path) -> None:
+    world.data = tmp_path / "data"
+    (world.data / "imagenet" / "tiny").mkdir(parents=True)
+    result = world.run("--eye-strict")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*holds no split in a known layout: expected*"])
+
+
+def test_a_broken_data_set_fails_with_the_sentence_alone(world: Any, tmp_path: Path) -> None:
+    world.data, world.models = tmp_path / "data", ("tiny[]",)
+    (world.data / "imagenet" / "tiny").mkdir(parents=True)
+    (world.data / "imagenet" / "tiny" / "stray.png").write_bytes(b"")
+    result = world.run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*stray.png has no label*"])
+    assert result.stdout.str().count("has no label") == 1
+
+
+def test_a_store_that_is_a_file_fails_with_a_sentence(world: Any) -> None:
+    (world.folder / "file").touch()
+    result = world.run("--eye-store=file/store")
+    result.assert_outcomes(errors=4)
+    result.stdout.fnmatch_lines(["The store cannot be written at *file/store/*: Not a directory*--eye-store*"])
+    assert world.asked == 0
+
+
+FULL = """
+import errno
+import resource
+import signal
+
+def pytest_runtest_setup():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+"""
+
+
+def test_a_disk_that_fills_up_costs_no_kept_answer(world: Any, serial: Any) -> None:
+    world.models = ("tinyclass[]",)
+    result = world.run(world.plugin(FULL))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED, result.stdout.str()
+    result.stdout.fnmatch_lines(["The store cannot be written at *: File too large*run the same command again."])
+    world.passes()
+
+
+def test_a_library_that_warns_fails_no_benchmark(world: Any) -> None:
+    result = world.passes("-W", "error", world.plugin(WARNS))
+    assert "old habits" in result.stdout.str()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_a_backend_whose_package_is_absent_names_it(world: Any) -> None:
+    world.models = ("tinyclass[]",)
+    hide = "import sys\nsys.modules['tinyeyes'] = None"
+    result = world.run(world.plugin(hide))
+    assert "'tinyclass[]' needs the package 'tinyeyes', which is not installed" in result.stdout.str()

@@ -1,0 +1,88 @@
+"""A typo is answered before anything runs, with the nearest name; options stand on the command line or in the ini."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TWO = "[eyechart.encoder]\ntiny = otherpackage:Other\n"
+
+
+def refusal(result: pytest.RunResult) -> str:
+    """What a refused run says: one sentence, and no traceback."""
+    said = "\n".join([*result.outlines, *result.errlines])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, said
+    assert "Traceback" not in said
+    assert "INTERNALERROR" not in said
+    return said
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("--eye-modle=timm[x]", "--eye-modle is not an option of eyechart; did you mean --eye-model"),
+        ("--eye-model=tmm[x]", "'tmm', which is not known; did you mean timm"),
+        ("--eye-model=timm[x", "The model 'timm[x' cannot be read. Expected backend[argument,option=value,…]"),
+        ("--eye-names=mil", "did you mean mill"),
+        ("--eye-templates=nam", "did you mean name"),
+        ("--eye-limit=none", "--eye-limit must be a whole number from 1 up. Got 'none'"),
+        ("--eye-limit=0", "--eye-limit must be a whole number from 1 up. Got '0'"),
+        ("--eye-empty=corect", "invalid choice: 'corect'"),
+        ("--eye-labels=mine", "--eye-labels 'mine' cannot be read"),
+        ("--eye-labels=mine=absent.csv", "absent.csv cannot be read"),
+        ("--eye-equivalences=eleven", "The equivalences 'eleven' are neither '12' nor 'none'"),
+        ("--eye-data=nowhere", "The data root nowhere is no folder"),
+    ],
+)
+def test_a_typo_is_refused_with_the_nearest_name(pytester: pytest.Pytester, given: str, sentence: str) -> None:
+    assert sentence in refusal(pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", given))
+
+
+def test_a_typo_is_refused_under_workers(world: Any) -> None:
+    assert "did you mean mill" in refusal(world.run("-n2", "--eye-names=mil"))
+    assert world.asked == 0
+
+
+@pytest.mark.parametrize("number", ["-n0", "-n2"])
+def test_a_typo_in_a_backends_option_is_refused(world: Any, number: str) -> None:
+    world.models = ("tiny[batch_sizes=4]",)
+    result = world.run(number)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "'batch_sizes', which tiny does not know; did you mean batch_size" in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [("pytest.ini", "[pytest]\neye_modle = tiny[]"), ("pyproject.toml", "[tool.pytest.ini_options]\neye_modle = 1")],
+)
+def test_a_typo_in_the_ini_file_is_refused(world: Any, file: str, text: str) -> None:
+    (world.folder / file).write_text(text)
+    assert f"{file} is not an option of eyechart; did you mean eye_model" in refusal(world.run())
+
+
+def test_the_ini_file_is_heard_and_the_command_line_wins(world: Any) -> None:
+    world.models = ()
+    text = "[pytest]\neye_model =\n  tiny[]\n  tinyclass[]\neye_limit = 3\neye_seed = 5\neye_offline = true\n"
+    (world.folder / "pytest.ini").write_text(text)
+    world.passes("--eye-seed=6")
+    assert [record["model"]["spec"] for record in world.records] == ["tiny[]", "tinyclass[]"] * 2
+    assert {(record["limit"], record["seed"]) for record in world.records} == {(3, 6)}
+
+
+def test_two_packages_with_one_backend_are_refused(world: Any, tmp_path: Path) -> None:
+    other = tmp_path / "site" / "other-1.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text(TWO)
+    world.environment = {"PYTHONPATH": f"{world.site}:{other.parent}"}
+    said = refusal(world.run())
+    assert "Two packages register the model backend 'tiny'" in said
+    assert "otherpackage:Other" in said
+
+
+def test_help_names_every_option(world: Any) -> None:
+    said = world.passes("--help").stdout.str()
+    assert "eyechart: benchmark split × model as test cases" in said
+    for option in ("model", "data", "out", "store", "limit", "seed", "offline", "strict", "max-errors", "labels"):
+        assert f"--eye-{option}" in said
