@@ -1,11 +1,15 @@
 """The pytest plugin: options, cases, one scheduler, a recorder, progress and a summary."""
 
+import os
+
 import pytest
 
 from . import cases, options, wiring
 from .progress import Progress
 from .recorder import Recorder, is_worker
 from .summary import Summary
+
+OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,6 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
     manager = config.pluginmanager
     if not is_worker(config):
         options.check(config)
+    if options.settings(config).offline:
+        os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     recorder = Recorder(config)
     manager.register(cases, "eyechart-cases")
     manager.register(wiring, "eyechart-wiring")

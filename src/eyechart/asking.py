@@ -52,7 +52,8 @@ class Asker:
 
     def weights(self, model: Encoder, wording: Wording) -> Floats:
         """Class weights of a zero-shot classifier; they depend on the texts alone."""
-        asked = "\n".join(prompts(wording.names, wording.templates))
+        shape = f"{len(wording.names)} classes, {len(wording.templates)} prompts each"
+        asked = "\n".join([shape, *prompts(wording.names, wording.templates)])
         key = Key(question="class_weights", model=model.identity, prompts=sha256(asked.encode()).hexdigest())
         entry = self.store.entry(key)
         if not entry.complete:

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart import __version__
 from eyechart.errors import StoreError
 from eyechart.models.interfaces import Floats, Identity
 
@@ -35,6 +36,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
     question: str
     model: Identity
+    eyechart: str = __version__
     data: str = ""
     decoder: Mapping[str, Any] = {}
     prompts: str = ""

@@ -1,0 +1,1 @@
+"""Measured, never timed tests."""
