@@ -1,5 +1,6 @@
 """Every benchmark split × model is a case; nothing heavy is imported to find them."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from eyechart.settings import Case
 
 from .options import settings
 
+CASE = re.compile(r"\[[\w.-]+/[\w.-]+/(?P<model>.+)\]$")  # how a case ends a node id
 NEEDS = {"zero_shot": "encoder", "supervised": "classifier", "knn": "neighbours", "replay": "answers"}
 
 

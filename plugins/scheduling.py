@@ -1,14 +1,12 @@
 """One worker a model under pytest-xdist, so that each model is loaded once. Correctness rests on the store's lock."""
 
-import re
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from .cases import CASE
 from .recorder import Recorder
-
-CASE = re.compile(r"\[[\w.-]+/[\w.-]+/(?P<model>.+)\]$")
 
 
 class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]

@@ -1,5 +1,6 @@
 """What a session says at its end: every case in a line, under every label set, with its interval."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from _pytest.pathlib import bestrelpath
 
 from eyechart.records import Metric, Record
 
+from .cases import CASE
 from .recorder import Recorder
 
 COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors")
@@ -20,6 +22,7 @@ class Summary:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table and where the files are."""
+        self.say_skips(terminalreporter)
         records = sorted(
             self.recorder.records.values(), key=lambda record: (record.split, record.case, record.protocol)
         )
@@ -37,6 +40,18 @@ class Summary:
         terminalreporter.write_line(
             f"intervals: 95 %, Wilson; records and answers: {bestrelpath(Path.cwd(), self.recorder.folder)}"
         )
+
+    def say_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say why cases were skipped: a missing data set is easily overlooked."""
+        skipped = [report for report in terminalreporter.getreports("skipped") if CASE.search(report.nodeid)]
+        reasons = Counter(reason(report) for report in skipped)
+        for why, cases in reasons.items():
+            terminalreporter.write_line(f"eyechart: {cases} case{'s' * (cases > 1)} skipped: {why}")
+
+
+def reason(report: pytest.TestReport) -> str:
+    """Why a test was skipped."""
+    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr).removeprefix("Skipped: ")
 
 
 def rows_of(record: Record) -> list[tuple[str, ...]]:
