@@ -13,7 +13,7 @@ from PIL import Image
 
 from eyechart.data.class_names import class_names, templates
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import open_clip_encoder, open_clip_files
+from eyechart.models import open_clip_files, texts
 from eyechart.models.interfaces import Encoder, Floats
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.vision_ops import repair
@@ -182,7 +182,7 @@ def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
 def test_small_batches_change_nothing(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ours(save())
     whole = encoder.encode_texts(TEXTS)
-    monkeypatch.setattr(open_clip_encoder, "TOKENS", 5)
+    monkeypatch.setattr(texts, "TOKENS", 5)
     close(encoder.encode_texts(TEXTS), whole)
 
 

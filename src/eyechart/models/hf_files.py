@@ -46,27 +46,27 @@ def model(kind: str, path: Path, optional: tuple[str, ...] = ()) -> Any:
 
     with weights.loading(path, kind), _quiet():
         loaded, told = getattr(transformers, kind).from_pretrained(
-            path, dtype=torch.float32, output_loading_info=True, local_files_only=True
+            path, dtype=torch.float32, output_loading_info=True, local_files_only=True, ignore_mismatched_sizes=True
         )
     missing = [key for key in sorted(told["missing_keys"]) if not key.startswith(optional or "\0")]
     if missing or told["mismatched_keys"]:
         raise ModelError(
             f"The weights in {path} do not fit {type(loaded).__name__}: missing {weights.listed(missing) or 'none'}; "
-            f"of another shape {weights.listed([str(key) for key in told['mismatched_keys']]) or 'none'}. "
+            f"of another shape {weights.listed([str(key[0]) for key in told['mismatched_keys']]) or 'none'}. "
             "Fetch the model again, or check its config.json."
         )
     return loaded
 
 
-def reader(kind: str, path: Path) -> Any:
-    """Load a tokenizer or processor class."""
+def reader(kind: str, path: Path, **options: Any) -> Any:
+    """Load a tokenizer, processor or configuration class."""
     repair()
     import transformers
 
     try:
-        return getattr(transformers, kind).from_pretrained(path, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().partition("\n")[0]
+        return getattr(transformers, kind).from_pretrained(path, local_files_only=True, **options)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        reason = " ".join(str(error).split())[:200]
         raise ModelError(
             f"The folder {path} gives no {kind} ({reason}). Fetch the model with all its files."
         ) from error

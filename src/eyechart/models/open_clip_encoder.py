@@ -4,14 +4,13 @@
 follows the weights, whatever the architecture's name says.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from PIL import Image
 
-from eyechart.models import hf_files, open_clip_files, runtime, weights
+from eyechart.models import hf_files, open_clip_files, runtime, texts, weights
 from eyechart.models.causal_text import TextTower
 from eyechart.models.interfaces import Floats, Identity
 from eyechart.models.vision_ops import repair
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     import torch
 
 OPTIONS = ("pretrained", "dtype", "batch_size")
-TOKENS = 16_384  # a batch of texts, counted in tokens
 
 
 class OpenClip:
@@ -93,32 +91,16 @@ class OpenClip:
         with runtime.inference(self.device, self.dtype):
             return runtime.to_numpy(self._module.encode_image(runtime.stack(images, self.device)))
 
-    def encode_texts(self, texts: Sequence[str]) -> Floats:
+    def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d), not normalised; equal texts are read once, equally long ones together."""
-        once = list(dict.fromkeys(texts))
+        once, places = texts.unique(wanted)
         tower, tokens = TextTower(self._module), self._tokenizer(once)
-        lengths = tower.lengths(tokens)
-        order = lengths.argsort(stable=True)
-        cuts = batches(lengths[order].tolist())
-        parts = [self._encode(tower, tokens[order[start:stop], :longest]) for start, stop, longest in cuts]
-        place = {once[row]: at for at, row in enumerate(order.tolist())}
-        found: Floats = np.concatenate(parts)[[place[text] for text in texts]]
-        return found
+
+        def encode(rows: list[int], longest: int) -> Floats:
+            return self._encode(tower, tokens[rows, :longest])
+
+        return texts.in_batches(tower.lengths(tokens).tolist(), encode)[places]
 
     def _encode(self, tower: TextTower, tokens: "torch.Tensor") -> Floats:
         with runtime.inference(self.device, self.dtype):
             return runtime.to_numpy(tower(tokens.to(self.device)))
-
-
-def batches(lengths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Cut ascending lengths into batches of at most TOKENS tokens, each with its longest: (start, stop, longest).
-
-    >>> list(batches([5, 5, 16_000, 16_000]))
-    [(0, 2, 5), (2, 3, 16000), (3, 4, 16000)]
-    """
-    start = 0
-    for at, length in enumerate(lengths):
-        if at > start and (at + 1 - start) * length > TOKENS:
-            yield start, at, lengths[at - 1]
-            start = at
-    yield start, len(lengths), lengths[-1]

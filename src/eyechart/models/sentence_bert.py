@@ -10,10 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from eyechart.errors import ModelError
-from eyechart.models import hf_files, runtime, weights
+from eyechart.models import hf_files, runtime, texts, weights
 from eyechart.models.interfaces import Floats
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ class SentenceBert:
 
     def __init__(self, where: str = "", *, device: str = "cpu", dtype: str = "float32", offline: bool = False) -> None:
         self.where, self.device, self.dtype, self.offline = where, device, dtype, offline
-        self.batch_size = 256
         self.loads = 0
 
     @cached_property
@@ -67,15 +64,15 @@ class SentenceBert:
         self.loads += 1
         return runtime.place(hf_files.model("AutoModel", self.source.path, optional=("pooler.",)), self.device)
 
-    def encode(self, texts: Sequence[str]) -> Floats:
-        """Return unit vectors in the order of the texts; equal texts are read once, equally long ones together."""
-        once = list(dict.fromkeys(texts))
+    def encode(self, wanted: Sequence[str]) -> Floats:
+        """Return unit vectors in the order of the texts."""
+        once, places = texts.unique(wanted)
         read = self._tokenizer(once, truncation=True, max_length=self._longest, padding=False)["input_ids"]
-        order = sorted(range(len(once)), key=lambda row: len(read[row]))
-        batches = [order[at : at + self.batch_size] for at in range(0, len(order), self.batch_size)]
-        found = np.concatenate([self._encode([read[row] for row in batch]) for batch in batches])
-        place = {once[row]: at for at, row in enumerate(order)}
-        return found[[place[text] for text in texts]]
+
+        def encode(rows: list[int], _: int) -> Floats:
+            return self._encode([read[row] for row in rows])
+
+        return texts.in_batches([len(row) for row in read], encode)[places]
 
     def _encode(self, read: list[list[int]]) -> Floats:
         from torch.nn.functional import normalize

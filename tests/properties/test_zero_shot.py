@@ -1,0 +1,112 @@
+"""Zero-shot weights and scores: invariances that hold for every encoder."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Floats
+from eyechart.protocols.zero_shot import class_weights, prompts, scores, unit
+
+WORDS = st.text(st.characters(codec="ascii"), min_size=1, max_size=8)
+NAMES = st.lists(WORDS, min_size=1, max_size=5)
+TEMPLATES = st.lists(WORDS.map(lambda text: f"{text} {{c}}.".replace("{c} {c}", "{c}")), min_size=1, max_size=4)
+VECTORS = arrays(np.float32, (4, 3), elements=st.floats(-100, 100, width=32))
+
+
+def encode(texts: Sequence[str]) -> Floats:
+    """Features that depend on nothing but the text."""
+    return np.array([list(sha256(text.encode()).digest()[:6]) for text in texts], np.float32) - 128
+
+
+@given(NAMES, TEMPLATES)
+def test_every_name_meets_every_template(names: list[str], templates: list[str]) -> None:
+    found = prompts(names, templates)
+    assert len(found) == len(names) * len(templates)
+    at = len(templates) * (len(names) - 1)
+    assert found[at:] == prompts(names[-1:], templates)
+
+
+def test_braces_in_a_name_stay() -> None:
+    assert prompts(["{x} {0} %s \\1"], ["a {c}."]) == ["a {x} {0} %s \\1."]
+
+
+def test_a_template_needs_its_slot() -> None:
+    with pytest.raises(ValueError, match="no slot"):
+        prompts(["cat"], ["a photo of a {}."])
+
+
+@given(NAMES, TEMPLATES)
+def test_weights_are_unit_vectors_one_a_class(names: list[str], templates: list[str]) -> None:
+    weights = class_weights(encode, names, templates)
+    assert weights.shape == (len(names), 6)
+    np.testing.assert_allclose(np.linalg.norm(weights, axis=1), 1, atol=1e-5)
+
+
+@given(NAMES, TEMPLATES)
+def test_the_order_of_templates_does_not_matter(names: list[str], templates: list[str]) -> None:
+    turned = class_weights(encode, names, templates[::-1])
+    np.testing.assert_allclose(class_weights(encode, names, templates), turned, atol=1e-5)
+
+
+@given(NAMES, TEMPLATES)
+def test_a_class_does_not_see_the_others(names: list[str], templates: list[str]) -> None:
+    alone = [class_weights(encode, [name], templates)[0] for name in names]
+    np.testing.assert_allclose(class_weights(encode, names, templates), alone, atol=1e-6)
+
+
+@given(NAMES, TEMPLATES, st.floats(0.01, 100))
+def test_the_length_of_text_features_does_not_matter(names: list[str], templates: list[str], scale: float) -> None:
+    scaled = class_weights(lambda texts: encode(texts) * np.float32(scale), names, templates)
+    np.testing.assert_allclose(scaled, class_weights(encode, names, templates), atol=1e-5)
+
+
+def test_all_texts_are_encoded_in_one_call() -> None:
+    calls: list[int] = []
+    class_weights(lambda texts: (calls.append(len(texts)), encode(texts))[1], ["a", "b"], ["{c}", "the {c}", "one {c}"])
+    assert calls == [6]
+
+
+@given(VECTORS, VECTORS)
+def test_scores_are_cosines(features: Floats, weights: Floats) -> None:
+    found = scores(features, unit(weights))
+    assert found.dtype == np.float32
+    assert (np.abs(found) <= 1 + 1e-5).all()
+
+
+@given(VECTORS, st.floats(0.01, 100))
+def test_the_length_of_image_features_does_not_matter(features: Floats, scale: float) -> None:
+    weights = unit(np.arange(12, dtype=np.float32).reshape(4, 3) - 5)
+    expected = scores(features + 1, weights)
+    np.testing.assert_allclose(scores((features + 1) * np.float32(scale), weights), expected, atol=1e-3)
+
+
+def test_ties_go_to_the_first_class() -> None:
+    weights = np.array([[0, 1], [1, 0], [1, 0]], np.float32)
+    assert scores(np.array([[2, 0]], np.float32), weights).argmax() == 1
+
+
+def test_nan_stays_nan() -> None:
+    features = np.array([[np.nan, 1], [1, 0]], np.float32)
+    assert np.isnan(scores(features, np.eye(2, dtype=np.float32))).any(axis=1).tolist() == [True, False]
+
+
+def test_other_dimensions_are_refused() -> None:
+    with pytest.raises(ModelError, match="must be equally long"):
+        scores(np.ones((2, 3), np.float32), np.ones((2, 4), np.float32))
+
+
+def test_an_encoder_that_drops_texts_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"shape \(1, 6\) for 2 texts"):
+        class_weights(lambda texts: encode(texts[:-1]), ["a", "b"], ["{c}"])
+
+
+@pytest.mark.parametrize(("names", "templates"), [([], ["{c}"]), (["cat"], [])])
+def test_nothing_to_ask_is_refused(names: list[str], templates: list[str]) -> None:
+    with pytest.raises(ValueError, match="needs class names and templates"):
+        class_weights(encode, names, templates)

@@ -1,0 +1,113 @@
+"""ConSE with the packaged weights: a real zero-shot encoder."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.class_names import class_names
+from eyechart.errors import ModelError, SpecError, VocabularyError
+from eyechart.models.conse import ConSE, convex_combination
+from eyechart.models.interfaces import Encoder, Floats
+from eyechart.models.sentence_bert import SentenceBert
+from eyechart.models.vision_ops import repair
+from eyechart.protocols.zero_shot import class_weights, scores
+from eyechart.spec import parse
+
+repair()  # before any test imports timm itself
+
+
+@pytest.fixture(scope="module")
+def conse() -> ConSE:
+    return ConSE(parse("conse[]"))
+
+
+@pytest.fixture(scope="module")
+def features(conse: ConSE, exact: Any) -> Floats:
+    prepared = [conse.prepare(image) for image in exact.images]
+    return np.concatenate([conse.encode_images(prepared[at : at + 70]) for at in (0, 70)])
+
+
+def test_it_is_an_encoder(conse: ConSE) -> None:
+    assert isinstance(conse, Encoder)
+
+
+def test_it_classifies_without_the_classifiers_head(conse: ConSE, features: Floats, exact: Any) -> None:
+    names = class_names("mill").names
+    found = scores(features, class_weights(conse.encode_texts, names, ["{c}"]))
+    assert exact.top(found, 1) > 0.75
+    assert exact.top(found, 5) > 0.85
+
+
+def test_its_weights_are_read_once(conse: ConSE, features: Floats) -> None:
+    conse.encode_texts(["a cat"])
+    assert conse.loads == 1
+    assert ConSE(parse("conse[]")).loads == 0
+
+
+def test_one_certain_class_gives_its_own_embedding() -> None:
+    logits = np.array([[0, 50, 0]], np.float32)
+    np.testing.assert_allclose(convex_combination(logits, np.eye(3, dtype=np.float32), 2), [[0, 1, 0]], atol=1e-6)
+
+
+def test_the_mean_is_convex_over_the_top_classes() -> None:
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(5, 20)).astype(np.float32)
+    shares = convex_combination(logits, np.eye(20, dtype=np.float32), 4)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-6)
+    assert ((shares > 0).sum(axis=1) == 4).all()
+    assert (shares.argmax(axis=1) == logits.argmax(axis=1)).all()
+
+
+def test_huge_logits_do_not_overflow() -> None:
+    logits = np.array([[1e4, -1e4, 1e4]], np.float32)
+    np.testing.assert_allclose(convex_combination(logits, np.eye(3, dtype=np.float32), 3), [[0.5, 0, 0.5]])
+
+
+def test_texts_have_length_one_and_keep_their_order(conse: ConSE) -> None:
+    texts = ["a very long sentence about a small dog in the snow", "dog", "cat", "dog"]
+    found = conse.encode_texts(texts)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
+    np.testing.assert_array_equal(found[1], found[3])
+    np.testing.assert_allclose(found[:1], conse.encode_texts(texts[:1]), atol=1e-5)
+
+
+def test_texts_equal_sentence_transformers() -> None:
+    library = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+    texts = ["tench", "a photo of a great white shark.", "Siberian husky"]
+    bert = SentenceBert()
+    expected = library.SentenceTransformer(str(bert.source.path), device="cpu").encode(texts)
+    np.testing.assert_allclose(bert.encode(texts), expected, atol=1e-5)
+
+
+def test_near_meanings_are_near(conse: ConSE) -> None:
+    cat, kitten, lorry = conse.encode_texts(["a cat", "a kitten", "a lorry"])
+    assert cat @ kitten > cat @ lorry
+
+
+@pytest.mark.parametrize("other", ["conse[top=5]", "conse[names=openai]", "conse[dtype=bfloat16]"])
+def test_what_changes_answers_changes_the_identity(conse: ConSE, other: str) -> None:
+    assert ConSE(parse(other)).identity != conse.identity
+
+
+def test_another_classifier_needs_its_own_names(tmp_path: Path, exact: Any) -> None:
+    import timm
+    import torch
+
+    torch.save(timm.create_model("test_vit", num_classes=7).state_dict(), tmp_path / "seven.pth")
+    spec = f"conse[classifier=timm[test_vit,num_classes=7,pretrained={tmp_path / 'seven.pth'}]]"
+    model = ConSE(parse(spec))
+    with pytest.raises(VocabularyError, match="classifier has 7 classes, the class names 'mill' are 1000"):
+        model.encode_images([model.prepare(exact.images[0])])
+
+
+def test_an_encoder_is_no_classifier() -> None:
+    with pytest.raises(SpecError, match="is not a classifier"):
+        ConSE(parse("conse[classifier=hf_clip[somewhere]]"))
+
+
+def test_a_missing_text_model_offline(empty_hub: Path) -> None:
+    model = ConSE(parse("conse[text=sentence-transformers/nothing]"), offline=True)
+    with pytest.raises(ModelError, match="--eye-offline forbids fetching it"):
+        model.encode_texts(["a"])

@@ -1,0 +1,71 @@
+"""k nearest neighbours: what is asked for, and the whole way on real features."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.images import decode
+from eyechart.data.sample import open_sample
+from eyechart.errors import DataError, SpecError
+from eyechart.models.interfaces import Neighbours
+from eyechart.models.knn import Knn
+from eyechart.protocols.nearest_neighbours import knn_scores
+from eyechart.spec import parse
+
+
+def test_it_offers_neighbours() -> None:
+    model = Knn(parse("knn[timm[],k=5,weights=cosine,support=imagenet/train]"))
+    assert isinstance(model, Neighbours)
+    assert (model.k, model.weights, model.support_split) == (5, "cosine", ("imagenet", "train"))
+
+
+def test_the_defaults_are_the_published_row() -> None:
+    model = Knn(parse("knn[]"))
+    assert (model.k, model.weights, model.encoder.name) == (11, "uniform", "tf_efficientnet_lite0")
+
+
+def test_the_identity_is_the_encoders_and_the_vote() -> None:
+    one, other = Knn(parse("knn[k=5]")).identity, Knn(parse("knn[k=11]")).identity
+    assert one.weights_sha256 == other.weights_sha256 == Knn(parse("knn[]")).encoder.identity.weights_sha256
+    assert one != other
+
+
+def test_near_pictures_find_their_class() -> None:
+    model, split = Knn(parse("knn[timm[],k=1]")), open_sample("sample-near")
+    images = [decode(data, str(row)) for row, data in split.source.read(range(20))]
+    labels = np.array([row.label for row in split.index[:20]], np.int64)
+    seen = model.encoder.encode_images([model.encoder.prepare(image) for image in images])
+    found = knn_scores(seen + 1e-4, seen, labels, 1000, model.k)
+    assert found.argmax(axis=1).tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("knn[replay[a.csv]]", "does not encode images"),
+        ("knn[weights=softmax]", "Expected uniform or cosine"),
+        ("knn[k=0]", "whole number of at least 1"),
+        ("knn[support=train]", "Expected benchmark/split"),
+        ("knn[neighbors=3]", "does not know"),
+    ],
+)
+def test_what_cannot_be_asked(text: str, sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence):
+        Knn(parse(text))
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "kind"),
+    [
+        ([0, 5], {}, DataError),
+        ([-1, 0], {}, DataError),
+        ([0], {}, DataError),
+        ([0, 1], {"k": 0}, ValueError),
+        ([0, 1], {"weights": "other"}, ValueError),
+    ],
+)
+def test_unusable_supports_are_refused(labels: list[int], options: Any, kind: type[Exception]) -> None:
+    support = np.eye(2, dtype=np.float32)
+    with pytest.raises(kind):
+        knn_scores(support, support, np.array(labels, np.int64), 2, **options)
