@@ -1,11 +1,12 @@
 """How far the questions are: images done, rate and time left; in the terminal, also under pytest-xdist."""
 
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from tqdm import tqdm
@@ -20,23 +21,37 @@ State = dict[str, Any]
 class Board:
     """Draws one line under pytest's own, or on a file prints a line now and then."""
 
-    def __init__(self, config: pytest.Config, every: float = 0.2) -> None:
-        self.reporter = config.pluginmanager.get_plugin("terminalreporter")
+    def __init__(self, every: float = 0.2) -> None:
+        self.file: TextIO | None = None
+        self.own: TextIO | None = None
+        self.live = False
         self.every = every
         self.last = time.monotonic()
         self.drawn = False
         self.lock = threading.RLock()
 
-    @property
-    def live(self) -> bool:
-        """Whether the line can be redrawn in place."""
-        return bool(self.reporter and self.reporter.isatty)
+    def open(self, reporter: Any) -> None:
+        """Take the terminal that pytest writes to, before its descriptor is captured."""
+        file = reporter._tw._file
+        self.live = bool(reporter.isatty)
+        try:
+            self.file = self.own = os.fdopen(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
+        except (OSError, ValueError):  # a file in memory has no descriptor
+            self.file = file
+
+    def close(self) -> None:
+        """Take the line away and draw no more."""
+        with self.lock:
+            self.clear()
+            self.file = None
+        if self.own:
+            self.own.close()
 
     def show(self, states: list[State], *, finished: bool = False) -> None:
         """Draw what is being answered now."""
         running = [state for state in states if state["done"] < state["total"]]
         now = time.monotonic()
-        if not self.reporter or (not running and not self.drawn):
+        if not self.file or (not running and not self.drawn):
             return
         if now - self.last < (self.every if self.live else QUIET_SECONDS) and not finished:
             return
@@ -55,10 +70,10 @@ class Board:
                 self.drawn = False
 
     def write(self, text: str) -> None:
-        """Write to the terminal as it is, past any capture."""
-        file = self.reporter._tw._file  # type: ignore[union-attr]
-        file.write(text)
-        file.flush()
+        """Write to the terminal, past any capture."""
+        if self.file:
+            self.file.write(text)
+            self.file.flush()
 
 
 def line(states: list[State]) -> str:
@@ -83,7 +98,8 @@ class Progress:
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
         self.worker = getattr(config, "workerinput", {}).get("workerid", "")
         self.folder = recorder.folder / ".progress"
-        self.board = Board(config)
+        self.config = config
+        self.board = Board()
         self.stopped = threading.Event()
         self.thread: threading.Thread | None = None
 
@@ -119,11 +135,21 @@ class Progress:
         while not self.stopped.wait(0.5):
             self.board.show(read(self.folder))
 
+    def pytest_sessionstart(self) -> None:
+        """Find the terminal, if there is one."""
+        if reporter := self.config.pluginmanager.get_plugin("terminalreporter"):
+            self.board.open(reporter)
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self) -> None:
         """Start looking when there are workers."""
         self.thread = threading.Thread(target=self.watch, name="eyechart-progress", daemon=True)
         self.thread.start()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Forget what a worker was at when it went."""
+        (self.folder / f"{node.gateway.id}.json").unlink(missing_ok=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self) -> None:
@@ -136,7 +162,7 @@ class Progress:
         self.stopped.set()
         if self.thread:
             self.thread.join()
-        self.board.clear()
+        self.board.close()
         if not self.worker and self.folder.is_dir():
             for path in self.folder.iterdir():
                 path.unlink(missing_ok=True)
