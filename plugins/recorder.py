@@ -4,8 +4,10 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -62,7 +64,8 @@ class Recorder:
                 "platform": platform.platform(),
                 "eyechart": __version__,
             }
-            record = recording.finish(time.time() - pyfuncitem.stash[STARTED], environment, command())
+            with self.writing(partial(pytest.fail.Exception, pytrace=False)):
+                record = recording.finish(time.time() - pyfuncitem.stash[STARTED], environment, command())
             pyfuncitem.user_properties.append((PROPERTY, plain(record)))
             self.refuse_errors(recording)
         return result
@@ -85,8 +88,7 @@ class Recorder:
             if name == PROPERTY and isinstance(value, dict):
                 record = from_plain(value)
                 self.records[report.nodeid] = record
-                self.folder.mkdir(parents=True, exist_ok=True)
-                with (self.folder / "records.jsonl").open("ab") as file:
+                with self.writing(pytest.exit.Exception), (self.folder / "records.jsonl").open("ab") as file:
                     file.write(msgspec.json.encode(record) + b"\n")
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
@@ -94,11 +96,30 @@ class Recorder:
         if not self.leads or not self.records:
             return
         records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
-        stamp(self.folder / "records.json", encode(Records(run=self.run(int(exitstatus)), records=records)))
+        with self.writing(pytest.exit.Exception):
+            stamp(self.folder / "records.json", encode(Records(run=self.run(int(exitstatus)), records=records)))
+        with suppress(OSError):  # not every file system has links
+            self.point()
+
+    def point(self) -> None:
+        """Make `latest` this run, in one step, since another run may do the same; a folder of that name stays."""
         latest = self.folder.parent / "latest"
         if latest.is_symlink() or not latest.exists():
-            latest.unlink(missing_ok=True)
-            latest.symlink_to(self.folder.name)
+            draft = self.folder.parent / f".latest-{self.folder.name}"
+            draft.symlink_to(self.folder.name)
+            draft.replace(latest)
+
+    @contextmanager
+    def writing(self, outcome: Callable[[str], BaseException]) -> Iterator[None]:
+        """Turn what the disk says into a sentence, as the case's failure or the session's end."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            yield
+        except OSError as error:
+            raise outcome(
+                f"The run's folder {self.folder} cannot be written: {error.strerror or error}. Answers are kept in the "
+                "store all the same; free some space or choose another folder with --eye-out, and run again."
+            ) from None
 
     def run(self, exit_status: int) -> Run:
         """What there is to say about the session itself."""

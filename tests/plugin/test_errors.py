@@ -136,3 +136,29 @@ def test_a_backend_whose_package_is_absent_names_it(world: Any) -> None:
     hide = "import sys\nsys.modules['tinyeyes'] = None"
     result = world.run(world.plugin(hide))
     assert "'tinyclass[]' needs the package 'tinyeyes', which is not installed" in result.stdout.str()
+
+
+def test_a_run_folder_that_cannot_be_written_fails_with_a_sentence(world: Any, serial: Any) -> None:
+    (world.folder / "file").touch()
+    result = world.run("--eye-out=file/runs")
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(["The run's folder *file/runs/* cannot be written: Not a directory*--eye-out*"])
+    assert world.store == serial.store
+
+
+FULL_AT_REPORT = FULL.replace("setup()", "logreport()").replace("3000, 3000", "1000, 1000")
+
+
+def test_a_full_disk_under_the_records_ends_the_session_with_a_sentence(world: Any) -> None:
+    result = world.run("-p", "no:cacheprovider", world.plugin(FULL_AT_REPORT))
+    assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR)
+    result.stdout.fnmatch_lines(["*The run's folder * cannot be written: File too large*"])
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(("strict", "outcome"), [((), "skipped"), (("--eye-strict",), "errors")])
+def test_a_support_split_that_is_not_there_is_named(world: Any, strict: tuple[str, ...], outcome: str) -> None:
+    world.models = ("knn[tiny[],support=imagenet/tinny]",)
+    result = world.run("-rs", *strict)
+    assert result.parseoutcomes()[outcome] == 2
+    result.stdout.fnmatch_lines(["*There is no split imagenet/tinny; did you mean imagenet/tiny or imagenet/tiny2*"])
