@@ -55,7 +55,7 @@ def complete(entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Pr
         missing = missing_rows([block for block, _ in writer.kept()], len(dataset))
         done = len(dataset) - len(missing)
         progress(done, len(dataset))
-        asker = Halving(ask)
+        asker = Halving(a_row_each(ask, model.identity.name))
         for batch in prefetched(dataset, missing, model.batch_size, prepare):
             write_batch(writer, batch, asker, dataset, model)
             done += len(batch)
@@ -123,6 +123,21 @@ def write_batch(writer: Writer, batch: list[Prepared], ask: Ask, dataset: Datase
     errors.update(unusable(found, [place for place, _ in shown], dataset, model))
     values[[place - start for place in errors]] = np.nan
     writer.append(Block(start, stop, values.shape[1], errors), values)
+
+
+def a_row_each(ask: Ask, who: str) -> Ask:
+    """Refuse answers that are not one row of numbers an image: whose they are could not be told."""
+
+    def asked(items: Sequence[Any]) -> Floats:
+        found = np.asarray(ask(items), np.float32)
+        if found.ndim != 2 or len(found) != len(items):
+            raise ModelError(
+                f"{who} gave an array of shape {found.shape} for {len(items)} images. Expected one row of numbers an "
+                "image: correct the backend."
+            )
+        return found
+
+    return asked
 
 
 def unusable(found: Floats, places: Sequence[int], dataset: Dataset, model: Model) -> Mapping[int, str]:

@@ -1,0 +1,257 @@
+"""Asking: batches in order and ahead of the model, memory that runs out, answers that are none, threads that end."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.answering import AHEAD, answers, image_key
+from eyechart.data.dataset import Dataset, Row
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Floats, Identity
+from eyechart.predictions import Answers, Store
+
+COUNT, SIZE = 22, 4
+IDENTITY = Identity(
+    backend="test", name="counter", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
+)
+
+
+@dataclass
+class Memory:
+    """Pictures in memory, each of the colour of its number; some may be broken. Remembers what was read."""
+
+    broken: frozenset[int] = frozenset()
+    read_rows: list[int] = field(default_factory=list)
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        for row in rows:
+            self.read_rows.append(row)
+            yield row, b"broken" if row in self.broken else png(row)
+
+
+def png(colour: int) -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (2, 2), (colour, 0, 0)).save(file, "PNG")
+    return file.getvalue()
+
+
+@dataclass
+class Counter:
+    """A model whose answer is the picture's number and its double; `at` is called with every batch of numbers."""
+
+    at: Callable[[list[int]], Any] = lambda _: None
+    prepared: Callable[[int], Any] = lambda _: None
+    asked: list[list[int]] = field(default_factory=list)
+    batch_size: int = SIZE
+    loads: int = 0
+    identity: Identity = IDENTITY
+
+    def prepare(self, image: Image.Image) -> int:
+        number = int(np.asarray(image)[0, 0, 0])
+        self.prepared(number)
+        return number
+
+    def encode_images(self, images: Sequence[int]) -> Floats:
+        self.at([*images])
+        self.asked.append([*images])
+        return np.array([[number, 2 * number] for number in images], np.float32)
+
+
+Asks = Callable[..., Answers]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Asks:
+    """Put a data set to a model, with one store for the whole test."""
+
+    def ask(
+        model: Counter,
+        broken: frozenset[int] = frozenset(),
+        source: Memory | None = None,
+        told: Callable[[int, int], None] = lambda *_: None,
+    ) -> Answers:
+        index = tuple(Row(f"s{number:02d}", f"{number:02d}.png", str(number)) for number in range(COUNT))
+        dataset = Dataset("imagenet", "memory", index, source or Memory(broken), classes=2)
+        key = image_key("image_features", model, dataset, limit=None, seed=0)
+        return answers(Store(tmp_path), key, dataset, model, model.encode_images, model.prepare, told)
+
+    return ask
+
+
+BATCHES = [[*range(start, min(start + SIZE, COUNT))] for start in range(0, COUNT, SIZE)]
+WANTED = np.array([[number, 2 * number] for number in range(COUNT)], np.float32)
+
+
+def test_every_picture_is_asked_once_in_order(ask: Asks) -> None:
+    model = Counter()
+    assert np.array_equal(ask(model).values, WANTED)
+    assert model.asked == BATCHES
+
+
+def test_complete_answers_are_not_asked_again(ask: Asks) -> None:
+    ask(Counter())
+    again = Counter()
+    assert np.array_equal(ask(again).values, WANTED)
+    assert again.asked == []
+
+
+def test_pictures_are_decoded_while_the_model_works(ask: Asks) -> None:
+    ready = [threading.Event() for _ in range(COUNT)]
+
+    def work(batch: list[int]) -> None:
+        following = batch[-1] + 1
+        assert following == COUNT or ready[following].wait(30), f"nobody decoded {following} while {batch} was asked"
+
+    ask(Counter(at=work, prepared=lambda number: ready[number].set()))
+
+
+def test_only_some_batches_are_read_ahead(ask: Asks) -> None:
+    source, ready = Memory(), [threading.Event() for _ in range(COUNT)]
+    ahead = (AHEAD + 1) * SIZE
+
+    def work(batch: list[int]) -> None:
+        if batch[0] == 0:
+            assert ready[ahead - 1].wait(30)
+            assert sorted(source.read_rows) == [*range(ahead)]
+
+    ask(Counter(at=work, prepared=lambda number: ready[number].set()), source=source)
+
+
+def stop_at(place: int) -> Callable[[list[int]], None]:
+    def stop(batch: list[int]) -> None:
+        if place in batch:
+            raise ConnectionResetError("stopped")
+
+    return stop
+
+
+@pytest.mark.parametrize("place", [0, 9, 21])
+def test_a_stopped_run_goes_on_with_the_same_batches(ask: Asks, place: int) -> None:
+    with pytest.raises(ConnectionResetError):
+        ask(first := Counter(at=stop_at(place)))
+    assert np.array_equal(ask(second := Counter()).values, WANTED)
+    assert first.asked + second.asked == BATCHES
+
+
+def no_memory_for(most: int, allocate: Callable[[], Any]) -> Callable[[list[int]], None]:
+    def work(batch: list[int]) -> None:
+        if len(batch) > most:
+            allocate()
+
+    return work
+
+
+def with_torch() -> None:
+    import torch
+
+    torch.empty(2**60, dtype=torch.uint8)
+
+
+def with_numpy() -> None:
+    np.empty(2**60, np.uint8)
+
+
+@pytest.mark.parametrize("allocate", [with_torch, with_numpy])
+def test_when_memory_runs_out_the_batch_is_halved_and_asking_goes_on(ask: Asks, allocate: Callable[[], Any]) -> None:
+    model = Counter(at=no_memory_for(2, allocate))
+    with pytest.warns(RuntimeWarning, match="Memory ran out with 4 images at once; going on with 2") as said:
+        found = ask(model)
+    assert np.array_equal(found.values, WANTED)
+    assert len(said) == 1
+    assert {len(batch) for batch in model.asked} == {2}
+
+
+@pytest.mark.filterwarnings("ignore:Memory ran out with:RuntimeWarning")
+def test_no_memory_for_a_single_picture_ends_with_the_remedy(ask: Asks) -> None:
+    with pytest.raises(ModelError, match=r"Memory ran out on a single image.*smaller model, dtype=bfloat16"):
+        ask(Counter(at=no_memory_for(0, with_numpy)))
+
+
+def test_any_other_error_of_a_model_is_its_own(ask: Asks) -> None:
+    def fail(_: list[int]) -> None:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        ask(Counter(at=fail))
+
+
+def test_a_broken_picture_is_an_error_and_the_others_are_answered(ask: Asks) -> None:
+    found = ask(model := Counter(), frozenset({5}))
+    assert [*found.errors] == [5]
+    assert "imagenet/memory: s05" in found.errors[5]
+    assert np.array_equal(np.delete(found.values, 5, axis=0), np.delete(WANTED, 5, axis=0))
+    assert np.isnan(found.values[5]).all()
+    assert model.asked[1] == [4, 6, 7]
+
+
+def test_a_data_set_of_broken_pictures_is_all_errors_and_nothing_is_asked(ask: Asks) -> None:
+    found = ask(model := Counter(), frozenset(range(COUNT)))
+    assert len(found.errors) == len(found.values) == COUNT
+    assert model.asked == []
+
+
+class Sick(Counter):
+    """Answers one picture with infinity and one with NaN."""
+
+    def encode_images(self, images: Sequence[int]) -> Floats:
+        found = super().encode_images(images)
+        found[found[:, 0] == 3, 0] = np.inf
+        found[found[:, 0] == 4, 1] = np.nan
+        return found
+
+
+def test_what_is_no_number_is_an_error_naming_picture_and_remedy(ask: Asks) -> None:
+    found = ask(Sick())
+    assert [*found.errors] == [3, 4]
+    assert found.errors[4].startswith("imagenet/memory: s04: counter answered with NaN or infinity in float32.")
+    assert "Try dtype=float32" in found.errors[4]
+    assert np.isnan(found.values[[3, 4]]).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "sentence"),
+    [
+        ((SIZE + 1, 2), r"counter gave an array of shape \(5, 2\) for 4 images"),
+        ((SIZE - 1, 2), r"counter gave an array of shape \(3, 2\) for 4 images"),
+        ((SIZE,), r"counter gave an array of shape \(4,\) for 4 images"),
+    ],
+)
+def test_an_answer_of_the_wrong_shape_is_refused(
+    ask: Asks, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], sentence: str
+) -> None:
+    monkeypatch.setattr(Counter, "encode_images", lambda *_: np.zeros(shape, np.float32))
+    with pytest.raises(ModelError, match=sentence):
+        ask(Counter())
+
+
+def test_an_error_in_a_thread_comes_out_and_the_threads_end(ask: Asks) -> None:
+    def fail(number: int) -> None:
+        if number == 9:
+            raise ZeroDivisionError("in a thread")
+
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError, match="in a thread"):
+        ask(Counter(prepared=fail))
+    assert threading.active_count() == before
+
+
+def test_an_error_of_the_model_ends_the_threads(ask: Asks) -> None:
+    before = threading.active_count()
+    with pytest.raises(ConnectionResetError):
+        ask(Counter(at=stop_at(9)))
+    assert threading.active_count() == before
+
+
+def test_progress_counts_from_what_is_kept(ask: Asks) -> None:
+    with pytest.raises(ConnectionResetError):
+        ask(Counter(at=stop_at(9)))
+    told: list[tuple[int, int]] = []
+    ask(Counter(), told=lambda *counts: told.append(counts))
+    assert told == [(done, COUNT) for done in (8, 12, 16, 20, 22)]
