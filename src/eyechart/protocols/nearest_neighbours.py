@@ -20,7 +20,8 @@ def knn_scores(
 
     `queries` has shape (n, d), `support` (m, d) and `labels` (m,), classes from 0. `uniform` counts votes, and less
     than one vote decides between equal counts: the class whose voters are more similar, then the first. `cosine` adds
-    similarities up instead. Of equally near supports the first ones vote; with m < k all do.
+    similarities up instead. A class without a vote has -inf: it is no answer, whatever its rank. Of equally near
+    supports the first ones vote; with m < k all do.
 
     Raises DataError for labels outside 0..classes-1, a support of another length, an empty support; ValueError for
     k < 1 or unknown weights.
@@ -58,9 +59,11 @@ def _votes(near: Floats, labels: NDArray[np.int64], classes: int, k: int, weight
     similar = np.take_along_axis(near, chosen, axis=1).astype(np.float64)
     # the second term decides ties only: cosines lie in -1..1, so k of these add up to less than half a vote
     gained = similar if weights == "cosine" else 1 + (similar + 1) / (4 * k + 2)
-    found = np.zeros((len(near), classes))
-    np.add.at(found, (np.arange(len(near))[:, None], labels[chosen]), gained)
-    return found.astype(np.float32)
+    found, voters = np.zeros((len(near), classes)), np.zeros((len(near), classes), bool)
+    at = (np.arange(len(near))[:, None], labels[chosen])
+    np.add.at(found, at, gained)
+    voters[at] = True
+    return np.where(voters, found, -np.inf).astype(np.float32)
 
 
 def _nearest(near: Floats, k: int) -> NDArray[np.int64]:
