@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.dataset import Dataset, Row
+from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import pairs
 from eyechart.data.labels import label_set
+from eyechart.data.rows import Row
 from eyechart.data.sample import Files
 from eyechart.models.interfaces import Identity
 from eyechart.recording import Recording

@@ -1,14 +1,19 @@
-"""What several unit tests look at: the packaged pictures with one label, and a hub cache that holds nothing."""
+"""What several unit tests look at: packaged pictures with one label, pictures in memory, a hub cache of nothing."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
+from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
 
 
@@ -42,3 +47,33 @@ def empty_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     return folder
+
+
+@dataclass
+class Memory:
+    """Pictures of the colours of their numbers; some may be broken. Remembers what was read."""
+
+    broken: frozenset[int]
+    read_rows: list[int] = field(default_factory=list)
+
+    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        for row in rows:
+            self.read_rows.append(row)
+            yield row, b"broken" if row in self.broken else png(row)
+
+
+def png(colour: int) -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (2, 2), (colour, 0, 0)).save(file, "PNG")
+    return file.getvalue()
+
+
+@pytest.fixture
+def pictures() -> Callable[..., Dataset]:
+    """Make a split of pictures in memory, given their labels."""
+
+    def make(labels: Sequence[int], broken: frozenset[int] = frozenset(), classes: int = 3, **facts: Any) -> Dataset:
+        rows = (Row(f"s{place:02d}", f"{place:02d}.png", str(place), label) for place, label in enumerate(labels))
+        return Dataset("imagenet", facts.pop("split", "memory"), tuple(rows), Memory(broken), classes, **facts)
+
+    return make

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.dataset import Row
 from eyechart.data.label_files import (
     LabelFile,
     align,
@@ -14,6 +13,7 @@ from eyechart.data.label_files import (
     read_labels,
 )
 from eyechart.data.label_formats import FORMATS, validation_file
+from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
 Write = Callable[..., Path]

@@ -8,18 +8,9 @@ from random import Random
 from typing import Protocol
 
 from eyechart.data.labels import Empty, LabelSet
+from eyechart.data.rows import Row
 
 ORIGINAL = "ImGT"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One image of an index: its key, its original file name, the sha256 of its bytes, and its label (-1: none)."""
-
-    key: str
-    file: str
-    sha256: str
-    label: int = -1
 
 
 class Source(Protocol):

@@ -7,11 +7,11 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
-from eyechart.data.dataset import Row
 from eyechart.data.imagenet import CLASSES
 from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise
 from eyechart.data.labels import Empty, LabelSet, label_set
 from eyechart.data.packages import packaged_file
+from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.data.rows import Row
 from eyechart.errors import DataError
-
-if TYPE_CHECKING:
-    from eyechart.data.dataset import Row
 
 Empty = Literal["correct", "exclude", "wrong"]
 
@@ -33,7 +31,7 @@ class LabelSet:
 
 
 def label_set(
-    name: str, rows: "Sequence[Row]", labels: Sequence[Sequence[int] | None], empty: Empty, source: str
+    name: str, rows: Sequence[Row], labels: Sequence[Sequence[int] | None], empty: Empty, source: str
 ) -> LabelSet:
     """Pad one sequence of labels per row into a label set; None is an image that the ground truth does not speak of."""
     if len(labels) != len(rows):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from eyechart.data.dataset import Dataset, Row, Source
+from eyechart.data.dataset import Dataset, Source
 from eyechart.data.labels import LabelSet, label_set
+from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
 

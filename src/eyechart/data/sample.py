@@ -14,9 +14,10 @@ from io import StringIO
 from pathlib import Path
 
 from eyechart import samples
-from eyechart.data.dataset import Dataset, Row
+from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES
 from eyechart.data.labels import label_set
+from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
 SPLITS: Mapping[str, tuple[str, ...]] = {

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from importlib.util import find_spec
 
-from eyechart.data.dataset import Dataset, Row
+from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import val_file, val_order
 from eyechart.data.label_files import packaged_real
 from eyechart.data.labels import label_set
+from eyechart.data.rows import Row
 
 
 def identified(found: Dataset) -> Dataset:

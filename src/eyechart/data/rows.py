@@ -1,0 +1,13 @@
+"""One line of a data set's index."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One image of an index: its key, its original file name, the sha256 of its bytes, and its label (-1: none)."""
+
+    key: str
+    file: str
+    sha256: str
+    label: int = -1
