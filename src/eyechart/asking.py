@@ -76,7 +76,7 @@ class Asker:
             raise ModelError(
                 f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. Try dtype=float32."
             )
-        found = scores(seen.values, weights)
+        found = seen.values if nothing(seen) else scores(seen.values, weights)
         variant = {"names": wording.names_by, "templates": wording.templates_by}
         return predictions(dataset, found, seen, variant)
 
@@ -93,16 +93,22 @@ class Asker:
         labels = np.array([support.index[support.selected[place]].label for place in usable], np.int64)
         found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
         rows = [row for row in range(len(dataset)) if row not in seen.errors]
-        found[rows] = knn_scores(
-            seen.values[rows], near.values[usable], labels, dataset.classes, model.k, model.weights
-        )
+        if rows:
+            found[rows] = knn_scores(
+                seen.values[rows], near.values[usable], labels, dataset.classes, model.k, model.weights
+            )
         variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
         return predictions(dataset, found, seen, variant)
 
 
+def nothing(kept: Answers) -> bool:
+    """Whether every image ended in an error, so that not even the length of an answer is known."""
+    return len(kept.errors) == len(kept.values)
+
+
 def predictions(dataset: Dataset, found: Floats, kept: Answers, variant: dict[str, str]) -> Predictions:
     """Keep to the split's class subset and name the rows without an answer."""
-    if kept.errors and len(kept.errors) == len(dataset):
+    if nothing(kept):
         found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     if found.shape[1] != dataset.classes:
         raise ModelError(

@@ -24,9 +24,20 @@ def reported(case: Case, metrics: Sequence[Metric]) -> Reported | None:
     model = case.model
     if case.protocol != "zero_shot" or model.backend != "open_clip" or not model.arguments:
         return None
-    key = (f"{case.benchmark}/{case.split}", model.arguments[0], model.options.get("pretrained", ""))
-    if key not in table():
+    split, tag = f"{case.benchmark}/{case.split}", model.options.get("pretrained", "")
+    found = next((row for name in spellings(model.arguments[0], tag) if (row := table().get((split, name, tag)))), None)
+    if found is None:
         return None
-    value, source = table()[key]
+    value, source = found
     ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.category == "A"), None)
     return Reported(value=value, source=source, delta=None if ours is None else ours - value)
+
+
+def spellings(name: str, tag: str) -> tuple[str, ...]:
+    """The names of one model: OpenAI's weights are run with quick GELU whether the name says so or not.
+
+    >>> spellings("ViT-B-32", "openai")
+    ('ViT-B-32', 'ViT-B-32-quickgelu')
+    """
+    plain = name.removesuffix("-quickgelu")
+    return (plain, f"{plain}-quickgelu") if tag == "openai" else (name,)

@@ -17,10 +17,8 @@ from eyechart.models.interfaces import Identity
 from eyechart.predictions import stamp
 from eyechart.published import reported
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record
-from eyechart.scoring import Predictions, Rules, Scored, both, one_label, score
+from eyechart.scoring import TOP, Predictions, Rules, Scored, both, one_label, score
 from eyechart.settings import Case, Settings
-
-TOP = 5
 
 
 class Recording:
@@ -127,14 +125,13 @@ class Recording:
         ]
         yield ["key", "label", *tops, "error", *truths]
         top, original = self.predictions.top, self.original
-        padding = [""] * (TOP - top.shape[1])
         for row, key in enumerate(self.predictions.keys):
             best: list[int] = top[row].tolist()
             classes = [str(place) if place >= 0 else "" for place in best]
             values = [f"{self.predictions.scores[row, place]:.6g}" if place >= 0 else "" for place in best]
             error = self.predictions.errors.get(row, "")
             label = original[row] if original[row] >= 0 else ""
-            yield [key, label, *classes, *padding, *values, *padding, error, *self.truth_cells(row)]
+            yield [key, label, *classes, *values, error, *self.truth_cells(row)]
 
     def truth_cells(self, row: int) -> Iterator[str]:
         """One image under each ground truth: its labels, its finest category, and 1, 0 or nothing."""

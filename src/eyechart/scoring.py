@@ -20,6 +20,7 @@ from eyechart.records import Metric, Outcomes
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Float64s = NDArray[np.float64]
+TOP = 5
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,13 @@ class Predictions:
 
     @cached_property
     def top(self) -> Ints:
-        """The five best classes of each row, best first; -1 where no class was answered."""
-        top = np.full((len(self.keys), min(5, self.scores.shape[1])), -1, np.int64)
+        """The five best classes of each row, best first; -1 where no class was answered, or there are fewer."""
+        top = np.full((len(self.keys), TOP), -1, np.int64)
         read = self.answered & ~self.among(self.unparsed)
         if read.any():
-            top[read] = top_k(self.scores[read], top.shape[1])
-            top[read] = np.where(np.isneginf(np.take_along_axis(self.scores[read], top[read], axis=1)), -1, top[read])
+            best = top_k(self.scores[read], min(TOP, self.scores.shape[1]))
+            ruled_out = np.isneginf(np.take_along_axis(self.scores[read], best, axis=1))
+            top[read, : best.shape[1]] = np.where(ruled_out, -1, best)
         return top
 
     def among(self, rows: Iterable[int]) -> Bools:

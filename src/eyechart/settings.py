@@ -1,6 +1,7 @@
 """What the command line asks for, as typed values; the plugin fills it in and the fixtures read it."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
@@ -43,6 +44,7 @@ class Case:
 
     @property
     def slug(self) -> str:
-        """The case as a file name."""
-        kept = "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in f"{self.protocol}-{self}")
-        return kept.strip("-")
+        """The case as a file name: short, readable, and no other case's, as its hash sees to."""
+        whole = f"{self.protocol}-{self}"
+        kept = "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in whole).strip("-")
+        return f"{kept[:100]}-{sha256(whole.encode()).hexdigest()[:8]}"

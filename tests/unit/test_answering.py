@@ -1,9 +1,8 @@
 """Asking: batches in order and ahead of the model, memory that runs out, answers that are none, threads that end."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from PIL import Image
 
 from eyechart.answering import AHEAD, answers, image_key
-from eyechart.data.dataset import Dataset, Row
+from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Floats, Identity
 from eyechart.predictions import Answers, Store
@@ -21,25 +20,6 @@ COUNT, SIZE = 22, 4
 IDENTITY = Identity(
     backend="test", name="counter", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
 )
-
-
-@dataclass
-class Memory:
-    """Pictures in memory, each of the colour of its number; some may be broken. Remembers what was read."""
-
-    broken: frozenset[int] = frozenset()
-    read_rows: list[int] = field(default_factory=list)
-
-    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        for row in rows:
-            self.read_rows.append(row)
-            yield row, b"broken" if row in self.broken else png(row)
-
-
-def png(colour: int) -> bytes:
-    file = BytesIO()
-    Image.new("RGB", (2, 2), (colour, 0, 0)).save(file, "PNG")
-    return file.getvalue()
 
 
 @dataclass
@@ -68,17 +48,16 @@ Asks = Callable[..., Answers]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Asks:
+def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
     """Put a data set to a model, with one store for the whole test."""
 
     def ask(
         model: Counter,
         broken: frozenset[int] = frozenset(),
-        source: Memory | None = None,
+        dataset: Dataset | None = None,
         told: Callable[[int, int], None] = lambda *_: None,
     ) -> Answers:
-        index = tuple(Row(f"s{number:02d}", f"{number:02d}.png", str(number)) for number in range(COUNT))
-        dataset = Dataset("imagenet", "memory", index, source or Memory(broken), classes=2)
+        dataset = dataset or pictures([-1] * COUNT, broken)
         key = image_key("image_features", model, dataset, limit=None, seed=0)
         return answers(Store(tmp_path), key, dataset, model, model.encode_images, model.prepare, told)
 
@@ -112,16 +91,16 @@ def test_pictures_are_decoded_while_the_model_works(ask: Asks) -> None:
     ask(Counter(at=work, prepared=lambda number: ready[number].set()))
 
 
-def test_only_some_batches_are_read_ahead(ask: Asks) -> None:
-    source, ready = Memory(), [threading.Event() for _ in range(COUNT)]
+def test_only_some_batches_are_read_ahead(ask: Asks, pictures: Callable[..., Dataset]) -> None:
+    dataset, ready = pictures([-1] * COUNT), [threading.Event() for _ in range(COUNT)]
     ahead = (AHEAD + 1) * SIZE
 
     def work(batch: list[int]) -> None:
         if batch[0] == 0:
             assert ready[ahead - 1].wait(30)
-            assert sorted(source.read_rows) == [*range(ahead)]
+            assert dataset.source.read_rows == [*range(ahead)]
 
-    ask(Counter(at=work, prepared=lambda number: ready[number].set()), source=source)
+    ask(Counter(at=work, prepared=lambda number: ready[number].set()), dataset=dataset)
 
 
 def stop_at(place: int) -> Callable[[list[int]], None]:

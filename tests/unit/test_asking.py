@@ -1,0 +1,136 @@
+"""Protocols over kept answers: what enters the keys, what is left out of a vote, what is refused."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.asking import Asker, Wording
+from eyechart.data.dataset import Dataset
+from eyechart.errors import ModelError, VocabularyError
+from eyechart.models.interfaces import Floats, Identity
+from eyechart.predictions import Store
+
+Make = Callable[..., Dataset]
+IDENTITY = Identity(
+    backend="test", name="wheel", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
+)
+
+
+@dataclass
+class Wheel:
+    """Sees a picture's number as an angle, and reads a text's first letter as one; three classes as a classifier."""
+
+    texts: list[Sequence[str]] = field(default_factory=list)
+    classes: int = 3
+    batch_size: int = 4
+    loads: int = 0
+    templates: str = "1"
+    identity: Identity = IDENTITY
+
+    def prepare(self, image: Image.Image) -> int:
+        return int(np.asarray(image)[0, 0, 0])
+
+    def encode_images(self, images: Sequence[int]) -> Floats:
+        return circle(np.array(images))
+
+    def encode_texts(self, texts: Sequence[str]) -> Floats:
+        self.texts.append(texts)
+        return circle(np.array([ord(text[0]) - ord("a") for text in texts]))
+
+    def classify(self, images: Sequence[int]) -> Floats:
+        return np.eye(self.classes, dtype=np.float32)[np.array(images) % self.classes]
+
+
+def circle(places: Any) -> Floats:
+    return np.stack([np.cos(places), np.sin(places)], axis=1).astype(np.float32)
+
+
+def words(*names: str, templates: tuple[str, ...] = ("{c}",)) -> Wording:
+    return Wording(names, templates, "mine", "one")
+
+
+@pytest.fixture
+def asker(tmp_path: Path) -> Asker:
+    return Asker(Store(tmp_path), None, 0, lambda *_: None)
+
+
+def test_the_nearest_class_wins(asker: Asker, pictures: Make) -> None:
+    found = asker.zero_shot(Wheel(), pictures([0, 1, 2]), words("a", "b", "c"))
+    assert found.top[:, 0].tolist() == [0, 1, 2]
+    assert found.variant == {"names": "mine", "templates": "one"}
+
+
+def test_class_weights_are_made_once_for_all_splits(asker: Asker, pictures: Make) -> None:
+    model = Wheel()
+    for split in ("one", "two"):
+        asker.zero_shot(model, pictures([0, 1, 2], split=split), words("a", "b", "c"))
+    assert model.texts == [["a", "b", "c"]]
+
+
+def test_the_same_texts_in_other_classes_are_another_question(asker: Asker) -> None:
+    two = asker.weights(Wheel(), words("a", "b", templates=("{c}", "a {c}")))
+    four = asker.weights(Wheel(), words("a", "a a", "b", "a b"))
+    assert (len(two), len(four)) == (2, 4)
+
+
+def test_a_vocabulary_of_the_wrong_length_is_refused(asker: Asker, pictures: Make) -> None:
+    with pytest.raises(VocabularyError, match=r"imagenet/memory has 3 classes, but the class names 'mine' are 2\."):
+        asker.zero_shot(Wheel(), pictures([0]), words("a", "b"))
+
+
+def test_a_text_tower_that_gives_no_numbers_is_refused(
+    asker: Asker, pictures: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Wheel, "encode_texts", lambda _, texts: np.full((len(texts), 2), np.nan, np.float32))
+    with pytest.raises(ModelError, match=r"wheel gives NaN for some class names in float32. Try dtype=float32"):
+        asker.zero_shot(Wheel(), pictures([0]), words("a", "b", "c"))
+
+
+def test_a_split_of_broken_pictures_is_all_errors_under_every_protocol(asker: Asker, pictures: Make) -> None:
+    split, support = pictures([0, 1], frozenset({0, 1})), pictures([0, 1, 2], split="support")
+    for found in (
+        asker.zero_shot(Wheel(), split, words("a", "b", "c")),
+        asker.supervised(Wheel(), split),
+        asker.knn(neighbours(), split, support),
+    ):
+        assert [*found.errors] == [0, 1]
+        assert found.scores.shape == (2, 3)
+        assert np.isnan(found.scores).all()
+
+
+def test_a_broken_picture_leaves_the_others_their_answers(asker: Asker, pictures: Make) -> None:
+    found = asker.zero_shot(Wheel(), pictures([0, 1, 2], frozenset({1})), words("a", "b", "c"))
+    assert [*found.errors] == [1]
+    assert found.top[:, 0].tolist() == [0, -1, 2]
+
+
+def test_a_classifier_of_another_vocabulary_is_refused(asker: Asker, pictures: Make) -> None:
+    with pytest.raises(ModelError, match=r"answers over 5 classes, but imagenet/memory has 3\. Use a model"):
+        asker.supervised(Wheel(classes=5), pictures([0, 1]))
+
+
+def test_only_the_classes_of_the_split_are_answered(asker: Asker, pictures: Make) -> None:
+    found = asker.supervised(Wheel(), pictures([0, 2, 2], subset=(0, 2)))
+    assert found.top[:, :3].tolist() == [[0, 2, -1], [0, 2, -1], [2, 0, -1]]
+
+
+def neighbours(k: int = 1) -> Any:
+    return SimpleNamespace(encoder=Wheel(), k=k, weights="uniform")
+
+
+def test_the_nearest_pictures_vote(asker: Asker, pictures: Make) -> None:
+    found = asker.knn(neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
+    assert found.top[:, 0].tolist() == [2, 1, 0]
+    assert found.variant == {"k": "1", "support": "imagenet/support", "weights": "uniform"}
+
+
+def test_pictures_without_label_or_answer_do_not_vote(asker: Asker, pictures: Make) -> None:
+    support = pictures([-1, 1, 2], frozenset({1}), split="support")
+    found = asker.knn(neighbours(), pictures([0, 1]), support)
+    assert found.top[:, 0].tolist() == [2, 2]

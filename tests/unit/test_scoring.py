@@ -1,0 +1,124 @@
+"""Scoring held to a plain loop over images, and its corner cases."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.dataset import Row
+from eyechart.data.labels import Empty, LabelSet, label_set
+from eyechart.records import Metric
+from eyechart.scoring import Predictions, Rules, Scored, both, score
+
+CLASSES = 7
+PAIRS = ((0, 1), (1, 2))
+RANDOM = np.random.default_rng(0)
+
+
+def truth(given: list[tuple[int, ...] | None], empty: Empty = "correct", name: str = "mine") -> LabelSet:
+    rows = [Row(str(place), str(place), "") for place in range(len(given))]
+    return label_set(name, rows, given, empty, "test")
+
+
+def answered(scores: Any, errors: dict[int, str] | None = None, unparsed: frozenset[int] = frozenset()) -> Predictions:
+    found = np.array(scores, np.float32)
+    found[[*(errors or {})]] = np.nan
+    return Predictions(tuple(map(str, range(len(found)))), found, errors or {}, {}, unparsed)
+
+
+def value(scored: Scored, name: str, category: str = "A") -> Metric:
+    return next(metric for metric in scored.metrics if (metric.name, metric.category) == (name, category))
+
+
+def plain_loop(
+    predictions: Predictions, labels: list[tuple[int, ...] | None], k: int, empty: str, related: list[set[int]]
+) -> list[float]:
+    """Right or wrong, image by image, as one would tell a child."""
+    found = []
+    for place, valid in enumerate(labels):
+        best = sorted(range(CLASSES), key=lambda label, row=place: (-predictions.scores[row, label], label))[:k]
+        if valid is None or place in predictions.errors or (not valid and empty == "exclude"):
+            continue
+        allowed = {other for label in valid for other in related[label]}
+        found.append(float(empty == "correct") if not valid else float(bool(allowed & {*best})))
+    return found
+
+
+@pytest.mark.parametrize("empty", ["correct", "exclude", "wrong"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_accuracies_are_those_of_a_plain_loop(empty: Empty, strict: bool) -> None:
+    chains = [{0, 1}, {0, 1, 2}, {1, 2}] if strict else [{0, 1, 2}] * 3
+    related = [*chains, *({label} for label in range(3, CLASSES))]
+    choices: list[Any] = [None, (), (0,), (2,), (5,), (2, 6), (3, 4, 5)]
+    labels = [choices[place] for place in RANDOM.integers(0, len(choices), 60)]
+    predictions = answered(RANDOM.integers(0, 4, (60, CLASSES)), {3: "broken", 9: "broken"})
+    original = RANDOM.integers(-1, CLASSES, 60)
+    scored = score(predictions, truth(labels, empty), original, Rules(PAIRS, strict), CLASSES)
+    for name, k in (("acc1", 1), ("acc5", 5)):
+        wanted = plain_loop(predictions, labels, k, empty, related)
+        assert value(scored, name).n == len(wanted)
+        assert value(scored, name).value == pytest.approx(np.mean(wanted))
+
+
+def test_every_number_is_plain_python() -> None:
+    scored = score(answered(np.eye(3)), truth([(0,), (1,), (2,)]), np.arange(3), Rules(()), 3)
+    for metric in scored.metrics:
+        assert type(metric.n) is int
+        assert type(metric.value) in (float, type(None))
+        assert metric.ci is None or {type(bound) for bound in metric.ci} == {float}
+
+
+def test_an_error_is_no_wrong_answer() -> None:
+    predictions = answered(np.eye(3), {0: "broken"})
+    scored = score(predictions, truth([(0,), (0,), (2,)]), np.arange(3), Rules(()), 3)
+    outcomes = scored.outcomes(predictions)
+    assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 0, 1)
+    assert value(scored, "acc1").n == 2
+
+
+def test_an_unread_answer_is_wrong_and_counted_apart() -> None:
+    predictions = answered(np.eye(3), unparsed=frozenset({1}))
+    scored = score(predictions, truth([(0,), (1,), (0,)]), np.arange(3), Rules(()), 3)
+    outcomes = scored.outcomes(predictions)
+    assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 1, 0)
+    assert value(scored, "acc1").n == 3
+
+
+def test_an_unread_answer_is_right_where_no_class_is_shown() -> None:
+    predictions = answered(np.eye(3), unparsed=frozenset({1}))
+    scored = score(predictions, truth([(0,), (), (2,)]), np.arange(3), Rules(()), 3)
+    assert value(scored, "acc1").value == 1
+
+
+def test_without_any_answer_there_is_no_number() -> None:
+    scored = score(answered(np.eye(2), {0: "x", 1: "x"}), truth([(0,), (1,)]), np.arange(2), Rules(()), 2)
+    assert {(metric.value, metric.ci, metric.n) for metric in scored.metrics} == {(None, None, 0)}
+
+
+def test_a_class_ruled_out_is_never_among_the_best() -> None:
+    predictions = answered([[-np.inf, 1, -np.inf], [0, -np.inf, 2]])
+    assert predictions.top.tolist() == [[1, -1, -1, -1, -1], [2, 0, -1, -1, -1]]
+
+
+def test_equal_scores_go_to_the_first_class() -> None:
+    assert answered(np.zeros((1, 6))).top.tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_categories_and_strict_ones() -> None:
+    labels, original = truth([(1,), (0, 2), ()]), np.array([0, 5, 5])
+    near = score(answered(np.eye(3)), labels, original, Rules(((0, 1),)), CLASSES)
+    letter = score(answered(np.eye(3)), labels, original, Rules(((0, 1),), strict_categories=True), CLASSES)
+    assert near.categories["S+"].tolist() == [True, False, False]
+    assert letter.categories["S+"].tolist() == [False, False, False]
+    assert value(near, "acc1", "N").value == 1
+
+
+def test_both_counts_images_that_both_speak_of() -> None:
+    predictions = answered(np.eye(4))
+    first, second = (
+        score(predictions, truth(given, name=name), np.arange(4), Rules(()), 4)
+        for name, given in (("one", [(0,), (1,), (0,), None]), ("two", [(0,), (0,), (0,), (3,)]))
+    )
+    found = both(first, second)
+    assert (found.name, found.labels, found.n) == ("intersection", "one∩two", 3)
+    assert found.value == pytest.approx(1 / 3)
