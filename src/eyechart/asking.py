@@ -52,10 +52,7 @@ class Asker:
 
     def weights(self, model: Encoder, wording: Wording) -> Floats:
         """Class weights of a zero-shot classifier; they depend on the texts alone."""
-        shape = f"{len(wording.names)} classes, {len(wording.templates)} prompts each"
-        asked = "\n".join([shape, *prompts(wording.names, wording.templates)])
-        key = Key(question="class_weights", model=model.identity, prompts=sha256(asked.encode()).hexdigest())
-        entry = self.store.entry(key)
+        entry = self.store.entry(text_key(model, wording))
         if not entry.complete:
             with entry.writing() as writer:
                 if not entry.complete:
@@ -99,6 +96,13 @@ class Asker:
             )
         variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
         return predictions(dataset, found, seen, variant)
+
+
+def text_key(model: Encoder, wording: Wording) -> Key:
+    """The key of class weights: every prompt as it is read, and how many belong to a class."""
+    shape = f"{len(wording.names)} classes, {len(wording.templates)} prompts each"
+    asked = "\n".join([shape, *prompts(wording.names, wording.templates)])
+    return Key(question="class_weights", model=model.identity, prompts=sha256(asked.encode()).hexdigest())
 
 
 def nothing(kept: Answers) -> bool:

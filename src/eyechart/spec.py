@@ -15,7 +15,7 @@ from difflib import get_close_matches
 
 from eyechart.errors import SpecError
 
-WHOLE = re.compile(r"(?P<head>[^\[\]]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
+WHOLE = re.compile(r"(?P<head>[^\[\],=]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
 OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)", re.DOTALL)
 
 
@@ -92,8 +92,10 @@ def parse(text: str) -> ModelSpec:
 def canonical(head: str, arguments: list[str], options: dict[str, str]) -> ModelSpec:
     """Turn Mill's spellings into ours: `clip[path=X]` is open_clip, a hub name is a transformers model."""
     if head == "clip":
-        path = options.pop("path", None)
-        return ModelSpec("open_clip", tuple(arguments if path is None else [path, *arguments]), options)
+        path = options.pop("path", "")
+        if OPTION.fullmatch(path):
+            raise SpecError(f"The path '{path}' in clip[path=…] reads like an option. Write ./{path} instead.")
+        return ModelSpec("open_clip", tuple([path, *arguments] if path else arguments), options)
     if "/" in head:
         return ModelSpec("hf", (head, *arguments), options)
     return ModelSpec(head, tuple(arguments), options)

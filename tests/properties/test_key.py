@@ -1,0 +1,140 @@
+"""The store's key covers every input: two keys are one only if everything that was asked is one."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from eyechart.answering import image_key
+from eyechart.asking import Wording, text_key
+from eyechart.data.dataset import Dataset, Row
+from eyechart.data.sample import Files
+from eyechart.models.interfaces import Identity
+from eyechart.predictions import Key
+
+words = st.text("ab", max_size=3)
+facts = st.dictionaries(words, words | st.integers(0, 3) | st.lists(st.integers(0, 3), max_size=2), max_size=3)
+identities = st.builds(
+    Identity,
+    backend=words,
+    name=words,
+    weights_sha256=words,
+    revision=words,
+    dtype=words,
+    device=words,
+    processor=facts,
+    libraries=st.dictionaries(words, words, max_size=3),
+)
+keys = st.builds(
+    Key,
+    eyechart=words,
+    question=words,
+    model=identities,
+    data=words,
+    decoder=facts,
+    prompts=words,
+    decoding=facts,
+    limit=st.none() | st.integers(1, 3),
+    seed=st.integers(0, 3),
+)
+
+
+@given(keys, keys)
+def test_equal_digests_mean_equal_keys(one: Key, other: Key) -> None:
+    assert (one.digest == other.digest) == (one == other)
+
+
+@pytest.mark.parametrize("field", Key.__struct_fields__)
+@given(one=keys, other=keys)
+def test_every_field_changes_the_digest(field: str, one: Key, other: Key) -> None:
+    assume(getattr(one, field) != getattr(other, field))
+    assert msgspec.structs.replace(one, **{field: getattr(other, field)}).digest != one.digest
+
+
+@pytest.mark.parametrize("field", Identity.__struct_fields__)
+@given(key=keys, other=identities)
+def test_everything_about_the_model_changes_the_digest(field: str, key: Key, other: Identity) -> None:
+    assume(getattr(key.model, field) != getattr(other, field))
+    model = msgspec.structs.replace(key.model, **{field: getattr(other, field)})
+    assert msgspec.structs.replace(key, model=model).digest != key.digest
+
+
+@given(keys)
+def test_the_order_of_facts_does_not(key: Key) -> None:
+    model = msgspec.structs.replace(key.model, processor=turned(key.model.processor))
+    other = msgspec.structs.replace(key, model=model, decoder=turned(key.decoder), decoding=turned(key.decoding))
+    assert other.digest == key.digest
+
+
+def turned(facts: Any) -> dict[str, Any]:
+    return dict(reversed([*facts.items()]))
+
+
+@given(keys)
+def test_a_key_comes_back_from_its_file(key: Key) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(key), type=Key).digest == key.digest
+
+
+ROWS = tuple(Row(f"key{place}", f"file{place}", f"sha{place}", place) for place in range(4))
+SPLIT = Dataset("imagenet", "tiny", ROWS, Files(()), 4)
+
+
+class Model:
+    """As much of a model as a key sees."""
+
+    batch_size, loads, templates = 1, 0, "1"
+    identity = Identity(
+        backend="b", name="n", weights_sha256="w", dtype="float32", device="cpu", processor={}, libraries={}
+    )
+
+
+def digest(dataset: Dataset = SPLIT, question: str = "features", limit: int | None = None, seed: int = 0) -> str:
+    return image_key(question, Model(), dataset, limit=limit, seed=seed).digest
+
+
+def with_row(**facts: Any) -> Dataset:
+    return replace(SPLIT, index=(*ROWS[:3], replace(ROWS[3], **facts)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: digest(question="logits"),
+        lambda: digest(limit=4),
+        lambda: digest(seed=1),
+        lambda: digest(replace(SPLIT, upright=False)),
+        lambda: digest(replace(SPLIT, rows=(0, 1))),
+        lambda: digest(replace(SPLIT, index=ROWS[::-1])),
+        lambda: digest(with_row(sha256="other bytes")),
+        lambda: digest(with_row(key="other key")),
+    ],
+)
+def test_every_part_of_a_question_about_pictures_is_in_its_key(other: Callable[[], str]) -> None:
+    assert other() != digest()
+
+
+@pytest.mark.parametrize("same", [with_row(label=0), with_row(file="other"), replace(SPLIT, split="other")])
+def test_labels_and_names_are_not(same: Dataset) -> None:
+    assert digest(same) == digest()
+
+
+wordings = st.builds(
+    Wording,
+    st.lists(st.sampled_from(["a", "b", "a a", "b a"]), min_size=1, max_size=3).map(tuple),
+    st.lists(st.sampled_from(["{c}", "a {c}", "{c} a"]), min_size=1, max_size=3).map(tuple),
+    st.just(""),
+    st.just(""),
+)
+
+
+@given(wordings, wordings)
+def test_the_prompts_of_every_class_are_in_the_key_of_its_weights(one: Wording, other: Wording) -> None:
+    assert (text_key(Model(), one) == text_key(Model(), other)) == (rendered(one) == rendered(other))
+
+
+def rendered(wording: Wording) -> list[list[str]]:
+    return [[template.replace("{c}", name) for template in wording.templates] for name in wording.names]
