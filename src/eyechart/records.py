@@ -144,11 +144,25 @@ def schema() -> dict[str, Any]:
     return msgspec.json.schema(Records)
 
 
+class _Dated(msgspec.Struct):
+    schema: int = SCHEMA
+
+
+class _Versioned(msgspec.Struct):
+    run: _Dated
+
+
 def read_run(folder: Path) -> Records:
     """Read the records.json of a run's folder, or the file itself."""
     path = folder if folder.suffix == ".json" else folder / "records.json"
     try:
-        found = decode(path.read_bytes(), Records)
+        data = path.read_bytes()
+        found = decode(data, _Versioned).run.schema  # before the rest, which a later schema may have changed
+        if found > SCHEMA:
+            raise ReportError(
+                f"{path} has schema {found}; this eyechart reads up to {SCHEMA}. Upgrade eyechart to read it."
+            )
+        return decode(data, Records)
     except OSError as error:
         raise ReportError(
             f"No run can be read at {path} ({error.strerror}). Name the folder of a run, such as reports/runs/latest."
@@ -157,8 +171,3 @@ def read_run(folder: Path) -> Records:
         raise ReportError(
             f"{path} is not a run's records.json: {error}. Run the suite again, or name another."
         ) from error
-    if found.run.schema > SCHEMA:
-        raise ReportError(
-            f"{path} has schema {found.run.schema}; this eyechart reads up to {SCHEMA}. Upgrade eyechart to read it."
-        )
-    return found

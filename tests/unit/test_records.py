@@ -1,0 +1,83 @@
+"""Runs on the disk: what is read, what is refused, and the schema that says what to expect."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.records import SCHEMA, Metric, encode, read_run, schema
+
+
+def test_a_run_is_read_from_its_folder_or_its_file(run_folder: Path) -> None:
+    assert read_run(run_folder) == read_run(run_folder / "records.json")
+    assert len(read_run(run_folder).records) == 3
+
+
+def test_a_run_that_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match=r"No run can be read at .*records\.json \(No such file.*reports/runs/latest"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"run": {}}', b'{"run": 1, "records": []}'])
+def test_what_is_no_run_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "records.json").write_bytes(content)
+    with pytest.raises(ReportError, match=r"records\.json is not a run's records\.json: "):
+        read_run(tmp_path)
+
+
+@pytest.fixture
+def changed(run_folder: Path) -> Callable[[Callable[[Any], None]], Path]:
+    """Change a run's file."""
+
+    def change(how: Callable[[Any], None]) -> Path:
+        path = run_folder / "records.json"
+        raw = json.loads(path.read_bytes())
+        how(raw)
+        path.write_text(json.dumps(raw))
+        return path
+
+    return change
+
+
+def test_a_run_of_a_later_schema_is_refused(changed: Callable[[Callable[[Any], None]], Path]) -> None:
+    path = changed(lambda raw: raw["run"].update(schema=SCHEMA + 1))
+    with pytest.raises(ReportError, match=rf"has schema {SCHEMA + 1}; this eyechart reads up to {SCHEMA}\. Upgrade"):
+        read_run(path)
+
+
+def test_a_run_of_a_later_schema_that_looks_otherwise_is_refused_for_its_schema(
+    changed: Callable[[Callable[[Any], None]], Path],
+) -> None:
+    path = changed(lambda raw: (raw["run"].update(schema=SCHEMA + 1), raw.update(records={"by": "case"})))
+    with pytest.raises(ReportError, match="Upgrade eyechart"):
+        read_run(path)
+
+
+def test_one_line_of_json_is_a_record(run_folder: Path) -> None:
+    text = encode(read_run(run_folder).records[0]).decode()
+    assert text.startswith('{\n  "artifacts"')
+    assert list(json.loads(text)) == sorted(json.loads(text))
+
+
+def test_the_schema_describes_a_run(run_folder: Path) -> None:
+    definitions = schema()["$defs"]
+    raw = json.loads((run_folder / "records.json").read_bytes())
+    for record in raw["records"]:
+        assert record.keys() == definitions["Record"]["properties"].keys()
+        assert set(definitions["Record"]["required"]) <= record.keys()
+        for metric in record["metrics"]:
+            assert metric.keys() == definitions["Metric"]["properties"].keys()
+
+
+def test_every_part_that_the_schema_points_at_is_there() -> None:
+    text = json.dumps(schema())
+    pointed = {line.partition('"')[0] for line in text.split('"#/$defs/')[1:]}
+    assert pointed == schema()["$defs"].keys()
+
+
+def test_no_number_is_null() -> None:
+    metric = Metric(name="acc1", labels="ImGT", value=float("nan"), n=0, ci=None, ci_method="wilson")
+    assert json.loads(encode(metric))["value"] is None
