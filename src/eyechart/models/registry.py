@@ -70,12 +70,18 @@ def backend(spec: ModelSpec) -> Backend:
 
 def create(spec: ModelSpec, **options: Any) -> Any:
     """Make the model; its weights are not read before the first question."""
-    module, _, name = backend(spec).target.partition(":")
+    target = backend(spec).target
+    module, _, name = target.partition(":")
     try:
-        made = getattr(import_module(module), name)
+        made = getattr(import_module(module), name, None)
     except ModuleNotFoundError as error:
         raise ModelError(
             f"'{spec}' needs the package '{error.name}', which is not installed. "
             "The model backends' packages come with pip install 'eyechart[models]'."
         ) from error
+    if made is None:
+        raise ModelError(
+            f"'{spec}' is registered as {target}, but the module {module} has no {name}. "
+            "Correct the entry point of its package."
+        )
     return made(spec, **options)

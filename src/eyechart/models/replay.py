@@ -5,16 +5,20 @@ class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
+from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Identity
+from eyechart.models.interfaces import Floats, Identity
 from eyechart.scoring import Predictions
 from eyechart.spec import ModelSpec
 
@@ -46,7 +50,8 @@ class Replay:
 
     def predictions(self, dataset: Dataset, names: Sequence[str]) -> Predictions:
         """The file's answers in the data set's order; a sample without one is an error."""
-        found = self.scored(dataset) if self.path.suffix == ".npz" else self.named(dataset, names)
+        with self.readable():
+            found = self.scored(dataset) if self.path.suffix == ".npz" else self.named(dataset, names)
         scores = np.full((len(dataset), dataset.classes), -np.inf, np.float32)
         errors, unparsed = {}, set()
         for place, row in enumerate(dataset.selected):
@@ -54,32 +59,47 @@ class Replay:
             answer = found.get(known.key, found.get(known.file))
             if answer is None:
                 errors[place] = f"{self.path} has no answer for {known.key}. Add a line with this key."
+            elif np.isnan(answer).any():
+                errors[place] = f"{self.path} has NaN among the scores of {known.key}. Give every class a number."
             elif np.isneginf(answer).all():
                 unparsed.add(place)
             else:
                 scores[place] = answer
-        if len(errors) == len(dataset):
+        if len(errors) == len(dataset) and not any(
+            key in found for row in dataset.index for key in (row.key, row.file)
+        ):
             raise ModelError(
-                f"{self.path} answers no sample of {dataset.benchmark}/{dataset.split}: no key is the same."
+                f"{self.path} answers no sample of {dataset.benchmark}/{dataset.split}: no key is the same. Its first "
+                f"is '{next(iter(found), 'missing')}', the data set's '{dataset.keys[0]}'."
             )
         return Predictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
 
-    def scored(self, dataset: Dataset) -> Mapping[str, np.ndarray]:
+    @contextmanager
+    def readable(self) -> Iterator[None]:
+        """Turn what a broken file raises into a sentence."""
+        try:
+            yield
+        except (OSError, ValueError, EOFError, BadZipFile, csv.Error) as error:
+            raise ModelError(f"{self.path} cannot be read ({error}). {REMEDY}") from error
+
+    def scored(self, dataset: Dataset) -> Mapping[str, Floats]:
         """Scores by key."""
         with np.load(self.path, allow_pickle=False) as file:
             if not {"keys", "scores"} <= set(file.files):
                 raise ModelError(f"{self.path} holds {', '.join(file.files) or 'nothing'}. {REMEDY}")
-            keys, scores = file["keys"], file["scores"]
+            keys, scores = [str(key) for key in file["keys"]], file["scores"]
         if scores.shape != (len(keys), dataset.classes):
             wanted = (len(keys), dataset.classes)
             raise ModelError(f"{self.path}: scores have shape {scores.shape}, expected {wanted}: one row a key.")
-        return dict(zip(map(str, keys), scores.astype(np.float32), strict=True))
+        if twice := [key for key, count in Counter(keys).items() if count > 1]:
+            raise ModelError(f"{self.path}: the key {twice[0]} comes a second time. Keep one of its rows.")
+        return dict(zip(keys, scores.astype(np.float32), strict=True))
 
-    def named(self, dataset: Dataset, names: Sequence[str]) -> Mapping[str, np.ndarray]:
+    def named(self, dataset: Dataset, names: Sequence[str]) -> Mapping[str, Floats]:
         """Ranked answers by key, as scores that keep their order."""
-        index = {name.strip().casefold(): place for place, name in reversed(list(enumerate(names)))}
-        found: dict[str, np.ndarray] = {}
-        with self.path.open(encoding="utf-8", newline="") as file:
+        find = Finder(names, dataset.classes)
+        found: dict[str, Floats] = {}
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             columns = [name for name in reader.fieldnames or () if name.startswith("answer")]
             if "key" not in (reader.fieldnames or ()) or not columns:
@@ -87,20 +107,38 @@ class Replay:
             for row in reader:
                 if row["key"] in found:
                     raise ModelError(f"{self.path}, line {reader.line_num}: the key {row['key']} comes a second time.")
-                found[row["key"]] = ranked([row[column] for column in columns], index, dataset.classes)
+                found[row["key"]] = ranked([find(row[column] or "") for column in columns], dataset.classes)
         return found
 
 
-def ranked(answers: Sequence[str | None], index: Mapping[str, int], classes: int) -> np.ndarray:
-    """Scores whose order is that of the answers; an answer that names no class is left out.
+class Finder:
+    """Tells which class an answer names: by its index, else by its exact name, else none (-1)."""
 
-    >>> ranked(["1", "cat", "no idea"], {"cat": 0}, 3)
-    array([ 1.,  2., -inf], dtype=float32)
+    def __init__(self, names: Sequence[str], classes: int) -> None:
+        self.names, self.classes = names, classes
+
+    def __call__(self, answer: str) -> int:
+        """The class of an answer, -1 for what names none."""
+        said = answer.strip().casefold()
+        if said.isascii() and said.isdecimal() and int(said) < self.classes:
+            return int(said)
+        return self.index.get(said, -1)
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Classes by name; two equal names are refused, since an answer could mean either."""
+        check_unique(self.names)
+        return {name.strip().casefold(): place for place, name in enumerate(self.names[: self.classes])}
+
+
+def ranked(places: Sequence[int], classes: int) -> Floats:
+    """Scores whose order is that of the answers; one that names no class, or one again, is left out.
+
+    >>> ranked([1, 0, -1], 3)
+    array([ 2.,  3., -inf], dtype=float32)
     """
     scores = np.full(classes, -np.inf, np.float32)
-    for rank, answer in enumerate(answers):
-        said = (answer or "").strip().casefold()
-        place = int(said) if said.isascii() and said.isdecimal() else index.get(said, -1)
-        if 0 <= place < classes and np.isneginf(scores[place]):
-            scores[place] = len(answers) - rank
+    for rank, place in enumerate(places):
+        if place >= 0 and np.isneginf(scores[place]):
+            scores[place] = len(places) - rank
     return scores

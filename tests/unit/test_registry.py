@@ -1,0 +1,85 @@
+"""The registry: what is built in, what packages add, and what is refused."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import interfaces
+from eyechart.models.registry import BUILT_IN, backend, backends, create
+from eyechart.spec import parse
+
+OFFERS = {
+    "encoder": interfaces.Encoder,
+    "image_encoder": interfaces.ImageEncoder,
+    "classifier": interfaces.Classifier,
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed packages."""
+    monkeypatch.syspath_prepend(tmp_path)
+    backends.cache_clear()
+    yield tmp_path
+    backends.cache_clear()
+
+
+def install(site: Path, package: str, points: str) -> None:
+    folder = site / f"{package}-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(points)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: str) -> None:
+    module, _, attribute = BUILT_IN[name].target.partition(":")
+    made = getattr(import_module(module), attribute)
+    for interface, protocol in OFFERS.items():
+        methods = {one for one in ("encode_images", "encode_texts", "classify") if one in vars(protocol)}
+        if interface in BUILT_IN[name].offers:
+            assert methods <= {*dir(made)}
+
+
+def test_a_package_adds_a_backend(site: Path) -> None:
+    install(site, "mine", "[eyechart.encoder]\nmine = mine:Mine\n[eyechart.classifier]\nmine = mine:Mine\n")
+    (site / "mine.py").write_text("def Mine(spec, **options):\n    return options\n")
+    assert backend(parse("mine[]")).offers == {"encoder", "classifier"}
+    assert create(parse("mine[]"), device="cpu", offline=True) == {"device": "cpu", "offline": True}
+
+
+@pytest.mark.parametrize("name", ["mine", "timm"])
+def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
+    install(site, "one", f"[eyechart.encoder]\n{name} = one:Mine\n")
+    install(site, "two", f"[eyechart.classifier]\n{name} = two:Mine\n")
+    with pytest.raises(ModelError, match=rf"Two packages register the model backend '{name}': .* and .*Uninstall one"):
+        backends()
+
+
+def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
+    with pytest.raises(SpecError, match=r"which is not known; did you mean open_clip\? Known backends: conse"):
+        backend(parse("open_clop[RN50]"))
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("absent:Mine", "needs the package 'absent', which is not installed"),
+        ("mine:Absent", "is registered as mine:Absent, but the module mine has no Absent"),
+    ],
+)
+def test_a_backend_that_is_not_there_is_named(site: Path, target: str, sentence: str) -> None:
+    install(site, "mine", f"[eyechart.encoder]\nmine = {target}\n")
+    (site / "mine.py").write_text("")
+    with pytest.raises(ModelError, match=sentence):
+        create(parse("mine[]"))
+
+
+def test_looking_up_imports_no_model() -> None:
+    code = "import sys; from eyechart.models.registry import backends; backends(); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

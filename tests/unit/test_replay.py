@@ -1,0 +1,178 @@
+"""Replay: answers by index, by name, ranked, as scores; what names no class is unread, what is missing an error."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.dataset import Dataset
+from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
+from eyechart.models.replay import Replay
+from eyechart.scoring import Predictions
+from eyechart.spec import parse
+
+NAMES = ("cat", "Tiger shark", "dog")
+Answer = Callable[..., Predictions]
+
+
+@pytest.fixture
+def split(pictures: Callable[..., Dataset]) -> Dataset:
+    return pictures([0, 1, 2])
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Callable[[str | bytes], Replay]:
+    """A model of a file's content."""
+
+    def make(content: str | bytes, name: str = "answers.csv") -> Replay:
+        (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return Replay(parse(f"replay[path={tmp_path / name}]"))
+
+    return make
+
+
+@pytest.fixture
+def answer(replay: Callable[..., Replay], split: Dataset) -> Answer:
+    """The predictions that a csv with these lines gives."""
+
+    def answer(*lines: str, names: tuple[str, ...] = NAMES) -> Predictions:
+        return replay("\n".join(lines)).predictions(split, names)
+
+    return answer
+
+
+@pytest.fixture
+def scored(tmp_path: Path, split: Dataset) -> Answer:
+    """The predictions that an .npz with these arrays gives."""
+
+    def scored(**arrays: Any) -> Predictions:
+        np.savez(tmp_path / "answers.npz", **arrays)
+        return Replay(parse(f"replay[{tmp_path / 'answers.npz'}]")).predictions(split, NAMES)
+
+    return scored
+
+
+def best(found: Predictions) -> list[int]:
+    return [int(place) for place in found.top[:, 0]]
+
+
+def test_answers_are_read_by_index(answer: Answer) -> None:
+    assert best(answer("key,answer", "s02,2", "s00,0", "s01,1")) == [0, 1, 2]
+
+
+def test_answers_are_read_by_name_whatever_the_case(answer: Answer) -> None:
+    assert best(answer("key,answer", "s00, CAT ", "s01,tiger shark", "s02,Dog")) == [0, 1, 2]
+
+
+def test_answers_are_found_by_file_name(answer: Answer) -> None:
+    assert best(answer("key,answer", "00.png,2", "01.png,1", "s02,0")) == [2, 1, 0]
+
+
+def test_ranked_answers_keep_their_order(answer: Answer) -> None:
+    found = answer("key,answer,answer2,answer3", "s00,dog,0,1", "s01,1,,", "s02,no idea,dog,dog")
+    assert found.top.tolist() == [[2, 0, 1, -1, -1], [1, -1, -1, -1, -1], [2, -1, -1, -1, -1]]
+
+
+def test_what_names_no_class_is_unread(answer: Answer) -> None:
+    found = answer("key,answer", "s00,a fine cat", "s01,3", "s02,")
+    assert (found.unparsed, found.errors) == (frozenset({0, 1, 2}), {})
+    assert best(found) == [-1, -1, -1]
+
+
+@pytest.mark.parametrize("said", ["caterpillar", "ca", "-1", "1.0", "²", "cat dog", "A"])
+def test_nothing_is_guessed(answer: Answer, said: str) -> None:
+    assert 0 in answer("key,answer", f"s00,{said}", "s01,1").unparsed
+
+
+def test_a_sample_without_an_answer_is_an_error(answer: Answer) -> None:
+    found = answer("key,answer", "s00,0", "s02,2")
+    assert [*found.errors] == [1]
+    assert "answers.csv has no answer for s01. Add a line with this key." in found.errors[1]
+
+
+def test_names_that_are_numbers_are_names_beyond_the_indices(answer: Answer) -> None:
+    assert best(answer("key,answer", "s00,1984", "s01,1", "s02,2001", names=("1984", "x", "2001"))) == [0, 1, 2]
+
+
+def test_a_byte_order_mark_and_other_columns_are_no_matter(answer: Answer) -> None:
+    assert best(answer("\ufeffkey,model,answer,seconds", "s00,gpt,1,2.5", "s01,gpt,1,2.5", "s02,gpt,1,2.5")) == [
+        1,
+        1,
+        1,
+    ]
+
+
+def test_scores_are_taken_as_they_are(scored: Answer) -> None:
+    found = scored(keys=np.array(["s02", "s01", "s00"]), scores=np.array([[0, 1, 2], [2, 1, 0], [0, 3, 0.0]]))
+    assert np.array_equal(found.scores, [[0, 3, 0], [2, 1, 0], [0, 1, 2]])
+
+
+def test_scores_that_are_no_numbers_are_errors(scored: Answer) -> None:
+    found = scored(keys=np.array(["s00", "s01", "s02"]), scores=np.array([[0, 1, np.nan], [1, 0, 0], [np.nan] * 3]))
+    assert [*found.errors] == [0, 2]
+    assert "has NaN among the scores of s00" in found.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (
+            ("id,answer", "s00,0"),
+            r"has the columns \['id', 'answer'\]\. Expected a csv with the columns key and answer",
+        ),
+        (("key,said", "s00,0"), r"has the columns \['key', 'said'\]\. Expected a csv"),
+        ((), r"has the columns None\. Expected a csv"),
+        (("key,answer", "s00,0", "s01,1", "s00,2"), r"answers\.csv, line 4: the key s00 comes a second time"),
+        (("key,answer", "x,0"), r"answers no sample of imagenet/memory.*first is 'x', the data set's 's00'"),
+    ],
+)
+def test_a_csv_that_does_not_fit_is_refused(answer: Answer, lines: tuple[str, ...], sentence: str) -> None:
+    with pytest.raises(ModelError, match=sentence):
+        answer(*lines)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "sentence"),
+    [
+        ({"keys": ["s00"]}, r"answers\.npz holds keys\. Expected"),
+        ({"keys": ["s00"], "scores": [[1, 2]]}, r"scores have shape \(1, 2\), expected \(1, 3\): one row a key"),
+        ({"keys": ["s00", "s00"], "scores": np.eye(2, 3)}, "the key s00 comes a second time"),
+        ({"keys": np.array([{}], object), "scores": np.eye(1, 3)}, r"cannot be read \(Object arrays cannot be loaded"),
+    ],
+)
+def test_scores_that_do_not_fit_are_refused(scored: Answer, arrays: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ModelError, match=sentence):
+        scored(**arrays)
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.npz", b"no zip"), ("a.npz", b""), ("a.csv", b"key,answer\n\xff,1")])
+def test_a_broken_file_is_named(replay: Callable[..., Replay], split: Dataset, name: str, content: bytes) -> None:
+    with pytest.raises(ModelError, match=rf"{name} cannot be read \(.*\)\. Expected a csv"):
+        replay(content, name).predictions(split, NAMES)
+
+
+def test_equal_names_are_refused_where_an_answer_is_a_name(answer: Answer) -> None:
+    twins = ("cat", "dog", "Cat")
+    assert best(answer("key,answer", "s00,0", "s01,1", "s02,2", names=twins)) == [0, 1, 2]
+    with pytest.raises(VocabularyError, match=r"0 .* 2 "):
+        answer("key,answer", "s00,cat", names=twins)
+
+
+def test_the_file_is_the_model(replay: Callable[..., Replay]) -> None:
+    one, other = replay("key,answer\ns00,0").identity, replay("key,answer\ns00,1").identity
+    assert one.weights_sha256 != other.weights_sha256
+    assert (one.backend, one.name) == ("replay", "answers")
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "sentence"),
+    [
+        ("replay[path=absent.csv]", ModelError, r"there is no file absent\.csv\. Expected"),
+        ("replay[pth=absent.csv]", SpecError, "did you mean path"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named(spec: str, kind: type[EyechartError], sentence: str) -> None:
+    with pytest.raises(kind, match=sentence):
+        Replay(parse(spec))
