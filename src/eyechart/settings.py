@@ -1,5 +1,6 @@
 """What the command line asks for, as typed values; the plugin fills it in and the fixtures read it."""
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -46,5 +47,5 @@ class Case:
     def slug(self) -> str:
         """The case as a file name: short, readable, and no other case's, as its hash sees to."""
         whole = f"{self.protocol}-{self}"
-        kept = "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in whole).strip("-")
+        kept = re.sub(r"[^A-Za-z0-9_.=-]", "-", whole).strip("-")
         return f"{kept[:100]}-{sha256(whole.encode()).hexdigest()[:8]}"
