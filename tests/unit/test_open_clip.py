@@ -182,7 +182,7 @@ def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
 def test_small_batches_change_nothing(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ours(save())
     whole = encoder.encode_texts(TEXTS)
-    monkeypatch.setattr(texts, "TOKENS", 5)
+    monkeypatch.setattr(texts, "budget", lambda _: 5)
     close(encoder.encode_texts(TEXTS), whole)
 
 

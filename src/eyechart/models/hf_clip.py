@@ -100,7 +100,7 @@ class HfClip:
         def encode(rows: list[int], _: int) -> Floats:
             return self._encode([read[row] for row in rows])
 
-        return texts.in_batches([len(row) for row in read], encode)[places]
+        return texts.in_batches([len(row) for row in read], encode, texts.budget(self.device))[places]
 
     def _read(self, once: list[str]) -> list[list[int]]:
         longest = self.configuration.text_config.max_position_embeddings

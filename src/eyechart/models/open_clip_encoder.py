@@ -99,7 +99,7 @@ class OpenClip:
         def encode(rows: list[int], longest: int) -> Floats:
             return self._encode(tower, tokens[rows, :longest])
 
-        return texts.in_batches(tower.lengths(tokens).tolist(), encode)[places]
+        return texts.in_batches(tower.lengths(tokens).tolist(), encode, texts.budget(self.device))[places]
 
     def _encode(self, tower: TextTower, tokens: "torch.Tensor") -> Floats:
         with runtime.inference(self.device, self.dtype):

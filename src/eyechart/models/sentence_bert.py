@@ -72,7 +72,7 @@ class SentenceBert:
         def encode(rows: list[int], _: int) -> Floats:
             return self._encode([read[row] for row in rows])
 
-        return texts.in_batches([len(row) for row in read], encode)[places]
+        return texts.in_batches([len(row) for row in read], encode, texts.budget(self.device))[places]
 
     def _encode(self, read: list[list[int]]) -> Floats:
         from torch.nn.functional import normalize

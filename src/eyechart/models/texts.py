@@ -6,7 +6,10 @@ import numpy as np
 
 from eyechart.models.interfaces import Floats
 
-TOKENS = 16_384  # a batch of texts, counted in tokens
+
+def budget(device: str) -> int:
+    """How many tokens make a batch: what a processor's caches hold, or what keeps an accelerator busy."""
+    return 1_024 if device == "cpu" else 65_536
 
 
 def unique(texts: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -19,25 +22,25 @@ def unique(texts: Sequence[str]) -> tuple[list[str], list[int]]:
     return list(places), [places[text] for text in texts]
 
 
-def in_batches(lengths: Sequence[int], encode: Callable[[list[int], int], Floats]) -> Floats:
+def in_batches(lengths: Sequence[int], encode: Callable[[list[int], int], Floats], tokens: int) -> Floats:
     """Encode rows by ascending length and give the features back in the rows' order; `encode` takes (rows, longest)."""
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    cuts = batches([lengths[row] for row in order])
+    cuts = batches([lengths[row] for row in order], tokens)
     found = np.concatenate([encode(order[start:stop], longest) for start, stop, longest in cuts])
     features = np.empty_like(found)
     features[order] = found
     return features
 
 
-def batches(lengths: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Cut ascending lengths into batches of at most TOKENS tokens, each with its longest: (start, stop, longest).
+def batches(lengths: Sequence[int], tokens: int) -> Iterator[tuple[int, int, int]]:
+    """Cut ascending lengths into batches of at most so many tokens, each with its longest: (start, stop, longest).
 
-    >>> list(batches([5, 5, 16_000, 16_000]))
-    [(0, 2, 5), (2, 3, 16000), (3, 4, 16000)]
+    >>> list(batches([5, 5, 6, 90], 12))
+    [(0, 2, 5), (2, 3, 6), (3, 4, 90)]
     """
     start = 0
     for at, length in enumerate(lengths):
-        if at > start and (at + 1 - start) * length > TOKENS:
+        if at > start and (at + 1 - start) * length > tokens:
             yield start, at, lengths[at - 1]
             start = at
     yield start, len(lengths), lengths[-1]
