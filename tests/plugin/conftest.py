@@ -16,6 +16,7 @@ from PIL import Image
 SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
 QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"  # plugins of this machine that no case needs
+NOT_KEPT = ("PYTEST", "HF_", "PYTHONDONTWRITEBYTECODE")
 TIMING = ("seconds", "loads", "command")
 
 
@@ -25,6 +26,7 @@ class World:
 
     folder: Path
     data: Path
+    bytecode: Path
     environment: dict[str, str] = field(default_factory=dict)
     models: tuple[str, ...] = ("tiny[]", "tinyclass[]")
     site: Path = SITE
@@ -37,8 +39,14 @@ class World:
 
     def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
         """Begin a run of pytest."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "HF_", "EYE"))}
-        env = {"HOME": str(self.folder), "PYTHONPATH": str(SITE), "CUDA_VISIBLE_DEVICES": "", "PYTEST_ADDOPTS": QUICK}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)}
+        env = {
+            "HOME": str(self.folder),
+            "PYTHONPATH": str(SITE),
+            "PYTHONPYCACHEPREFIX": str(self.bytecode),
+            "CUDA_VISIBLE_DEVICES": "",
+            "PYTEST_ADDOPTS": QUICK,
+        }
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
         command = [sys.executable, "-m", "pytest", *arguments]
         return subprocess.Popen(command, cwd=self.folder, env=kept | env | self.environment, text=True, **pipes)
@@ -140,12 +148,12 @@ def world(tmp_path: Path, pictures: Path) -> World:
     """An empty folder to run in."""
     folder = tmp_path / "here"
     folder.mkdir()
-    return World(folder, pictures)
+    return World(folder, pictures, pictures.with_name("bytecode"))
 
 
 @pytest.fixture(scope="session")
 def serial(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> World:
     """A world after one serial run of both models: what every other way to run must give."""
-    world = World(tmp_path_factory.mktemp("serial"), pictures)
+    world = World(tmp_path_factory.mktemp("serial"), pictures, pictures.with_name("bytecode"))
     world.passes()
     return world

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 REFUSED = """
 import os
 import socket
@@ -27,9 +29,8 @@ def test_the_default_models_need_no_network(world: Any) -> None:
     assert [record["protocol"] for record in world.records] == ["zero_shot", "supervised"]
 
 
-def test_what_is_not_on_this_machine_is_named_offline(world: Any) -> None:
-    world.models = ("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]",)
-    result = world.run("--eye-offline", "-k", "imagenet/tiny2", world.plugin(REFUSED))
-    result.assert_outcomes(errors=1, deselected=result.parseoutcomes()["deselected"])
-    result.stdout.fnmatch_lines(["*is not on this machine, and --eye-offline forbids fetching it. *path."])
-    assert not (world.folder / "connected").exists()
+@pytest.mark.parametrize(("given", "told"), [((), "False"), (("--eye-offline",), "True")])
+def test_models_are_told_whether_to_stay_offline(world: Any, given: tuple[str, ...], told: str) -> None:
+    world.models = ("tiny[]",)
+    world.passes("--eye-limit=1", *given)
+    assert world.lines("made") == [["tiny", "cpu", told]]

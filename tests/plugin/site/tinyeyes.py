@@ -35,6 +35,7 @@ class Base:
         self.seed = int(spec.options.get("weights", "0"))
         self.batch_size = int(spec.options.get("batch_size", "4"))
         self.matrix: Floats | None = None
+        log("made", self.name, device, offline)
 
     @property
     def identity(self) -> Identity:
