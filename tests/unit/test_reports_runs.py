@@ -112,7 +112,10 @@ def test_a_mistyped_ground_truth_gets_the_nearest(run_folder):
         load([run_folder]).chosen("ReGt")
 
 
-ANSWERS = "predictions/zero_shot-imagenet-val-conse.csv"
+def answers_of(folder: Path) -> Path:
+    """The file of the case that ConSE answered."""
+    (found,) = (folder / "predictions").glob("zero_shot-imagenet-val-conse*.csv")
+    return found
 
 
 def shorten(path: Path) -> None:
@@ -122,15 +125,15 @@ def shorten(path: Path) -> None:
 @pytest.mark.parametrize(("damage", "says"), [(Path.unlink, "cannot be read"), (shorten, "has changed since the run")])
 def test_damaged_answers_are_refused(make_run, damage, says):
     folder = make_run(models=ONE)
-    damage(folder / ANSWERS)
+    damage(answers_of(folder))
     entry = load([folder]).groups[0].entries[0]
-    with pytest.raises(ReportError, match=rf"conse\.csv {says}.*[Rr]un the case again"):
+    with pytest.raises(ReportError, match=rf"conse-\w+\.csv {says}.*[Rr]un the case again"):
         _ = entry.answers
 
 
 def test_a_record_leads_to_no_file_outside_its_run(make_run, tmp_path):
     folder = make_run(models=ONE)
-    shutil.copy(folder / ANSWERS, tmp_path / "outside.csv")
+    shutil.copy(answers_of(folder), tmp_path / "outside.csv")
     edit(folder, lambda record: record["predictions"].update(path="../outside.csv"))
     with pytest.raises(ReportError, match=r"outside\.csv, which lies outside of it"):
         _ = load([folder]).groups[0].entries[0].answers
