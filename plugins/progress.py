@@ -1,6 +1,7 @@
 """How far the questions are: images done, rate and time left; in the terminal, also under pytest-xdist."""
 
 import json
+import math
 import os
 import threading
 import time
@@ -15,6 +16,8 @@ from .recorder import Recorder
 
 SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
 QUIET_SECONDS = 30.0
+WIDTH = 100
+COUNTS = 52  # columns that percentage, counts, times and rate may take
 State = dict[str, Any]
 
 
@@ -25,8 +28,9 @@ class Board:
         self.file: TextIO | None = None
         self.own: TextIO | None = None
         self.live = False
+        self.width = WIDTH
         self.every = every
-        self.last = time.monotonic()
+        self.last = -math.inf
         self.drawn = False
         self.lock = threading.RLock()
 
@@ -34,6 +38,8 @@ class Board:
         """Take the terminal that pytest writes to, before its descriptor is captured."""
         file = reporter._tw._file
         self.live = bool(reporter.isatty)
+        self.width = min(WIDTH, reporter._tw.fullwidth - 1) if self.live else WIDTH  # one that wraps is not cleared
+        self.last = -math.inf if self.live else time.monotonic()
         try:
             self.file = self.own = os.fdopen(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
         except (OSError, ValueError):  # a file in memory has no descriptor
@@ -56,10 +62,11 @@ class Board:
         if now - self.last < (self.every if self.live else QUIET_SECONDS) and not finished:
             return
         with self.lock:
-            self.last = now
             self.clear()
+            self.last = now
             if running:
-                self.write(f"{SAVE}{line(running)}{RESTORE}" if self.live else f"\n{line(running)}\n")
+                text = line(running, self.width)
+                self.write(f"{SAVE}{text}{RESTORE}" if self.live else f"\n{text}\n")
                 self.drawn = self.live
 
     def clear(self) -> None:
@@ -67,7 +74,7 @@ class Board:
         with self.lock:
             if self.drawn:
                 self.write(f"{SAVE}{CLEAR}{RESTORE}")
-                self.drawn = False
+                self.drawn, self.last = False, -math.inf
 
     def write(self, text: str) -> None:
         """Write to the terminal, past any capture."""
@@ -76,7 +83,7 @@ class Board:
             self.file.flush()
 
 
-def line(states: list[State]) -> str:
+def line(states: list[State], width: int = WIDTH) -> str:
     """One line for all running cases: counts, rate and time left.
 
     >>> line([{"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}])[:39]
@@ -85,9 +92,11 @@ def line(states: list[State]) -> str:
     done, total = sum(state["done"] for state in states), sum(state["total"] for state in states)
     seconds = max(state["seconds"] for state in states)
     fresh = sum(state["fresh"] for state in states)
-    title = states[0]["case"] if len(states) == 1 else f"{len(states)} cases"
+    case, room = states[0]["case"], max(16, width - COUNTS)
+    short = case if len(case) <= room else f"…{case[1 - room :]}"
+    title = short if len(states) == 1 else f"{len(states)} cases"
     meter = tqdm.format_meter(
-        done, total, seconds, prefix=title, unit=" images", rate=fresh / seconds if seconds else None, ncols=100
+        done, total, seconds, prefix=title, unit=" images", rate=fresh / seconds if seconds else None, ncols=width
     )
     return str(meter)
 

@@ -16,7 +16,7 @@ from PIL import Image
 SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
 QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"  # plugins of this machine that no case needs
-NOT_KEPT = ("PYTEST", "HF_", "PYTHONDONTWRITEBYTECODE")
+NOT_KEPT = ("PYTEST", "HF_", "COLUMNS", "PYTHONDONTWRITEBYTECODE")
 TIMING = ("seconds", "loads", "command")
 
 
@@ -46,6 +46,7 @@ class World:
             "PYTHONPYCACHEPREFIX": str(self.bytecode),
             "CUDA_VISIBLE_DEVICES": "",
             "PYTEST_ADDOPTS": QUICK,
+            "PYTEST_DEBUG_TEMPROOT": str(self.bytecode.parent),  # or every run clears up after other sessions
         }
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
         command = [sys.executable, "-m", "pytest", *arguments]

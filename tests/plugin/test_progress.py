@@ -1,14 +1,21 @@
 """Progress: a live line on a terminal, serial and under workers, taken away at the end; now and then one in a file."""
 
+import fcntl
 import os
 import pty
+import re
 import select
-from collections.abc import Callable
+import struct
+import termios
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from eyechart.plugins.progress import line
+
 OFTEN = "import eyechart.plugins.progress as progress\nprogress.QUIET_SECONDS = 0\n"
+COLUMNS = 60
 CLEAR = "\x1b[2K"
 
 
@@ -17,6 +24,7 @@ class Screen:
 
     def __init__(self, world: Any, *arguments: str) -> None:
         self.master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
         self.said = ""
         self.run = world.start(*world.usual, *arguments, stdout=slave, stderr=slave)
         os.close(slave)
@@ -35,16 +43,36 @@ class Screen:
             return ""
 
 
+@pytest.fixture
+def screen(world: Any) -> Iterator[Callable[..., Screen]]:
+    """Start runs on a terminal; none outlives the test."""
+    started = []
+
+    def start(*arguments: str) -> Screen:
+        started.append(Screen(world, *arguments))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.run.kill()
+        one.run.wait()
+        os.close(one.master)
+
+
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_a_terminal_shows_the_questions_while_they_are_asked(world: Any, workers: str) -> None:
+def test_a_terminal_shows_the_questions_while_they_are_asked(
+    world: Any, screen: Callable[..., Screen], workers: str
+) -> None:
     world.order("tiny", batch=3, do="hold")
-    screen = Screen(world, "-n", workers)
-    screen.read(until=lambda said: "imagenet/tiny/tiny[]:" in said and "/18" in said)
+    shown = screen("-n", workers)
+    shown.read(until=lambda said: "/tiny[]:" in said and "/18 " in said)
     (world.folder / "go").touch()
-    said = screen.read()
-    assert screen.run.wait(60) == 0, said
+    said = shown.read()
+    assert shown.run.wait(60) == 0, said
     assert said.rfind(CLEAR) > said.rfind("/18 ")
     assert "4 passed" in said[said.rfind(CLEAR) :]
+    lines = re.findall("\x1b7\x1b\\[B\r(.*?)\x1b8", said)
+    assert max(map(len, lines)) < COLUMNS
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
@@ -58,6 +86,15 @@ def test_a_file_gets_whole_lines_now_and_then(world: Any) -> None:
     result = world.passes(world.plugin(OFTEN))
     result.stdout.fnmatch_lines(["imagenet/tiny/tiny[[][]]:*0/18*", "imagenet/tiny/tiny[[][]]:*4/18*"])
     assert "\x1b" not in result.stdout.str()
+
+
+def test_a_long_name_leaves_room_for_the_counts() -> None:
+    state = {"case": f"imagenet/val/{'long' * 40}[]", "done": 12_345, "total": 50_000, "fresh": 500, "seconds": 2.5}
+    said = line([state], 79)
+    assert "12345/50000" in said
+    assert "200.00 images/s" in said
+    assert said.startswith("…")
+    assert len(said) <= 79
 
 
 def test_nothing_of_the_progress_stays_in_the_run(world: Any) -> None:
