@@ -86,8 +86,9 @@ class Board:
 def line(states: list[State], width: int = WIDTH) -> str:
     """One line for all running cases: counts, rate and time left.
 
-    >>> line([{"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}])[:39]
-    'imagenet/sample/conse[]:  50%|█████     '
+    >>> said = line([{"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}])
+    >>> said.split("|")[0], said.split("|")[-1]
+    ('imagenet/sample/conse[]:  50%', ' 50/100 [00:05<00:05, 10.00 images/s]')
     """
     done, total = sum(state["done"] for state in states), sum(state["total"] for state in states)
     seconds = max(state["seconds"] for state in states)
