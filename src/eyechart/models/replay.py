@@ -135,7 +135,7 @@ def ranked(places: Sequence[int], classes: int) -> Floats:
     """Scores whose order is that of the answers; one that names no class, or one again, is left out.
 
     >>> ranked([1, 0, -1], 3)
-    array([ 2.,  3., -inf], dtype=float32)
+    array([  2.,   3., -inf], dtype=float32)
     """
     scores = np.full(classes, -np.inf, np.float32)
     for rank, place in enumerate(places):
