@@ -7,7 +7,7 @@ from eyechart.recording import Recording
 from eyechart.scoring import Predictions
 
 
-@pytest.mark.benchmark("imagenet", protocol="zero_shot")
+@pytest.mark.benchmark("imagenet", "toybox", protocol="zero_shot")
 def test_zero_shot(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
     """Class names in prompts, the nearest one to the image wins."""
     for labels in label_sets:

@@ -99,7 +99,9 @@ class Recording:
     def variant(self) -> dict[str, str]:
         """The choices under which the numbers were made."""
         empty = ", ".join(f"{scored.labels.name}={scored.labels.empty}" for scored in self.scored)
-        rules = {"equivalences": self.settings.equivalences, "categories": self.settings.categories, "empty": empty}
+        own = self.dataset.equivalences and tuple(self.rules.pairs) == self.dataset.equivalences
+        equivalences = "own" if own else self.settings.equivalences
+        rules = {"equivalences": equivalences, "categories": self.settings.categories, "empty": empty}
         return {**self.predictions.variant, **rules}
 
     def notes(self) -> tuple[str, ...]:

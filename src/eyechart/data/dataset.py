@@ -22,7 +22,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Dataset:
-    """A split with its checked index; `rows` are the selected ones, by their number in the source."""
+    """A split with its checked index; `rows` are the selected ones, by their number in the source.
+
+    `equivalences` are pairs of classes of a vocabulary of its own that count as one.
+    """
 
     benchmark: str
     split: str
@@ -35,6 +38,7 @@ class Dataset:
     upright: bool = True
     label_sets: Mapping[str, LabelSet] = field(default_factory=dict)
     rows: tuple[int, ...] = ()
+    equivalences: tuple[tuple[int, int], ...] = ()
 
     def __len__(self) -> int:
         return len(self.selected)

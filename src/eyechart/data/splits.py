@@ -13,9 +13,11 @@ from eyechart.data.images import SUFFIXES
 from eyechart.data.located import class_names
 from eyechart.data.sample import open_sample
 from eyechart.data.sample import splits as sample_splits
+from eyechart.data.toybox import open_toybox
 from eyechart.data.validation import identified
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
+from eyechart.toybox.packaged import splits as toybox_splits
 
 Layout = Literal["sample", "shards", "folder", "hub", "none"]
 
@@ -64,6 +66,7 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     listed, no file is opened. Raises DataError for a root that is no folder.
     """
     refs = [SplitRef("imagenet", split) for split in sample_splits()]
+    refs.extend(SplitRef("toybox", split) for split in toybox_splits())
     if root is not None and str(root).startswith("hub:"):
         refs.append(_hub(str(root)))
     elif root is not None:
@@ -91,7 +94,7 @@ def open_split(
     if ref.missing:
         raise DataError(ref.missing)
     if ref.layout == "sample":
-        return open_sample(ref.split)
+        return open_toybox(ref.split) if ref.benchmark == "toybox" else open_sample(ref.split)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
     return identified(found) if str(ref) == VALIDATION else found

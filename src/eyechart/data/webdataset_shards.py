@@ -4,6 +4,7 @@ import io
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -12,6 +13,7 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.equivalences import pairs
 from eyechart.data.index_cache import cached
 from eyechart.data.located import Entry, assemble, class_names
 from eyechart.errors import DataError
@@ -42,7 +44,14 @@ def open_shards(
     entries = [_spelled_out(entry, count) for entry in entries]
     if subset and len(names) == len(subset):
         names, entries = (), [_mapped(folder, entry, subset) for entry in entries]
-    return assemble(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
+    found = assemble(folder, benchmark, split, entries, classes=count, names=names, upright=upright)
+    return replace(found, equivalences=_equivalences(folder, count))
+
+
+def _equivalences(folder: Path, classes: int) -> tuple[tuple[int, int], ...]:
+    """Read the pairs of `equivalences.csv` in a split's folder or the one above it, where there is one."""
+    paths = (folder / "equivalences.csv", folder.parent / "equivalences.csv")
+    return next((pairs(str(path), classes) for path in paths if path.is_file()), ())
 
 
 def _count(folder: Path, names: Sequence[str]) -> int:

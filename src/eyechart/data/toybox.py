@@ -1,0 +1,56 @@
+"""The packaged pictures of the toy world, under its own names and equivalences.
+
+Splits: `sample`, in the styles that toy models train on; `sample-STYLE`, in a held-out one; `sample-scenes`, where the
+original label is the main thing. A folder of a style may be absent.
+"""
+
+from pathlib import Path
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.labels import label_set
+from eyechart.data.rows import Row
+from eyechart.data.sample import Files
+from eyechart.errors import DataError
+from eyechart.toybox.art import checksums, intact, packaged_root, styles, table
+from eyechart.toybox.classes import equivalences, names
+from eyechart.toybox.packaged import splits
+
+Line = tuple[Row, Path, tuple[int, ...]]
+
+
+def open_toybox(split: str, root: Path | None = None) -> Dataset:
+    """Open a packaged split, every picture checked; `root` is another copy of it."""
+    if split not in splits(root):
+        raise DataError(f"The packaged toy world has no split '{split}'; it has {', '.join(splits(root))}.")
+    root = root or packaged_root()
+    found = [line for style in styles(root) for line in _style(root / style, split)]
+    index = tuple(row for row, _, _ in found)
+    source = f"packaged sample toybox/{split}"
+    truths = (
+        label_set("ImGT", index, [(row.label,) for row in index], "exclude", source),
+        label_set("multilabel", index, [labels for _, _, labels in found], "correct", source),
+    )
+    return Dataset(
+        benchmark="toybox",
+        split=split,
+        index=index,
+        source=Files(tuple(path for _, path, _ in found)),
+        classes=len(names()),
+        expected=len(found),
+        names=names(),
+        label_sets={truth.name: truth for truth in truths},
+        equivalences=equivalences(),
+    )
+
+
+def _style(folder: Path, split: str) -> list[Line]:
+    """Read a style's pictures of the split, which must be those that were packaged."""
+    return [_picture(folder, line) for line in table(folder, "pictures.csv") if line["split"] == split]
+
+
+def _picture(folder: Path, line: dict[str, str]) -> Line:
+    name = f"pictures/{line['file']}"
+    path, labels = folder / name, tuple(map(int, line["labels"].split(";")))
+    intact(folder, name)
+    key = f"{folder.name}/{path.stem}"
+    return Row(key, path.name, checksums(folder)[name], int(line["label"])), path, labels

@@ -1,0 +1,33 @@
+"""Make the toy world again, byte for byte: python -m eyechart.toybox OUT [--seed N] [--part PART].
+
+The part `packaged`, made only when asked for, are the pictures that eyechart itself ships.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from eyechart.toybox import packaged, shards
+
+PARTS = ("shards",)
+SEED = 42
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m eyechart.toybox", description="Draw the toy world.")
+    parser.add_argument("out", type=Path, help="folder to write to; give it to --eye-data afterwards")
+    parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
+    parser.add_argument("--part", choices=(*PARTS, "packaged"), action="append", help="one part alone; may be repeated")
+    parser.add_argument("--per-class", type=int, default=10, help="pictures a class and style (default: %(default)s)")
+    parser.add_argument("--scenes", type=int, default=1000, help="scenes a split (default: %(default)s)")
+    options = parser.parse_args(arguments)
+    parts = options.part or PARTS
+    if "shards" in parts:
+        shards.write(options.out / "toybox", options.seed, options.per_class, options.scenes)
+    if "packaged" in parts:
+        packaged.write(options.out, options.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The classes of the toy world: names and hierarchy from emojibase, equivalences chosen by hand."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from eyechart.data.class_names import check_unique
+from eyechart.toybox.art import packaged_root, table
+from eyechart.toybox.concepts import Concept, concepts
+
+BIRDS = "animal-bird"
+
+
+@dataclass(frozen=True)
+class ToyClass:
+    """A class with its place in emojibase's two levels of groups."""
+
+    index: int
+    name: str
+    group: str
+    subgroup: str
+    concept: Concept
+
+
+@cache
+def classes() -> tuple[ToyClass, ...]:
+    """Return the classes by index; raises DataError for a changed table, VocabularyError for equal names."""
+    lines = table(packaged_root() / "emojibase", "classes.csv")
+    found = tuple(
+        ToyClass(int(line["class"]), line["name"], line["group"], line["subgroup"], concept)
+        for line, concept in zip(lines, concepts(), strict=True)
+    )
+    check_unique([one.name for one in found])
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """Return the names by index."""
+    return tuple(one.name for one in classes())
+
+
+def index_of(name: str) -> int:
+    """Return the class of a name."""
+    return names().index(name)
+
+
+@cache
+def equivalences() -> tuple[tuple[int, int], ...]:
+    """Return the pairs of classes that show one kind of thing, such as dog and dog face."""
+    return tuple((index_of(one.concept.same_as), one.index) for one in classes() if one.concept.same_as)
+
+
+@cache
+def kin(label: int) -> frozenset[int]:
+    """Return a class and those equivalent to it."""
+    return frozenset({label, *(other for pair in equivalences() if label in pair for other in pair)})
