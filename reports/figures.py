@@ -96,7 +96,7 @@ def f9(pool: Pool, labels: str | None) -> "Figure":
 def heat(ax: "Axes", matrix: Matrix) -> None:
     """One matrix, every entry with its number."""
     names = [one_line(name) for name in matrix.names]
-    ax.imshow(np.ma.array(matrix.values, mask=np.isnan(matrix.values)), vmin=-1, vmax=1, cmap="RdBu_r")
+    ax.imshow(matrix.values, vmin=-1, vmax=1, cmap="RdBu_r")
     for one, other in np.ndindex(matrix.values.shape):
         text = matrix.number(one, other).text(with_n=False).replace(" ", "\n", 1)
         dark = abs(matrix.values[one, other]) > 0.6
