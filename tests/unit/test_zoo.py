@@ -1,0 +1,34 @@
+"""The session's models: one at a time, each made once while its cases last."""
+
+from types import SimpleNamespace
+from weakref import ref
+
+import pytest
+
+from eyechart.errors import ModelError
+from eyechart.fixtures.models import Zoo
+from eyechart.spec import parse
+
+
+@pytest.fixture
+def zoo() -> Zoo:
+    return Zoo(SimpleNamespace(offline=True), "gw0")
+
+
+def test_a_model_is_made_once_while_its_cases_last(zoo: Zoo) -> None:
+    assert zoo[parse("timm[]")] is zoo[parse("timm[]")]
+
+
+def test_a_model_is_let_go_before_the_next_takes_its_memory(zoo: Zoo) -> None:
+    first = ref(zoo[parse("timm[]")])
+    with pytest.raises(ModelError, match="no file gone"):
+        zoo[parse("replay[path=gone]")]
+    assert first() is None
+    assert zoo[parse("timm[]")]
+
+
+def test_loads_are_told_once(zoo: Zoo) -> None:
+    model = zoo[parse("timm[]")]
+    assert zoo.fresh_loads() == 0
+    model._module  # noqa: B018
+    assert [zoo.fresh_loads(), zoo.fresh_loads()] == [1, 0]
