@@ -7,9 +7,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.toybox import packaged, shards
+from eyechart.toybox import annotated, birds, packaged, shards
 
-PARTS = ("shards",)
+PARTS = ("shards", "scenes", "birds")
 SEED = 42
 
 
@@ -21,10 +21,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--part", choices=(*PARTS, "packaged"), action="append", help="one part alone; may be repeated")
     parser.add_argument("--per-class", type=int, default=10, help="pictures a class and style (default: %(default)s)")
     parser.add_argument("--scenes", type=int, default=1000, help="scenes a split (default: %(default)s)")
+    parser.add_argument("--birds", type=int, default=600, help="bird observations a table (default: %(default)s)")
     options = parser.parse_args(arguments)
     parts = options.part or PARTS
     if "shards" in parts:
         shards.write(options.out / "toybox", options.seed, options.per_class, options.scenes)
+    if "scenes" in parts:
+        annotated.write(options.out / "oodbench", options.seed, -(-options.scenes // 5))
+    if "birds" in parts:
+        birds.write(options.out / "realbirdid", options.seed, options.birds)
     if "packaged" in parts:
         packaged.write(options.out, options.seed)
 

@@ -43,12 +43,18 @@ class Scene:
 
 @dataclass(frozen=True)
 class Rendered:
-    """A picture with, for every thing, where it can be seen and the share of it that is not hidden."""
+    """A picture with, for every thing, where it can be seen, and where it would be if nothing hid it."""
 
     scene: Scene
     image: Image.Image
     masks: tuple[Mask, ...]
-    seen: tuple[float, ...]
+    whole: tuple[Mask, ...]
+
+    @property
+    def seen(self) -> tuple[float, ...]:
+        """The share of every thing that no other hides."""
+        both = zip(self.masks, self.whole, strict=True)
+        return tuple(float(visible.sum()) / max(1, int(whole.sum())) for visible, whole in both)
 
     def box(self, number: int) -> Box:
         """The left, top, width and height in pixels of what can be seen of a thing."""
@@ -72,15 +78,13 @@ def render(scene: Scene) -> Rendered:
     """Draw a scene; the same scene gives the same pixels."""
     image = painted(scene.backdrop, scene.width, scene.height).convert("RGBA")
     seen: list[Mask] = []
-    whole: list[int] = []
+    whole: list[Mask] = []
     for thing in scene.things:
         drawn = layer(thing, scene.width, scene.height)
         image = Image.alpha_composite(image, drawn)
-        here = mask(drawn)
-        seen = [earlier & ~here for earlier in seen] + [here]
-        whole.append(int(here.sum()))
-    shares = tuple(float(visible.sum()) / max(1, all_of_it) for visible, all_of_it in zip(seen, whole, strict=True))
-    return Rendered(scene, image.convert("RGB"), tuple(seen), shares)
+        whole.append(mask(drawn))
+        seen = [earlier & ~whole[-1] for earlier in seen] + [whole[-1]]
+    return Rendered(scene, image.convert("RGB"), tuple(seen), tuple(whole))
 
 
 def single(draw: Draw, key: str, style: str, label: int, side: int) -> Scene:
@@ -128,11 +132,14 @@ def _scene(draw: Draw, empty: Scene, labels: Sequence[int], crowd: bool) -> Scen
 
 
 def _kinds(draw: Draw, labels: Sequence[int], count: int) -> list[int]:
-    """Choose different classes, none beside its equivalent."""
+    """Choose different classes, none beside its equivalent; fewer where there are no more."""
     kinds: list[int] = []
-    for _ in range(count):
+    while len(kinds) < count:
         barred = {other for label in kinds for other in kin(label)}
-        kinds.append(draw.pick([label for label in labels if label not in barred]))
+        rest = [label for label in labels if label not in barred]
+        if not rest:
+            break
+        kinds.append(draw.pick(rest))
     return kinds
 
 

@@ -1,0 +1,73 @@
+"""Streets as Cityscapes keeps them: `leftImg8bit/val/CITY/*_leftImg8bit.png`, `gtFine/val/CITY/*_gtFine_polygons.json`.
+
+Objects are listed from back to front, sky and road first; a crowd is one polygon of `…group`. What Cityscapes has no
+name for is drawn nowhere.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eyechart.toybox.backdrops import horizon
+from eyechart.toybox.classes import classes
+from eyechart.toybox.coco import Json
+from eyechart.toybox.draw import Draw
+from eyechart.toybox.files import write_bytes, write_json
+from eyechart.toybox.outlines import Mask, polygons
+from eyechart.toybox.scenes import Rendered, Scene, render, road
+from eyechart.toybox.shards import encoded
+
+NAME = "cityscapes"
+CITIES = ("playroom", "sandpit")
+SIZE = (144, 96)
+CROWDED = 12
+GROUPED = frozenset({"person", "rider", "car", "truck", "bus", "train", "motorcycle", "bicycle"})
+
+
+def scenes(seed: int, styles: Sequence[str], number: int) -> Iterator[Scene]:
+    """Yield streets, styles in turn; every twelfth has a crowd."""
+    for place in range(number):
+        style, crowd = styles[place % len(styles)], place % CROWDED == CROWDED - 1
+        city = CITIES[place % len(CITIES)]
+        draw, key = Draw(seed, NAME, place), f"{city}/{city}_000000_{place:06}"
+        yield road(draw, key, style, SIZE, lambda concept: concept.cityscapes, crowd=crowd)
+
+
+def polygon_file(found: Rendered) -> Json:
+    """Return the content of an annotation file."""
+    scene = found.scene
+    line = horizon(scene.backdrop, scene.height)
+    back = [_object("sky", _rectangle(scene, 0, line)), _object("road", _rectangle(scene, line, scene.height))]
+    crowd = [np.logical_or.reduce(found.masks[: scene.crowd])] if scene.crowd else []
+    groups = [_object(_group(_name(scene, 0)), mask) for mask in crowd]
+    things = [_object(_name(scene, place), found.masks[place]) for place in range(scene.crowd, len(scene.things))]
+    return {"imgHeight": scene.height, "imgWidth": scene.width, "objects": [*back, *groups, *things]}
+
+
+def _rectangle(scene: Scene, first: int, last: int) -> Mask:
+    rows = np.arange(scene.height)[:, None]
+    return np.broadcast_to((rows >= first) & (rows < last), (scene.height, scene.width))
+
+
+def _object(label: str, mask: Mask) -> Json:
+    """Describe an object by the outline of its largest part."""
+    return {"label": label, "polygon": [[*point] for point in polygons(mask)[0]]}
+
+
+def _name(scene: Scene, place: int) -> str:
+    return classes()[scene.things[place].label].concept.cityscapes
+
+
+def _group(label: str) -> str:
+    return f"{label}group" if label in GROUPED else label
+
+
+def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+    """Write pictures and polygons; return what was rendered."""
+    found = [render(scene) for scene in scenes(seed, styles, number)]
+    for picture in found:
+        key = picture.scene.key
+        write_bytes(folder / f"leftImg8bit/val/{key}_leftImg8bit.png", encoded(picture.image, "PNG"))
+        write_json(folder / f"gtFine/val/{key}_gtFine_polygons.json", polygon_file(picture))
+    return found

@@ -1,0 +1,93 @@
+"""Scenes as COCO keeps them: `val2017/*.jpg` and `annotations/instances_val2017.json`.
+
+Category ids are the class plus one. A crowd is one annotation with `iscrowd` 1 and run lengths; some images are empty.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eyechart.toybox.classes import classes
+from eyechart.toybox.draw import Draw
+from eyechart.toybox.files import write_bytes, write_json
+from eyechart.toybox.outlines import Mask, filled, polygons, run_lengths
+from eyechart.toybox.scenes import Rendered, Scene, box, everyday, nothing, render
+from eyechart.toybox.shards import SCENE, encoded
+
+NAME = "coco"
+CROWDED, EMPTY = 12, 25
+DATE = "2017-01-01 00:00:00"
+Json = dict[str, Any]
+
+
+def scenes(seed: int, styles: Sequence[str], number: int, name: str = NAME) -> Iterator[Scene]:
+    """Yield scenes, styles in turn; every twelfth has a crowd, every twenty-fifth is empty."""
+    for place in range(number):
+        draw, key, style = Draw(seed, name, place), f"{name}/{place + 1:012}", styles[place % len(styles)]
+        if place % EMPTY == EMPTY - 1:
+            yield nothing(draw, key, style, SCENE)
+        else:
+            yield everyday(draw, key, style, SCENE, crowd=name == NAME and place % CROWDED == CROWDED - 1)
+
+
+def instances(found: Sequence[Rendered]) -> Json:
+    """Return the content of the annotation file for scenes that are numbered from 1."""
+    numbers = count(1)
+    return {
+        "info": {"description": "toy world", "version": "1.0", "year": 2017, "date_created": "2017/01/01"},
+        "licenses": [{"id": 1, "name": "that of the picture's style", "url": ""}],
+        "images": [image(place, picture) for place, picture in enumerate(found, 1)],
+        "annotations": [one for place, picture in enumerate(found, 1) for one in annotations(place, picture, numbers)],
+        "categories": [{"supercategory": one.subgroup, "id": one.index + 1, "name": one.name} for one in classes()],
+    }
+
+
+def image(number: int, found: Rendered) -> Json:
+    """Describe an image."""
+    return {
+        "license": 1,
+        "file_name": f"{number:012}.jpg",
+        "coco_url": f"http://images.example/val2017/{number:012}.jpg",
+        "height": found.scene.height,
+        "width": found.scene.width,
+        "date_captured": DATE,
+        "flickr_url": "",
+        "id": number,
+    }
+
+
+def annotations(number: int, found: Rendered, ids: Iterator[int]) -> Iterator[Json]:
+    """Describe every thing of an image, a crowd as one."""
+    things, crowd = found.scene.things, found.scene.crowd
+    for place in range(crowd, len(things)):
+        yield annotation(number, things[place].label, found.masks[place], next(ids))
+    if crowd:
+        mask: Mask = np.logical_or.reduce(found.masks[:crowd])
+        one = annotation(number, things[0].label, mask, next(ids))
+        lengths = {"counts": run_lengths(mask), "size": [*mask.shape]}
+        yield one | {"segmentation": lengths, "area": int(mask.sum()), "iscrowd": 1}
+
+
+def annotation(number: int, label: int, mask: Mask, identity: int) -> Json:
+    """Describe one thing: the area is that inside its polygons."""
+    return {
+        "segmentation": [[float(value) for point in polygon for value in point] for polygon in polygons(mask)],
+        "area": float(filled(mask).sum()),
+        "iscrowd": 0,
+        "image_id": number,
+        "bbox": [float(value) for value in box(mask)],
+        "category_id": label + 1,
+        "id": identity,
+    }
+
+
+def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+    """Write pictures and annotations; return what was rendered."""
+    found = [render(scene) for scene in scenes(seed, styles, number)]
+    for place, picture in enumerate(found, 1):
+        write_bytes(folder / "val2017" / f"{place:012}.jpg", encoded(picture.image, "JPEG"))
+    write_json(folder / "annotations/instances_val2017.json", instances(found))
+    return found

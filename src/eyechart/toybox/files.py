@@ -1,0 +1,16 @@
+"""Files that are the same bytes every time."""
+
+import json
+from pathlib import Path
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write JSON with UTF-8 text and plain line ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write bytes into a folder that may not be there yet."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)

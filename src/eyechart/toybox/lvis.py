@@ -1,0 +1,100 @@
+"""Scenes as LVIS v1 keeps them: `val2017/*.jpg` and `lvis_v1_val.json`.
+
+An image is annotated for its positive categories and its `neg_category_ids` alone. Every fourth image, if it has two
+things of a class, leaves one of them out, and the class is among its `not_exhaustive_category_ids`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+
+from eyechart.toybox.classes import classes, kin
+from eyechart.toybox.coco import Json, annotation, image, scenes
+from eyechart.toybox.draw import Draw
+from eyechart.toybox.files import write_bytes, write_json
+from eyechart.toybox.scenes import Rendered, render
+from eyechart.toybox.shards import encoded
+
+NAME = "lvis"
+NEGATIVES = 6
+FEW, SOME = 10, 100
+
+
+def left_out(found: Rendered, number: int) -> int | None:
+    """The thing that stays without annotation: the smallest of a class that has several, in every fourth image."""
+    counts = Counter(thing.label for thing in found.scene.things)
+    several = [place for place, thing in enumerate(found.scene.things) if counts[thing.label] > 1]
+    chosen = min(several, key=lambda place: found.scene.things[place].size, default=None)
+    return chosen if number % 4 == 0 else None
+
+
+def annotated(found: Sequence[Rendered]) -> list[tuple[int, int, Rendered]]:
+    """Every annotated thing: the image's number, the thing's, and the rendering."""
+    return [
+        (number, place, picture)
+        for number, picture in enumerate(found, 1)
+        for place in range(len(picture.scene.things))
+        if place != left_out(picture, number)
+    ]
+
+
+def content(found: Sequence[Rendered], seed: int) -> Json:
+    """Return the content of the annotation file for scenes that are numbered from 1."""
+    chosen, numbers = annotated(found), count(1)
+    return {
+        "info": {"description": "toy world", "version": "v1.0", "year": 2020, "date_created": "2020-01-01"},
+        "licenses": [{"id": 1, "name": "that of the picture's style", "url": ""}],
+        "images": [_image(number, picture, seed) for number, picture in enumerate(found, 1)],
+        "annotations": [_annotation(number, place, picture, next(numbers)) for number, place, picture in chosen],
+        "categories": _categories([(number, picture.scene.things[place].label) for number, place, picture in chosen]),
+    }
+
+
+def _annotation(number: int, place: int, found: Rendered, identity: int) -> Json:
+    one = annotation(number, found.scene.things[place].label, found.masks[place], identity)
+    del one["iscrowd"]
+    return one
+
+
+def _image(number: int, found: Rendered, seed: int) -> Json:
+    """Describe an image, whose file is named by its URL alone; absent are classes that are like no present one."""
+    one, hidden = image(number, found), left_out(found, number)
+    del one["file_name"]
+    present = {other for label in found.labels for other in kin(label)}
+    absent = [label for label in range(len(classes())) if label not in present]
+    negative = Draw(seed, NAME, "negative", number).sample(absent, NEGATIVES)
+    one["neg_category_ids"] = sorted(label + 1 for label in negative)
+    one["not_exhaustive_category_ids"] = [] if hidden is None else [found.scene.things[hidden].label + 1]
+    return one
+
+
+def _categories(annotated: Sequence[tuple[int, int]]) -> list[Json]:
+    """Describe every class, with the number of its annotations and of their images."""
+    images, counts = Counter(label for _, label in {*annotated}), Counter(label for _, label in annotated)
+    return [
+        {
+            "id": one.index + 1,
+            "name": one.name.replace(" ", "_"),
+            "synset": f"toybox.n.{one.index + 1:03}",
+            "synonyms": [one.name.replace(" ", "_")],
+            "def": f"a toy of the group {one.group}, {one.subgroup}",
+            "frequency": _frequency(images[one.index]),
+            "image_count": images[one.index],
+            "instance_count": counts[one.index],
+        }
+        for one in classes()
+    ]
+
+
+def _frequency(images: int) -> str:
+    return "r" if images <= FEW else "c" if images <= SOME else "f"
+
+
+def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+    """Write pictures and annotations; return what was rendered."""
+    found = [render(scene) for scene in scenes(seed, styles, number, NAME)]
+    for place, picture in enumerate(found, 1):
+        write_bytes(folder / "val2017" / f"{place:012}.jpg", encoded(picture.image, "JPEG"))
+    write_json(folder / "lvis_v1_val.json", content(found, seed))
+    return found

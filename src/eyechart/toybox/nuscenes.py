@@ -1,0 +1,200 @@
+"""Streets as nuScenes keeps them: `samples/CAM_*/*.jpg` and the tables of a version in `v1.0-trainval/*.json`.
+
+Every sample has a front and a back camera, and so has every sweep between the samples; things are thin boxes that
+face their camera and whose projections are the things' boxes in the picture. Two of the three scenes are of `val`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from eyechart.toybox.classes import classes
+from eyechart.toybox.coco import Json
+from eyechart.toybox.draw import Draw
+from eyechart.toybox.files import write_bytes, write_json
+from eyechart.toybox.scenes import Rendered, box, render, road
+from eyechart.toybox.shards import encoded
+from eyechart.toybox.space import Camera, Pose, product, turned
+
+NAME, VERSION, LOG = "nuscenes", "v1.0-trainval", "n000-2018-01-01-00-00-00-0000"
+SCENES = ("scene-0103", "scene-0916", "scene-0061")
+SIZE = (160, 90)
+FOCAL = 126.6
+HALF_TURN = (0.0, 0.0, 0.0, 1.0)
+FRONT = (0.5, -0.5, 0.5, -0.5)
+CAMERAS: Mapping[str, Camera] = {
+    "CAM_FRONT": Camera(Pose((1.7, 0.0, 1.5), FRONT), FOCAL, (80.0, 45.0)),
+    "CAM_BACK": Camera(Pose((0.0, 0.0, 1.55), product(HALF_TURN, FRONT)), FOCAL, (80.0, 45.0)),
+}
+HEIGHTS = {"human": 1.75, "animal": 0.8, "movable_object": 1.0, "vehicle": 1.6}
+THIN = 0.01
+BEGIN, STEP = 1_514_764_800_000_000, 500_000
+VISIBILITY = {"1": ("v0-40", 0.4), "2": ("v40-60", 0.6), "3": ("v60-80", 0.8), "4": ("v80-100", 2.0)}
+TABLES = (
+    *("attribute", "calibrated_sensor", "category", "ego_pose", "instance", "log", "map", "sample"),
+    *("sample_annotation", "sample_data", "scene", "sensor", "visibility"),
+)
+
+
+def token(*name: object) -> str:
+    """Return the token of what has this name."""
+    return sha256("|".join(map(str, name)).encode()).hexdigest()[:32]
+
+
+@dataclass
+class Tables:
+    """The tables of a version, as they grow."""
+
+    rows: dict[str, list[Json]] = field(default_factory=lambda: {table: [] for table in TABLES})
+
+    def add(self, table: str, *name: object, **row: object) -> str:
+        """Add a row and return its token."""
+        key = token(table, *name)
+        self.rows[table].append({"token": key, **row})
+        return key
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One sample of the drive: its number, its scene, the car's place, and what each camera shows."""
+
+    number: int
+    scene: str
+    ego: Pose
+    shown: Mapping[str, Rendered]
+
+    @property
+    def time(self) -> int:
+        """Microseconds."""
+        return BEGIN + STEP * self.number
+
+
+def moments(seed: int, styles: Sequence[str], number: int) -> Iterator[Moment]:
+    """Yield the samples, styles in turn, a third of them in each scene."""
+    for place in range(number):
+        draw, style = Draw(seed, NAME, place), styles[place % len(styles)]
+        shown = {
+            channel: render(road(draw, f"{NAME}/{place}/{channel}", style, SIZE, lambda concept: concept.nuscenes))
+            for channel in CAMERAS
+        }
+        ego = Pose((draw.uniform(200, 900), draw.uniform(900, 1600), 0.0), turned(draw.uniform(-3, 3)))
+        yield Moment(place, SCENES[place * len(SCENES) // number], ego, shown)
+
+
+def tables(found: Sequence[Moment]) -> dict[str, list[Json]]:
+    """Return every table's rows."""
+    made = Tables()
+    _static(made)
+    for name in dict.fromkeys(moment.scene for moment in found):
+        _scene(made, name, [moment for moment in found if moment.scene == name])
+    return made.rows
+
+
+def _static(made: Tables) -> None:
+    """Add what does not change in a drive."""
+    for key, (level, _) in VISIBILITY.items():
+        made.rows["visibility"].append({"token": key, "level": level, "description": f"visibility of {level[1:]} %"})
+    for name in sorted({one.concept.nuscenes for one in classes()} - {""}):
+        made.add("category", name, name=name, description="")
+    made.add("attribute", "vehicle.parked", name="vehicle.parked", description="Vehicle is stationary.")
+    log = made.add("log", LOG, logfile=LOG, vehicle="n000", date_captured="2018-01-01", location="singapore-onenorth")
+    made.add("map", "map", log_tokens=[log], category="semantic_prior", filename="")
+    for channel, camera in CAMERAS.items():
+        sensor = made.add("sensor", channel, channel=channel, modality="camera")
+        where, turn = [*camera.pose.translation], [*camera.pose.rotation]
+        facts = {"sensor_token": sensor, "translation": where, "rotation": turn, "camera_intrinsic": camera.intrinsic}
+        made.add("calibrated_sensor", channel, **facts)
+
+
+def _scene(made: Tables, name: str, found: Sequence[Moment]) -> None:
+    """Add a scene with its samples, chained both ways."""
+    samples = ["", *(token("sample", moment.number) for moment in found), ""]
+    facts = {"nbr_samples": len(found), "first_sample_token": samples[1], "last_sample_token": samples[-2]}
+    scene = made.add("scene", name, log_token=token("log", LOG), **facts, name=name, description="toy street")
+    for place, moment in enumerate(found, 1):
+        chain = {"prev": samples[place - 1], "next": samples[place + 1]}
+        made.add("sample", moment.number, timestamp=moment.time, **chain, scene_token=scene)
+        for channel, picture in moment.shown.items():
+            for thing in range(len(picture.scene.things)):
+                _annotation(made, moment, channel, thing)
+    for channel in CAMERAS:
+        _frames(made, channel, found)
+
+
+def _frames(made: Tables, channel: str, found: Sequence[Moment]) -> None:
+    """Add a camera's pictures, a sweep after every sample, chained both ways."""
+    frames = [(moment, key_frame) for moment in found for key_frame in (True, False)]
+    keys = ["", *(token("sample_data", moment.number, channel, key) for moment, key in frames), ""]
+    for place, (moment, key_frame) in enumerate(frames, 1):
+        time = moment.time + (0 if key_frame else STEP // 2)
+        made.add(
+            "sample_data",
+            *(moment.number, channel, key_frame),
+            sample_token=token("sample", moment.number),
+            ego_pose_token=_ego(made, moment, channel, time),
+            calibrated_sensor_token=token("calibrated_sensor", channel),
+            timestamp=time,
+            fileformat="jpg",
+            is_key_frame=key_frame,
+            height=SIZE[1],
+            width=SIZE[0],
+            filename=filename(moment, channel, key_frame=key_frame),
+            prev=keys[place - 1],
+            next=keys[place + 1],
+        )
+
+
+def filename(moment: Moment, channel: str, *, key_frame: bool) -> str:
+    """Return where a picture lies."""
+    time = moment.time + (0 if key_frame else STEP // 2)
+    return f"{'samples' if key_frame else 'sweeps'}/{channel}/{LOG}__{channel}__{time}.jpg"
+
+
+def _ego(made: Tables, moment: Moment, channel: str, time: int) -> str:
+    where = {"rotation": [*moment.ego.rotation], "translation": [*moment.ego.translation]}
+    return made.add("ego_pose", channel, time, timestamp=time, **where)
+
+
+def _annotation(made: Tables, moment: Moment, channel: str, place: int) -> None:
+    """Add a thing as a thin box whose near face is its box in the picture."""
+    picture, camera = moment.shown[channel], CAMERAS[channel]
+    category = classes()[picture.scene.things[place].label].concept.nuscenes
+    left, top, width, height = box(picture.whole[place])
+    depth = round(camera.focal * HEIGHTS[category.partition(".")[0]] / height, 6)
+    centre = camera.point(left + width / 2, top + height / 2, depth)
+    middle = moment.ego.outward(camera.pose.outward((centre[0], centre[1], depth * (1 + THIN / 2))))
+    facing = moment.ego.rotation if channel == "CAM_FRONT" else product(moment.ego.rotation, HALF_TURN)
+    size = (width * depth / camera.focal, depth * THIN, height * depth / camera.focal)
+    name = (moment.number, channel, place)
+    one = token("sample_annotation", *name)
+    first_last = {"first_annotation_token": one, "last_annotation_token": one}
+    instance = made.add("instance", *name, category_token=token("category", category), nbr_annotations=1, **first_last)
+    seen = picture.seen[place]
+    made.add(
+        "sample_annotation",
+        *name,
+        sample_token=token("sample", moment.number),
+        instance_token=instance,
+        visibility_token=next(key for key, (_, top_share) in VISIBILITY.items() if seen <= top_share),
+        attribute_tokens=[token("attribute", "vehicle.parked")] if category.startswith("vehicle") else [],
+        translation=[round(value, 6) for value in middle],
+        size=[round(value, 6) for value in size],
+        rotation=[round(value, 9) for value in facing],
+        prev="",
+        next="",
+        num_lidar_pts=1,
+        num_radar_pts=0,
+    )
+
+
+def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+    """Write pictures and tables; return what the front camera shows."""
+    found = list(moments(seed, styles, number))
+    for moment in found:
+        for channel, picture in moment.shown.items():
+            for key_frame in (True, False):
+                write_bytes(folder / filename(moment, channel, key_frame=key_frame), encoded(picture.image, "JPEG"))
+    for table, rows in tables(found).items():
+        write_json(folder / VERSION / f"{table}.json", rows)
+    return [moment.shown["CAM_FRONT"] for moment in found]
