@@ -26,7 +26,7 @@ SIDE = 96
 QUALITY, OCCLUSION, VOICE = "image quality", "angle/occlusion", "vocalization"
 REASONS = (QUALITY, OCCLUSION, VOICE)
 COVER = "tree"
-HIDDEN = 0.4
+HIDDEN, LEAST = 0.4, 0.01
 DIGITS = 4
 TABLE = (
     *("image", "observation_id", "species", "genus", "answerable", "reason", "latitude", "longitude", "candidates"),
@@ -111,20 +111,24 @@ def _bird(draw: Draw, seen: Observation, place: Place) -> Thing:
 
 
 def _hidden(draw: Draw, key: str, seen: Observation) -> Rendered:
-    """Draw a part of a bird from very near, or a bird behind a tree, until little of it can be seen."""
-    label = index_of(COVER)
+    """Draw a part of a bird from very near, or a bird behind a tree, until a little of it can be seen."""
+    near = draw.chance(0.5) or index_of(COVER) not in atlas(seen.style).sprites
     while True:
-        if draw.chance(0.5) or label not in atlas(seen.style).sprites:
-            return render(_scene(draw, key, seen, [_bird(draw, seen, _near(draw))]))
-        bird = _bird(draw, seen, _centre(draw))
-        cover = Thing(label, seen.style, 0, bird.x + draw.uniform(-9, 9), bird.y + draw.uniform(-9, 9), SIDE * 1.1)
-        found = render(_scene(draw, key, seen, [bird, cover]))
-        if 0 < found.seen[0] < HIDDEN:
+        things = _too_near(draw, seen) if near else _behind(draw, seen)
+        found = render(_scene(draw, key, seen, things))
+        if (near or found.seen[0] < HIDDEN) and found.masks[0].mean() > LEAST:
             return found
 
 
-def _near(draw: Draw) -> Place:
-    return draw.uniform(-0.4, 1.4) * SIDE, draw.uniform(-0.4, 1.4) * SIDE, draw.uniform(2.4, 3.2) * SIDE
+def _behind(draw: Draw, seen: Observation) -> list[Thing]:
+    bird = _bird(draw, seen, _centre(draw))
+    x, y = bird.x + draw.uniform(-9, 9), bird.y + draw.uniform(-9, 9)
+    return [bird, Thing(index_of(COVER), seen.style, 0, x, y, SIDE * 1.1)]
+
+
+def _too_near(draw: Draw, seen: Observation) -> list[Thing]:
+    x, y = draw.uniform(-0.4, 1.4) * SIDE, draw.uniform(-0.4, 1.4) * SIDE
+    return [_bird(draw, seen, (x, y, draw.uniform(2.4, 3.2) * SIDE))]
 
 
 def _spoilt(draw: Draw, image: Image.Image) -> Image.Image:

@@ -1,0 +1,62 @@
+"""Rotations and cameras do what their definitions say."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.toybox.nuscenes import CAMERAS
+from eyechart.toybox.space import Pose, Quaternion, Vector, product, rotated, turned
+
+NUMBERS = st.floats(-100, 100)
+VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS)
+ANGLES = st.floats(-math.pi, math.pi)
+
+
+def matrix(rotation: Quaternion) -> np.ndarray:
+    """The textbook matrix of a unit quaternion."""
+    w, x, y, z = rotation
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+@given(ANGLES, VECTORS)
+def test_a_rotation_is_its_matrix(angle: float, point: Vector) -> None:
+    assert rotated(turned(angle), point) == pytest.approx(matrix(turned(angle)) @ point, abs=1e-6)
+
+
+@given(ANGLES, ANGLES, VECTORS)
+def test_a_product_rotates_twice(one: float, two: float, point: Vector) -> None:
+    front = CAMERAS["CAM_FRONT"].pose.rotation
+    both = product(turned(one), product(front, turned(two)))
+    assert rotated(both, point) == pytest.approx(
+        rotated(turned(one), rotated(front, rotated(turned(two), point))), abs=1e-5
+    )
+
+
+@given(ANGLES, VECTORS, VECTORS)
+def test_inward_undoes_outward(angle: float, where: Vector, point: Vector) -> None:
+    pose = Pose(where, turned(angle))
+    assert pose.inward(pose.outward(point)) == pytest.approx(point, abs=1e-5)
+
+
+@pytest.mark.parametrize(("channel", "ahead"), [("CAM_FRONT", 1), ("CAM_BACK", -1)])
+def test_a_camera_looks_along_the_car(channel: str, ahead: int) -> None:
+    turn = CAMERAS[channel].pose.rotation
+    assert rotated(turn, (0, 0, 1)) == (ahead, 0, 0)  # what is deep is ahead, or behind
+    assert rotated(turn, (1, 0, 0)) == (0, -ahead, 0)  # what is right in the picture is to the right of its view
+    assert rotated(turn, (0, 1, 0)) == (0, 0, -1)
+
+
+@given(NUMBERS, NUMBERS, st.floats(0.1, 100))
+def test_a_pixel_is_seen_where_it_came_from(x: float, y: float, depth: float) -> None:
+    camera = CAMERAS["CAM_FRONT"]
+    seen = np.array(camera.intrinsic) @ camera.point(x, y, depth)
+    assert seen[:2] / seen[2] == pytest.approx((x, y), abs=1e-6)

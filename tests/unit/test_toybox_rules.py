@@ -1,0 +1,94 @@
+"""How the toy world meets the rest: its own names and equivalences, and atlases that are read as they were made."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.data.imagenet import CLASSES
+from eyechart.data.toybox import open_toybox
+from eyechart.data.webdataset_shards import open_shards
+from eyechart.errors import DataError
+from eyechart.fixtures.answers import names_of, rules
+from eyechart.settings import Case, Settings
+from eyechart.spec import parse
+from eyechart.toybox import shards
+from eyechart.toybox.art import CELL, COLUMNS, atlas, seal, write_table
+from eyechart.toybox.classes import equivalences, names
+from eyechart.toybox.collect import SPRITES, fitted
+from eyechart.toybox.collect import atlas as made
+
+
+@pytest.fixture
+def settings(make_run) -> Settings:
+    found: Settings = make_run.settings(Case("toybox", "sample", parse("conse[]"), "zero_shot"), None)
+    return found
+
+
+def test_the_pairs_are_its_own(settings: Settings) -> None:
+    assert rules(settings, open_toybox("sample")).pairs == equivalences()
+
+
+def test_pairs_can_be_left_out(settings: Settings) -> None:
+    assert rules(replace(settings, equivalences="none"), open_toybox("sample")).pairs == ()
+
+
+def test_imagenet_keeps_the_published_pairs(settings: Settings) -> None:
+    like = replace(open_toybox("sample"), classes=CLASSES)
+    assert len(rules(settings, like).pairs) == 12
+
+
+@pytest.mark.parametrize("asked", ["mill", "openai", "kisel"])
+def test_names_of_imagenet_are_for_imagenet(settings: Settings, asked: str) -> None:
+    assert names_of(open_toybox("sample"), replace(settings, names=asked)) == (names(), "split")
+
+
+def test_names_of_a_file_are_taken(settings: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "names.txt"
+    path.write_text("one\ntwo\n", encoding="utf-8")
+    assert names_of(open_toybox("sample"), replace(settings, names=str(path)))[0] == ("one", "two")
+
+
+@pytest.fixture
+def split(tmp_path: Path) -> Path:
+    found = shards.singles(1, "val", ("google",), 1)
+    shards.write_split(tmp_path / "toybox/val", shards.samples([next(found), next(found)], several=False))
+    (tmp_path / "toybox/classnames.txt").write_text("cat\ndog\n", encoding="utf-8")
+    return tmp_path / "toybox"
+
+
+def test_pairs_lie_beside_the_names_of_shards(split: Path) -> None:
+    assert open_shards(split / "val", "toybox", "val").equivalences == ()
+    (split / "equivalences.csv").write_text("a,b\n0,1\n", encoding="utf-8")
+    assert open_shards(split / "val", "toybox", "val").equivalences == ((0, 1),)
+
+
+def test_pairs_of_classes_that_are_not_there_are_refused(split: Path) -> None:
+    (split / "equivalences.csv").write_text("a,b\n0,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"equivalences.csv, line 2 has the class 2, expected 0 to 1"):
+        open_shards(split / "val", "toybox", "val")
+
+
+def test_an_atlas_is_read_as_it_was_made(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    sizes = [(5 + number, 60 - number) for number in range(COLUMNS + 2)]
+    images = [Image.fromarray(random.integers(1, 256, (*size, 4), np.uint8)) for size in sizes]
+    for image in images:
+        image.putalpha(255)
+    data, table = made([(number // 2, (f"{number}.png", b"", image)) for number, image in enumerate(images)])
+    (tmp_path / "style").mkdir()
+    (tmp_path / "style/atlas.webp").write_bytes(data)
+    write_table(tmp_path / "style/sprites.csv", SPRITES, table)
+    seal(tmp_path / "style")
+    read = [sprite for found in atlas("style", tmp_path).sprites.values() for sprite in found]
+    assert all(np.array_equal(one, two) for one, two in zip(images, read, strict=True))
+
+
+def test_pictures_are_cropped_and_never_made_larger() -> None:
+    image = Image.new("RGBA", (400, 400))
+    image.paste("red", (10, 20, 40, 80))
+    assert fitted(image).size == (30, 60)
+    image.paste("red", (10, 20, 300, 165))
+    assert fitted(image).size == (CELL, CELL // 2)
