@@ -22,7 +22,7 @@ from eyechart.predictions import Store, Writer
 from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
 
-CLASSES = 60
+CLASSES = 40
 ARCHITECTURE = {
     "embed_dim": 256,
     "vision_cfg": {"image_size": 224, "layers": 6, "width": 256, "head_width": 64, "patch_size": 32},
