@@ -1,0 +1,141 @@
+"""The trainer of toybox-clip, on a few classes for a few steps."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from eyechart.data.class_names import class_names
+from eyechart.models.vision_ops import repair
+
+repair()
+from eyechart.toybox import train_clip  # noqa: E402
+from eyechart.toybox.augment import pictures  # noqa: E402
+from eyechart.toybox.classes import names  # noqa: E402
+from eyechart.toybox.muon import Muon, orthogonal  # noqa: E402
+from eyechart.toybox.sprites import sprites  # noqa: E402
+from eyechart.toybox.styles import TRAINING  # noqa: E402
+from eyechart.toybox.train_clip import Plan, Training, rate, strength  # noqa: E402
+from eyechart.toybox.words import CONTEXT, captions  # noqa: E402
+
+FEW = (0, 2, 40, 80)
+SHORT = Plan(seed=3, steps=8, batch=8, workers=0, classes=FEW)
+Train = Callable[..., Training]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small batches gain nothing from more threads, and lose much where other tests run beside."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Train:
+    """Train in a folder, from its last checkpoint."""
+
+    def run(name: str, **changes: int) -> Training:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        training = Training(folder, replace(SHORT, **changes))
+        training.run()
+        return training
+
+    return run
+
+
+def test_a_few_steps_lower_the_loss(train: Train) -> None:
+    losses = train("once").losses
+    assert len(losses) == 8
+    assert sum(losses[-3:]) < 0.9 * sum(losses[:3])
+
+
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(train: Train) -> None:
+    whole = train("whole", steps=4)
+    train("parts", steps=4, stop=2)
+    parts = train("parts", steps=4)
+    assert parts.losses == whole.losses
+    expected, found = whole.model.state_dict(), parts.model.state_dict()
+    assert [key for key in expected if not torch.equal(expected[key], found[key])] == []
+    weights = "open_clip_model.safetensors"
+    assert (parts.folder / weights).read_bytes() == (whole.folder / weights).read_bytes()
+
+
+def test_another_seed_is_another_model(train: Train) -> None:
+    one, other = (train(f"seed {seed}", steps=1, seed=seed) for seed in (1, 2))
+    assert not torch.equal(one.model.visual.conv1.weight, other.model.visual.conv1.weight)
+    assert one.losses != other.losses
+
+
+def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = partial(replace, SHORT)
+    monkeypatch.setattr(train_clip, "Plan", lambda seed, minutes, steps: few(seed=seed, minutes=minutes, steps=steps))
+    train_clip.main([str(tmp_path / "out"), "--minutes", "0.02", "--threads", "1"])
+    state = torch.load(tmp_path / "out" / train_clip.STATE, weights_only=True)
+    assert state["step"] >= 1
+    assert 0 <= state["done"] <= 1
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.5, 1.0])
+def test_pictures_are_those_of_their_seed(amount: float) -> None:
+    art = sprites(TRAINING, FEW)
+    one, same, other = (pictures(art, seed, 6, 48, amount) for seed in (5, 5, 6))
+    assert torch.equal(one.pixels, same.pixels)
+    assert not torch.equal(one.pixels, other.pixels)
+    assert one.pixels.shape == (6, 3, 48, 48)
+    assert one.pixels.abs().max() <= 1
+    assert {*one.labels.tolist()} <= {*FEW}
+
+
+def test_no_held_out_art_is_looked_at() -> None:
+    assert len(SHORT.art().labels) == sum(len(sprites((style,), FEW).labels) for style in TRAINING)
+    assert {*TRAINING} == {"google", "twitter", "fluent-flat"}
+
+
+def test_the_training_goes_from_easy_to_hard_and_slows_down() -> None:
+    assert [round(strength(done), 2) for done in (0, 0.05, 0.4, 1)] == [0.15, 0.15, 1.0, 1.0]
+    assert rate(0) == pytest.approx(0.01)
+    assert rate(0.05) > 0.95
+    assert rate(1) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("shape", [(8, 20), (20, 8)], ids=str)
+def test_muon_makes_steps_nearly_orthogonal(shape: tuple[int, int]) -> None:
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+    values = torch.linalg.svdvals(orthogonal(matrix))
+    assert values.min() > 0.5
+    assert values.max() < 1.4
+
+
+def test_muon_goes_down_a_bowl() -> None:
+    kernel = torch.nn.Parameter(torch.ones(2, 3, 1, 1))
+    optimizer = Muon([kernel], 0.1)
+    for _ in range(50):
+        optimizer.zero_grad()
+        (kernel**2).sum().backward()
+        optimizer.step()
+    assert kernel.abs().max() < 0.5
+
+
+def test_captions_name_every_class_in_many_ways() -> None:
+    said = [captions(names(), random.Random(number)) for number in range(40)]
+    assert all(name in text for texts in said for name, text in zip(names(), texts, strict=True))
+    assert len({texts[0] for texts in said}) > 15
+    assert names()[0] in {texts[0] for texts in said}
+
+
+@pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
+def test_the_tokenizer_reads_and_gives_back_imagenets_names(vocabulary: str, train: Train) -> None:
+    tokenizer = train("tokens", steps=1).tokenizer
+    known = class_names(vocabulary).names
+    texts = [f"a bad photo of a {name}." for name in known]
+    rows = tokenizer(texts)
+    assert rows.shape == (1000, CONTEXT)
+    read = tokenizer.tokenizer.batch_decode(rows, skip_special_tokens=True)
+    assert [text.strip() for text in read] == [text.lower() for text in texts]
