@@ -1,6 +1,5 @@
 """What goes wrong in a case is a sentence; nothing that was answered is lost, and no error is a wrong answer."""
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -124,7 +123,6 @@ def test_a_library_that_warns_fails_no_benchmark(world: Any) -> None:
     assert "old habits" in result.stdout.str()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="links")
 def test_a_backend_whose_package_is_absent_names_it(world: Any) -> None:
     world.models = ("tinyclass[]",)
     hide = "import sys\nsys.modules['tinyeyes'] = None"

@@ -74,7 +74,8 @@ def test_texts_have_length_one_and_keep_their_order(conse: ConSE) -> None:
 
 
 def test_texts_equal_sentence_transformers() -> None:
-    library = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+    import sentence_transformers as library
+
     texts = ["tench", "a photo of a great white shark.", "Siberian husky"]
     bert = SentenceBert()
     expected = library.SentenceTransformer(str(bert.source.path), device="cpu").encode(texts)

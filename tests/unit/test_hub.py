@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import datasets
 import pytest
 from PIL import Image
 
@@ -12,7 +13,6 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.hub import HubSpec, open_hub, parse_hub
 from eyechart.errors import DataError
 
-datasets = pytest.importorskip("datasets")
 Opened = Callable[..., Dataset]
 
 
