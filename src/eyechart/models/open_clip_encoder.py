@@ -1,7 +1,7 @@
 """open_clip's encoders: `open_clip[NAME,pretrained=TAG]`, where a path may stand for the tag.
 
-`open_clip[local-dir:PATH]` and `open_clip[hf-hub:owner/name]` take the architecture from beside the weights. Quick GELU
-follows the weights, whatever the architecture's name says.
+`open_clip[local-dir:PATH]` and `open_clip[hf-hub:owner/name]` take the architecture from beside the weights, as does
+`open_clip[toybox-clip]`, which is packaged. Quick GELU follows the weights, whatever the architecture's name says.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ OPTIONS = ("pretrained", "dtype", "batch_size")
 
 
 class OpenClip:
-    """Images and texts in one space; the published prompts are 80 a class."""
+    """Images and texts in one space; the published prompts are 80 a class, the packaged model's 7."""
 
     templates = "80"
 
@@ -34,7 +34,9 @@ class OpenClip:
         self.batch_size = runtime.batch_size(spec, 64)
         self.dtype = runtime.precision(spec, device)
         self.loads = 0
-        if not spec.arguments or ":" not in spec.arguments[0]:
+        if open_clip_files.packaged(spec):
+            self.templates = open_clip_files.WORDING
+        elif not spec.arguments or ":" not in spec.arguments[0]:
             open_clip_files.architecture(spec)
 
     @cached_property

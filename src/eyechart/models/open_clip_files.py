@@ -8,12 +8,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from eyechart import samples
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import hf_files, weights
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
 FROM_TAG = ("mean", "std", "interpolation", "resize_mode")
+PACKAGED, WORDING = ("toybox-clip",), "7"
 HUB = ("*.json", "*.txt", "*.model", "open_clip_*.safetensors")
 
 
@@ -39,6 +41,8 @@ def find(spec: ModelSpec, *, offline: bool) -> Checkpoint:
     repair()
     from open_clip.factory import parse_model_name
 
+    if folder := packaged(spec):
+        return _from_folder(weights.Found(folder))
     schema, name = parse_model_name(spec.arguments[0]) if spec.arguments else (None, "")
     if schema == "local-dir":
         return _from_folder(weights.local(name))
@@ -46,6 +50,12 @@ def find(spec: ModelSpec, *, offline: bool) -> Checkpoint:
         return _from_folder(_hub_checkpoint(name, offline))
     name, pretrained = architecture(spec)
     return _from_file(name, pretrained) if weights.is_path(pretrained) else _from_tag(spec, name, pretrained, offline)
+
+
+def packaged(spec: ModelSpec) -> Path | None:
+    """Return the folder of a model that eyechart ships, which goes by its name alone."""
+    name = "".join(spec.arguments)
+    return Path(samples.__path__[0]) / name if name in PACKAGED and "pretrained" not in spec.options else None
 
 
 def architecture(spec: ModelSpec) -> tuple[str, str]:
@@ -58,7 +68,9 @@ def architecture(spec: ModelSpec) -> tuple[str, str]:
         head, _, pretrained = asked.rpartition("/")
         name = head.replace("/", "-")
     if name not in known:
-        raise SpecError(f"'{spec}' names '{asked}', which open_clip does not have{did_you_mean(asked, known)}")
+        raise SpecError(
+            f"'{spec}' names '{asked}', which open_clip does not have{did_you_mean(asked, [*known, *PACKAGED])}"
+        )
     if not pretrained:
         tags = ", ".join(list_pretrained_tags_by_model(name)) or "none"
         raise ModelError(f"'{spec}' names no weights. Add pretrained=PATH or pretrained=TAG; {name} has: {tags}.")

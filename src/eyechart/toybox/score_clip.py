@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m eyechart.toybox.score_clip", description=__doc__.splitlines()[0])
     parser.add_argument("spec", nargs="?", default="open_clip[toybox-clip]", help="default: %(default)s")
     parser.add_argument("--pictures", type=int, default=3, help="fresh pictures a class and style (default: 3)")
-    parser.add_argument("--wordings", nargs="+", default=["80", "1"], help="sets of templates (default: 80 1)")
+    parser.add_argument("--wordings", nargs="+", default=["7", "80"], help="sets of templates (default: 7 80)")
     options = parser.parse_args(arguments)
     groups = [*packaged_pictures(), *fresh_pictures(options.pictures)]
     print("\n".join(table(OpenClip(parse(options.spec), offline=True), groups, options.wordings)))
