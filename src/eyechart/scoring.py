@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset import ORIGINAL
 from eyechart.data.labels import LabelSet
-from eyechart.metrics.accuracy import outcomes, top_k
+from eyechart.metrics.accuracy import jointly, outcomes, top_k
 from eyechart.metrics.categories import categories
 from eyechart.metrics.equivalence import expand, groups
 from eyechart.metrics.intervals import Interval, stratified, wilson
@@ -125,9 +125,7 @@ def one_label(labels: LabelSet) -> Ints:
 
 def both(first: Scored, second: Scored) -> Metric:
     """The share of images right under both label sets, of those that both speak of (Im∩Re)."""
-    known = ~np.isnan(first.correct) & ~np.isnan(second.correct)
-    right = np.where(known, (first.correct == 1) & (second.correct == 1), np.nan)
-    return accuracy("intersection", f"{first.labels.name}∩{second.labels.name}", right)
+    return accuracy("intersection", f"{first.labels.name}∩{second.labels.name}", jointly(first.correct, second.correct))
 
 
 def metric(

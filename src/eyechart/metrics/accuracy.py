@@ -102,6 +102,23 @@ def accuracy(outcome: ArrayLike) -> float:
     return _mean(outcome_array("accuracy", "outcome", outcome, ndim=1))
 
 
+def jointly(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """Each image's outcome under both of two ground truths: correct where it is under both.
+
+    Args: `a`, `b` (n,) outcomes of the same answers: 1, 0 and NaN.
+    Returns: (n,) of 1, 0 and NaN, NaN where one of the two does not score the image.
+    Raises: ValueError where the lengths differ or an outcome is something else.
+    Source: arXiv 2603.06578, Table 4, last column, image by image.
+
+    >>> jointly([1, 1, 0, float("nan")], [1, 0, 0, 1])
+    array([ 1.,  0.,  0., nan])
+    """
+    first = outcome_array("intersection", "a", a, ndim=1)
+    second = outcome_array("intersection", "b", b, ndim=1)
+    lengths("intersection", "b", second, len(first))
+    return first * second
+
+
 def intersection(a: ArrayLike, b: ArrayLike) -> float:
     """The share of all images that are correct under both of two ground truths (Im∩Re).
 
@@ -113,10 +130,7 @@ def intersection(a: ArrayLike, b: ArrayLike) -> float:
     >>> intersection([1, 1, 0, 0], [1, 0, 1, 1])
     0.25
     """
-    first = outcome_array("intersection", "a", a, ndim=1)
-    second = outcome_array("intersection", "b", b, ndim=1)
-    lengths("intersection", "b", second, len(first))
-    return _mean(first * second)
+    return _mean(jointly(a, b))
 
 
 def _mean(outcome: NDArray[np.float64]) -> float:
