@@ -10,8 +10,8 @@ import pytest
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import pairs
 from eyechart.data.labels import label_set
+from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
-from eyechart.data.sample import Files
 from eyechart.models.interfaces import Identity
 from eyechart.recording import Recording
 from eyechart.records import Record, Records, Run, encode
@@ -105,7 +105,7 @@ class Maker:
             name: label_set(name, index, given[name], "exclude" if name == "ImGT" else "correct", "test")
             for name in labels
         }
-        return Dataset("imagenet", split, index, Files(()), 1000, label_sets=truths)
+        return Dataset("imagenet", split, index, whole_files(()), 1000, label_sets=truths)
 
     def scores(self, answers: list[int], errors: Mapping[int, str]) -> np.ndarray:
         """Scores whose highest are the answers; nothing where there was an error."""

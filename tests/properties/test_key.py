@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eyechart.answering import image_key
 from eyechart.asking import Wording, text_key
 from eyechart.data.dataset import Dataset, Row
-from eyechart.data.sample import Files
+from eyechart.data.located import whole_files
 from eyechart.models.interfaces import Identity
 from eyechart.predictions import Key
 
@@ -80,7 +80,7 @@ def test_a_key_comes_back_from_its_file(key: Key) -> None:
 
 
 ROWS = tuple(Row(f"key{place}", f"file{place}", f"sha{place}", place) for place in range(4))
-SPLIT = Dataset("imagenet", "tiny", ROWS, Files(()), 4)
+SPLIT = Dataset("imagenet", "tiny", ROWS, whole_files(()), 4)
 
 
 class Model:

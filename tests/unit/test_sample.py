@@ -41,7 +41,7 @@ def test_every_subset_has_its_published_number_of_pictures() -> None:
 @pytest.mark.parametrize(("split", "expected"), [("sample", 177), ("sample-near", 76), ("sample-drawing", 28)])
 def test_splits_have_their_sizes(split: str, expected: int) -> None:
     dataset = open_sample(split)
-    assert len(dataset) == dataset.expected == len(dataset.source.paths) == expected
+    assert len(dataset) == dataset.expected == len(dataset.source.entries) == expected
 
 
 @COMPLETE

@@ -1,6 +1,6 @@
 """Images that lie in files or in slices of files: the facts of an index, and the data set made of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +50,11 @@ class Located:
         if entry.size not in (-1, len(data)):
             raise DataError(f"{path} has become shorter since the data set was indexed: copy it again.")
         return data
+
+
+def whole_files(found: Iterable[tuple[Row, Path]]) -> Located:
+    """Return a source of images that lie in files of their own."""
+    return Located(Path(), tuple(Entry(row.key, row.file, row.sha256, str(path)) for row, path in found))
 
 
 def class_names(folder: Path) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ class holds strictly and `label` is the nearest; `drawing`, no photographs. A fo
 import csv
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from io import StringIO
@@ -17,6 +17,7 @@ from eyechart import samples
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES
 from eyechart.data.labels import label_set
+from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 
@@ -26,18 +27,6 @@ SPLITS: Mapping[str, tuple[str, ...]] = {
     "sample-drawing": ("drawing",),
 }
 REMEDY = "Install eyechart again, or give the folder of an intact sample."
-
-
-@dataclass(frozen=True)
-class Files:
-    """Images that lie in files of their own, one path a row."""
-
-    paths: tuple[Path, ...]
-
-    def read(self, rows: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Yield (row, image bytes)."""
-        for row in rows:
-            yield row, self.paths[row].read_bytes()
 
 
 @dataclass(frozen=True)
@@ -75,7 +64,7 @@ def open_sample(split: str, root: Path | None = None) -> Dataset:
         benchmark="imagenet",
         split=split,
         index=index,
-        source=Files(tuple(picture.path for picture in chosen)),
+        source=whole_files((picture.row, picture.path) for picture in chosen),
         classes=CLASSES,
         expected=len(chosen),
         label_sets={truth.name: truth for truth in truths},

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import label_set
+from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
-from eyechart.data.sample import Files
 from eyechart.errors import DataError
 from eyechart.toybox.art import checksums, intact, packaged_root, styles, table
 from eyechart.toybox.classes import equivalences, names
@@ -34,7 +34,7 @@ def open_toybox(split: str, root: Path | None = None) -> Dataset:
         benchmark="toybox",
         split=split,
         index=index,
-        source=Files(tuple(path for _, path, _ in found)),
+        source=whole_files((row, path) for row, path, _ in found),
         classes=len(names()),
         expected=len(found),
         names=names(),
