@@ -1,6 +1,7 @@
-"""The three small interfaces a model may offer. A model that is two things offers two."""
+"""The small interfaces a model may offer. A model that is two things offers two."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -68,6 +69,38 @@ class Classifier(Model, Protocol):
 
     def classify(self, images: Sequence[Any]) -> Floats:
         """Return logits of shape (n, classes)."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One turn of a user: texts and RGB images in the order in which the model meets them."""
+
+    parts: tuple[str | Image.Image, ...]
+
+    @property
+    def images(self) -> tuple[Image.Image, ...]:
+        """The images in their order."""
+        return tuple(part for part in self.parts if not isinstance(part, str))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said: its text, its tokens with the end of turn where it came to one, and whether it did."""
+
+    text: str
+    tokens: tuple[int, ...]
+    finished: bool
+
+
+@runtime_checkable
+class Generator(Model, Protocol):
+    """Answers questions about images in words, always the likeliest next token."""
+
+    def generate(self, requests: Sequence[Request], max_tokens: int) -> list[Answer]:
+        """Answer every request in up to so many tokens, the end of turn counted."""
+
+    def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
+        """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""
 
 
 @runtime_checkable
