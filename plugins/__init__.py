@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from . import cases, options, wiring
+from . import cases, one_benchmark, options, wiring
 from .progress import Progress
 from .recorder import Recorder, is_worker
 from .summary import Summary
@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     recorder = Recorder(config)
     manager.register(cases, "eyechart-cases")
+    manager.register(one_benchmark, "eyechart-one-benchmark")
     manager.register(wiring, "eyechart-wiring")
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")

@@ -11,9 +11,9 @@ from eyechart.errors import EyechartError
 from eyechart.models.registry import backend
 from eyechart.settings import Case
 
-from .options import settings
+from .options import settings, suits
 
-CASE = re.compile(r"\[[\w.-]+/[\w.-]+/(?P<model>.+)\]$")  # how a case ends a node id
+CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+)\]$")  # how a case ends a node id
 NEEDS = {"zero_shot": "encoder", "supervised": "classifier", "knn": "neighbours", "replay": "answers"}
 
 
@@ -43,7 +43,7 @@ def marker_of(definition: pytest.Item) -> pytest.Mark | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one case for every split of the marker's benchmarks and every model that offers the interface."""
+    """Make one case for every split of the marker's benchmarks and every model for it that offers the interface."""
     marker = marker_of(metafunc.definition)
     if marker is None:
         return
@@ -58,7 +58,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for model in chosen.models
             if NEEDS[protocol] in backend(model).offers
             for split in splits(chosen.data)
-            if split.benchmark in marker.args
+            if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
         ],
     )
 

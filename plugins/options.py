@@ -2,8 +2,9 @@
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 import pytest
@@ -18,7 +19,11 @@ from eyechart.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse
 
 SETTINGS = pytest.StashKey[Settings]()
-DEFAULT_MODELS = ("timm[tf_efficientnet_lite0]", "conse[]")
+DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
+    "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
+    "toybox": ("open_clip[toybox-clip]", "conse[]"),
+}
+OTHERWISE = DEFAULT_MODELS["imagenet"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,9 @@ class Option:
 
 
 OPTIONS = (
-    Option("model", "a model, as backend[argument,option=value,…]; repeatable", metavar="SPEC", repeatable=True),
+    Option("model", "a model for every benchmark, as backend[argument,option=value,…]; repeatable (default: "
+           + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items()) + ")",
+           metavar="SPEC", repeatable=True),
     Option("data", "the folder that holds BENCHMARK/SPLIT folders, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
     Option("out", "where a run's folder is made", "reports/runs", "DIR"),
     Option("store", "where answers are kept", ".eyechart/store", "DIR"),
@@ -120,9 +127,9 @@ def number(config: pytest.Config, name: str, least: int) -> int | None:
 
 
 def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
-    """The models asked for, each checked against the registry without importing it."""
+    """The models asked for, or the default ones, each checked against the registry without importing it."""
     specs = []
-    for given in text(config, "model") or DEFAULT_MODELS:
+    for given in text(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
         try:
             spec = parse(given)
             backend(spec)
@@ -130,6 +137,11 @@ def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
             raise pytest.UsageError(f"--eye-model: {error}") from error
         specs.append(spec)
     return tuple(dict.fromkeys(specs))
+
+
+def suits(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
+    """Whether a model is put to a benchmark: one asked for always, a default one where it is named."""
+    return bool(text(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, OTHERWISE)
 
 
 def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:

@@ -23,9 +23,7 @@ class Summary:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the table and where the files are."""
         self.say_skips(terminalreporter)
-        records = sorted(
-            self.recorder.records.values(), key=lambda record: (record.split, record.case, record.protocol)
-        )
+        records = sorted(self.recorder.records.values(), key=place)
         if not records:
             return
         rows = [COLUMNS, *(row for record in records for row in rows_of(record))]
@@ -47,6 +45,11 @@ class Summary:
         reasons = Counter(reason(report) for report in skipped)
         for why, cases in reasons.items():
             terminalreporter.write_line(f"eyechart: {cases} case{'s' * (cases > 1)} skipped: {why}")
+
+
+def place(record: Record) -> tuple[str, ...]:
+    """Where a record stands: the splits of a model one below the other, so that a shift between them is seen."""
+    return record.benchmark, record.model.spec, record.split, record.protocol
 
 
 def reason(report: pytest.TestReport) -> str:

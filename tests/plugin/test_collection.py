@@ -71,6 +71,45 @@ def test_a_model_without_the_interface_is_no_case(world: Any) -> None:
     assert "NOTSET" not in said
 
 
+def combinations(result: pytest.RunResult) -> set[str]:
+    """Which models are put to which benchmarks, splits left out."""
+    assert result.ret == 0, result.errlines
+    names = [line.partition("[")[2][:-1].split("/", 2) for line in result.outlines if "::" in line]
+    return {f"{benchmark} {model}" for benchmark, _, model in names}
+
+
+COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only", "-q")
+IMAGENET = {"imagenet timm[tf_efficientnet_lite0]", "imagenet conse[]"}
+TOYBOX = {"toybox open_clip[toybox-clip]", "toybox conse[]"}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found"),
+    [((), IMAGENET | TOYBOX), (("-k", "imagenet"), IMAGENET), (("-k", "toybox"), TOYBOX)],
+    ids=["all", "imagenet", "toybox"],
+)
+def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
+    world: Any, chosen: tuple[str, ...], found: set[str]
+) -> None:
+    result = world.call(*COLLECT, "-s", world.plugin(HEAVY), *chosen)
+    assert combinations(result) == found
+    assert "HEAVY []" in result.outlines
+
+
+def test_a_model_that_was_asked_for_meets_every_benchmark(world: Any) -> None:
+    asked = {"imagenet open_clip[toybox-clip]", "toybox open_clip[toybox-clip]"}
+    assert combinations(world.call(*COLLECT, "--eye-model=open_clip[toybox-clip]")) == asked
+    (world.folder / "pytest.ini").write_text("[pytest]\neye_model = open_clip[toybox-clip]\n")
+    assert combinations(world.call(*COLLECT)) == asked
+
+
+def test_a_benchmark_of_ones_own_meets_the_models_of_imagenet_by_default(world: Any) -> None:
+    (world.folder / "data" / "mine" / "val" / "cats").mkdir(parents=True)
+    (world.folder / "test_mine.py").write_text(BENCHMARK.format(arguments='"mine", protocol="zero_shot"'))
+    result = world.call("test_mine.py", "--collect-only", "-q", "--eye-data=data")
+    assert combinations(result) == {"mine conse[]"}
+
+
 @pytest.mark.parametrize(
     "arguments",
     ['"imagenet", protcol="zero_shot"', '"imagenet", protocol="zero_short"', '"imagenet"', 'protocol="supervised"'],
