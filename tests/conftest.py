@@ -2,17 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import pairs
 from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
-from eyechart.models.interfaces import Identity
+from eyechart.models.interfaces import Identity, Request
 from eyechart.recording import Recording
 from eyechart.records import Record, Records, Run, encode
 from eyechart.scoring import Predictions, Rules
@@ -161,3 +165,111 @@ def make_run(tmp_path: Path) -> Maker:
 def run_folder(make_run: Callable[[], Path]) -> Path:
     """The run of all three models under all three ground truths."""
     return make_run()
+
+
+TEMPLATE = (
+    "{% for m in messages %}{{ '<user>' if m['role'] == 'user' else '<bot>' }}{% for c in m['content'] %}"
+    "{% if c['type'] == 'text' %}{{ c['text'] }}{% else %}IMAGE{% endif %}{% endfor %}<turn>{% endfor %}"
+    "{% if add_generation_prompt %}<bot>{% endif %}"
+)
+EYES = {name: f"<|{name}|>" for name in ("image_pad", "video_pad", "vision_start", "vision_end")}  # as Qwen has them
+SPECIAL = ["<user>", "<bot>", "<turn>", *EYES.values()]
+HALF = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+WORDS = {"hidden_size": 96, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 3}
+
+
+def words_of(**more: Any) -> tuple[Any, dict[str, Any]]:
+    """A tokenizer that cuts words into pieces, and the text model's configuration that goes with it."""
+    from tokenizers.processors import ByteLevel
+    from transformers import PreTrainedTokenizerFast
+
+    file = Path(str(files("eyechart.samples"))) / "toybox-clip" / "tokenizer.json"
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(file), pad_token="<pad>", eos_token="<turn>")
+    tokenizer.add_special_tokens({"additional_special_tokens": SPECIAL})
+    tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)  # no start or end of its own
+    ids = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id, "bos_token_id": None}
+    length = {"vocab_size": len(tokenizer), "max_position_embeddings": 2048, "num_key_value_heads": 3}
+    return tokenizer, WORDS | ids | length | {"head_dim": 32, "tie_word_embeddings": True} | more
+
+
+def fast_vlm() -> tuple[Any, Any]:
+    """A convolutional vision tower whose feature map is the image's tokens; one row of positions."""
+    import transformers
+
+    tokenizer, words = words_of()
+    eye = transformers.ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16, 32], depths=[1, 1, 1], layer_type="basic", hidden_size=32
+    )
+    config = transformers.FastVlmConfig(
+        vision_config=eye.to_dict(),
+        text_config=transformers.Qwen2Config(**words).to_dict(),
+        image_token_index=tokenizer.convert_tokens_to_ids(EYES["image_pad"]),
+        image_seq_length=9,
+        tie_word_embeddings=True,
+    )
+    images = transformers.CLIPImageProcessor(size={"height": 48, "width": 48}, do_center_crop=False, **HALF)
+    settings = {"patch_size": 16, "vision_feature_select_strategy": "full", "num_additional_image_tokens": 0}
+    template = TEMPLATE.replace("IMAGE", EYES["image_pad"])
+    processor = transformers.LlavaProcessor(
+        images, tokenizer, chat_template=template, image_token=EYES["image_pad"], **settings
+    )
+    return transformers.FastVlmForConditionalGeneration(config), processor
+
+
+def qwen3_vl() -> tuple[Any, Any]:
+    """Images of any shape, positions on three planes."""
+    import transformers
+
+    rope = {"rope_type": "default", "mrope_section": [6, 5, 5], "mrope_interleaved": True, "rope_theta": 1e4}
+    tokenizer, words = words_of(rope_parameters=rope)
+    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in EYES.items()}
+    eye = {"depth": 2, "hidden_size": 64, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 96}
+    config = transformers.Qwen3VLConfig(
+        text_config=words,
+        vision_config=eye | {"patch_size": 8, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]},
+        tie_word_embeddings=True,
+        **{f"{name.removesuffix('_pad')}_token_id": token for name, token in ids.items()},
+    )
+    images = transformers.Qwen2VLImageProcessor(
+        patch_size=8, merge_size=2, min_pixels=32 * 32, max_pixels=64 * 64, **HALF
+    )
+    template = TEMPLATE.replace("IMAGE", "{vision_start}{image_pad}{vision_end}".format(**EYES))
+    videos = transformers.Qwen3VLVideoProcessor(patch_size=8, merge_size=2)
+    return transformers.Qwen3VLForConditionalGeneration(config), transformers.Qwen3VLProcessor(
+        images, tokenizer, videos, chat_template=template
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Save a tiny model that answers in words, with random weights large enough for it to say different things."""
+    import torch
+
+    @cache
+    def save(family: str) -> Path:
+        torch.manual_seed(0)
+        model, processor = {"fast_vlm": fast_vlm, "qwen3_vl": qwen3_vl}[family]()
+        for name, values in [*model.named_parameters(), *model.named_buffers()]:
+            if values.ndim > 1 and "embed_tokens" not in name:
+                values.data.mul_(8)
+            elif "running" in name:
+                values.uniform_(0.5, 2)
+        ends = processor.tokenizer.eos_token_id
+        model.get_input_embeddings().weight.data[ends].mul_(3)  # so that some answers come to their end
+        folder = tmp_path_factory.mktemp(family)
+        model.save_pretrained(folder)
+        processor.save_pretrained(folder)
+        return folder
+
+    return save
+
+
+@pytest.fixture(scope="session")
+def questions() -> list[Request]:
+    """Short and long requests with no image, one and two, the images before, between and after the words."""
+    noise = np.random.default_rng(3).integers(0, 256, (16, 4, 3, 3), dtype=np.uint8)
+    images = [Image.fromarray(pixels).resize((50 + 10 * (place % 3), 60)) for place, pixels in enumerate(noise)]
+    asked = [f"what is thing number {place} in a picture of caterpillars?" for place in range(12)]
+    more = [images[place : place + place % 3] for place in range(12)]
+    parts = [(text + " and so on" * (place % 2), *more[place]) for place, text in enumerate(asked)]
+    return [Request(part if place % 4 else (*part[1:], part[0])) for place, part in enumerate(parts)]

@@ -17,6 +17,7 @@ OFFERS = {
     "encoder": interfaces.Encoder,
     "image_encoder": interfaces.ImageEncoder,
     "classifier": interfaces.Classifier,
+    "generator": interfaces.Generator,
 }
 
 
@@ -41,7 +42,7 @@ def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: 
     module, _, attribute = BUILT_IN[name].target.partition(":")
     made = getattr(import_module(module), attribute)
     for interface, protocol in OFFERS.items():
-        methods = {one for one in ("encode_images", "encode_texts", "classify") if one in vars(protocol)}
+        methods = {one for one in ("encode_images", "encode_texts", "classify", "generate") if one in vars(protocol)}
         if interface in BUILT_IN[name].offers:
             assert methods <= {*dir(made)}
 

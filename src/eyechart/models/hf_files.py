@@ -1,5 +1,6 @@
 """What transformers reads from a folder, the user's or the hub cache's: weights, tokenizer and processor."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,16 +39,23 @@ def texts_sha256(path: Path) -> str:
     return weights.digest(*files)
 
 
-def model(kind: str, path: Path, optional: tuple[str, ...] = ()) -> Any:
-    """Load a transformers class in float32, every weight from its file but those under an optional prefix."""
+def settings(path: Path) -> dict[str, Any]:
+    """Read a JSON file of settings; one that is not there sets nothing."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read as JSON ({error}). Fetch the model again.") from error
+
+
+def model(kind: str, path: Path, optional: tuple[str, ...] = (), dtype: str = "float32") -> Any:
+    """Load a transformers class in `dtype`, every weight from its file but those under an optional prefix."""
     repair()
     import torch
     import transformers
 
+    how = {"dtype": getattr(torch, dtype), "ignore_mismatched_sizes": True, "local_files_only": True}
     with weights.loading(path, kind), _quiet():
-        loaded, told = getattr(transformers, kind).from_pretrained(
-            path, dtype=torch.float32, output_loading_info=True, local_files_only=True, ignore_mismatched_sizes=True
-        )
+        loaded, told = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, **how)
     missing = [key for key in sorted(told["missing_keys"]) if not key.startswith(optional or "\0")]
     if missing or told["mismatched_keys"]:
         raise ModelError(

@@ -8,14 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from eyechart import samples
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import hf_files, weights
+from eyechart.models import hf_files, shipped, weights
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
 FROM_TAG = ("mean", "std", "interpolation", "resize_mode")
-PACKAGED, WORDING = ("toybox-clip",), "7"
+WORDING = "7"  # the packaged model's templates
 HUB = ("*.json", "*.txt", "*.model", "open_clip_*.safetensors")
 
 
@@ -54,8 +53,7 @@ def find(spec: ModelSpec, *, offline: bool) -> Checkpoint:
 
 def packaged(spec: ModelSpec) -> Path | None:
     """Return the folder of a model that eyechart ships, which goes by its name alone."""
-    name = "".join(spec.arguments)
-    return Path(samples.__path__[0]) / name if name in PACKAGED and "pretrained" not in spec.options else None
+    return shipped.folder(spec) if "pretrained" not in spec.options else None
 
 
 def architecture(spec: ModelSpec) -> tuple[str, str]:
@@ -68,9 +66,8 @@ def architecture(spec: ModelSpec) -> tuple[str, str]:
         head, _, pretrained = asked.rpartition("/")
         name = head.replace("/", "-")
     if name not in known:
-        raise SpecError(
-            f"'{spec}' names '{asked}', which open_clip does not have{did_you_mean(asked, [*known, *PACKAGED])}"
-        )
+        near = did_you_mean(asked, [*known, *shipped.NAMES["open_clip"]])
+        raise SpecError(f"'{spec}' names '{asked}', which open_clip does not have{near}")
     if not pretrained:
         tags = ", ".join(list_pretrained_tags_by_model(name)) or "none"
         raise ModelError(f"'{spec}' names no weights. Add pretrained=PATH or pretrained=TAG; {name} has: {tags}.")

@@ -69,7 +69,9 @@ def place(module: Any, device: str) -> Any:
     """Put a module where it runs, ready to answer; channels_last makes convolutions about twice as fast."""
     import torch
 
-    return module.eval().requires_grad_(False).to(device=device, memory_format=torch.channels_last)
+    deep = any(weight.ndim == 5 for weight in module.parameters())  # a video's convolution has no such layout
+    how = {} if deep else {"memory_format": torch.channels_last}
+    return module.eval().requires_grad_(False).to(device=device, **how)
 
 
 def stack(images: "Sequence[torch.Tensor]", device: str) -> "torch.Tensor":

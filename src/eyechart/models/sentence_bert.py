@@ -4,7 +4,6 @@ Reimers and Gurevych 2019, "Sentence-BERT: Sentence Embeddings using Siamese BER
 all-MiniLM-L6-v2 answers unless another folder or hub name is given.
 """
 
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -52,8 +51,10 @@ class SentenceBert:
     @cached_property
     def _longest(self) -> int:
         _check_pooling(self.source.path)
-        limit: int = _json(self.source.path / "config.json").get("max_position_embeddings", 512)
-        return min(limit, _json(self.source.path / "sentence_bert_config.json").get("max_seq_length") or limit)
+        path = self.source.path
+        limit: int = hf_files.settings(path / "config.json").get("max_position_embeddings", 512)
+        told = hf_files.settings(path / "sentence_bert_config.json").get("max_seq_length")
+        return min(limit, told or limit)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -89,10 +90,6 @@ def _mean(hidden: "torch.Tensor", mask: "torch.Tensor") -> "torch.Tensor":
 
 
 def _check_pooling(path: Path) -> None:
-    modes = _json(path / "1_Pooling" / "config.json")
+    modes = hf_files.settings(path / "1_Pooling" / "config.json")
     if modes and not modes.get("pooling_mode_mean_tokens", False):
         raise ModelError(f"{path} does not average its words ({modes}), the one pooling read here. Use a mean model.")
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

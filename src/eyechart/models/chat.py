@@ -1,0 +1,122 @@
+"""How requests become a checkpoint's own prompts, and its tokens answers: what `hf` and `vllm` share.
+
+Every request is one turn of a user, put by the checkpoint's chat template, and the answer is the turn after it.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import hf_files, shipped, weights
+from eyechart.models.interfaces import Answer, Request
+from eyechart.spec import ModelSpec
+
+Inputs = Mapping[str, Any]  # names to torch tensors
+
+
+def checkpoint(spec: ModelSpec, *, offline: bool) -> weights.Found:
+    """Find the folder of weights, tokenizer, processor and chat template that a specification names."""
+    path = shipped.folder(spec)
+    return weights.Found(path) if path else hf_files.folder(spec.arguments[0], offline=offline)
+
+
+def check_named(spec: ModelSpec) -> None:
+    """Refuse a specification without a model."""
+    if not spec.arguments:
+        name = spec.backend
+        raise SpecError(f"'{spec}' names no model. Expected {name}[PATH], {name}[owner/name] or {name}[toybox-mllm].")
+
+
+class Chat:
+    """The processor of a checkpoint: texts, images and turns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @cached_property
+    def _processor(self) -> Any:
+        found = hf_files.reader("AutoProcessor", self.path)
+        if not getattr(found, "chat_template", None):
+            raise ModelError(
+                f"The folder {self.path} has no chat template, so nobody knows how its model is spoken to. "
+                "Take an instruction-tuned checkpoint, or add its chat_template.jinja."
+            )
+        return found
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return self._processor.tokenizer
+
+    @cached_property
+    def stops(self) -> tuple[int, ...]:
+        """Every token that ends an answer."""
+        listed = _read_stops(self.path)
+        own = self._tokenizer.eos_token_id
+        return tuple(dict.fromkeys([*listed, *([own] if own is not None else [])]))
+
+    @cached_property
+    def end(self) -> int:
+        """The token that ends a turn: the last that the chat template puts after an answer, or the tokenizer's own."""
+        turns = [("user", "?"), ("assistant", ".")]
+        talk = [{"role": role, "content": [{"type": "text", "text": said}]} for role, said in turns]
+        written = self._encode(self._processor.apply_chat_template(talk, tokenize=False))
+        last = [token for token in written if token in self.stops][-1:]
+        if not last and self._tokenizer.eos_token_id is None:
+            raise ModelError(f"The tokenizer in {self.path} names no end of turn (eos_token). Add it to its config.")
+        return last[0] if last else int(self._tokenizer.eos_token_id)
+
+    @property
+    def padding(self) -> int:
+        """The token that fills short prompts up, which no model sees."""
+        found = self._tokenizer.pad_token_id
+        return self.end if found is None else int(found)
+
+    def prompt(self, request: Request) -> str:
+        """Write a request as the chat template has it, up to where the answer begins; an image is its placeholder."""
+        image = {"type": "image"}
+        parts = [{"type": "text", "text": part} if isinstance(part, str) else image for part in request.parts]
+        turn = [{"role": "user", "content": parts}]
+        return str(self._processor.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
+
+    def tokens(self, request: Request) -> list[int]:
+        """Read a request's prompt as tokens, each image one placeholder."""
+        return self._encode(self.prompt(request))
+
+    def inputs(self, request: Request) -> Inputs:
+        """Make the tensors of a batch of one."""
+        text = self.prompt(request)
+        images = {"images": [list(request.images)]} if request.images else {}
+        how = {"add_special_tokens": self._adds(text), "return_tensors": "pt"}
+        return dict(self._processor(text=[text], **images, **how))
+
+    def choices(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Read whole answers as the tokens that the model would have to say, the end of turn included."""
+        read = self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+        return [(*row, self.end) for row in read]
+
+    def answer(self, tokens: Sequence[int]) -> Answer:
+        """Read what was said, up to the first end of turn."""
+        ends = [place for place, token in enumerate(tokens) if token in self.stops]
+        said = tuple(tokens[: ends[0] + 1] if ends else tokens)
+        return Answer(str(self._tokenizer.decode(said, skip_special_tokens=True)), said, bool(ends))
+
+    def _encode(self, text: str) -> list[int]:
+        read: list[int] = self._tokenizer(text, add_special_tokens=self._adds(text))["input_ids"]
+        return read
+
+    def _adds(self, text: str) -> bool:
+        """Whether the tokenizer puts its own start before a prompt: not where the template wrote it."""
+        start = self._tokenizer.bos_token
+        return start is None or not text.startswith(start)
+
+
+def _read_stops(path: Path) -> list[int]:
+    """The ends of an answer that generation_config.json, or else config.json, lists."""
+    config = hf_files.settings(path / "config.json")
+    for told in (hf_files.settings(path / "generation_config.json"), config, config.get("text_config", {})):
+        found = told.get("eos_token_id")
+        if found is not None:
+            return [found] if isinstance(found, int) else list(found)
+    return []

@@ -1,0 +1,58 @@
+"""Prompts of one request each, put together into batches that a transformers model answers as it would each alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+Inputs = Mapping[str, Any]
+
+
+def length(inputs: Inputs) -> int:
+    """How many tokens a prompt has."""
+    return int(inputs["input_ids"].shape[1])
+
+
+def cut(prompts: Sequence[Inputs], size: int) -> Iterator[list[int]]:
+    """Give the places of prompts that may share a batch, those of like length together."""
+    order = sorted(range(len(prompts)), key=lambda place: (_kind(prompts[place]), length(prompts[place])))
+    for _, alike in groupby(order, key=lambda place: _kind(prompts[place])):
+        places = list(alike)
+        yield from (places[start : start + size] for start in range(0, len(places), size))
+
+
+def _kind(inputs: Inputs) -> str:
+    """What images must agree in to lie in one tensor; a prompt without any lies beside none."""
+    return str([(key, *value.shape[1:]) for key, value in sorted(inputs.items()) if not _is_row(value, inputs)])
+
+
+def _is_row(value: Any, inputs: Inputs) -> bool:
+    """Whether a tensor has one entry for each token, such as the attention mask."""
+    return bool(value.shape == inputs["input_ids"].shape)
+
+
+def joined(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "dict[str, torch.Tensor]":
+    """Make one batch: tokens filled up on the left, where the answer does not begin, images one after another.
+
+    They lie where the weights `like` lie, in their precision.
+    """
+    import torch
+
+    longest = max(map(length, prompts))
+    filled = [
+        {key: _filled(key, value, longest, padding) if _is_row(value, one) else value for key, value in one.items()}
+        for one in prompts
+    ]
+    return {key: _placed(torch.cat([one[key] for one in filled]), like) for key in filled[0]}
+
+
+def _placed(values: "torch.Tensor", like: "torch.Tensor") -> "torch.Tensor":
+    return values.to(like.device, like.dtype if values.is_floating_point() else values.dtype)
+
+
+def _filled(key: str, row: "torch.Tensor", longest: int, padding: int) -> "torch.Tensor":
+    from torch.nn.functional import pad
+
+    return pad(row, (longest - row.shape[1], 0), value=padding if key == "input_ids" else 0)

@@ -1,0 +1,24 @@
+"""The models that eyechart ships, which go by their names alone."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from eyechart import samples
+from eyechart.spec import ModelSpec
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "open_clip": ("toybox-clip",),
+    "hf": ("toybox-mllm",),
+    "vllm": ("toybox-mllm",),
+}
+
+
+def folder(spec: ModelSpec) -> Path | None:
+    """Return the folder of the packaged model that a specification names, if it names one.
+
+    >>> from eyechart.spec import parse
+    >>> folder(parse("vllm[toybox-mllm]")).name, folder(parse("vllm[./toybox-mllm]"))
+    ('toybox-mllm', None)
+    """
+    name = "".join(spec.arguments)
+    return Path(samples.__path__[0]) / name if name in NAMES.get(spec.backend, ()) else None
