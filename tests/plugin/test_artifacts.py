@@ -61,8 +61,8 @@ def test_the_summary_has_a_line_for_every_case_and_label_set(serial: Any) -> Non
             "*= eyechart =*",
             "case * protocol * labels * n * top-1 * top-5 *errors",
             "imagenet/tiny/tiny[[][]] * zero_shot * ImGT * 18 *[[]*,*[]]*[[]*,*[]]*0",
-            "imagenet/tiny/tinyclass[[][]] * supervised * ImGT * 18 *",
             "imagenet/tiny2/tiny[[][]] * zero_shot * ImGT * 6 *",
+            "imagenet/tiny/tinyclass[[][]] * supervised * ImGT * 18 *",
             "*records and answers: reports/runs/*",
         ]
     )
