@@ -13,13 +13,14 @@ from eyechart.data.class_names import class_names
 from eyechart.models.vision_ops import repair
 
 repair()
-from eyechart.toybox import train_clip  # noqa: E402
+from eyechart.toybox import train_clip, training  # noqa: E402
 from eyechart.toybox.augment import pictures  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402
 from eyechart.toybox.muon import Muon, orthogonal  # noqa: E402
 from eyechart.toybox.sprites import sprites  # noqa: E402
 from eyechart.toybox.styles import TRAINING  # noqa: E402
-from eyechart.toybox.train_clip import Plan, Training, rate, strength  # noqa: E402
+from eyechart.toybox.train_clip import Training  # noqa: E402
+from eyechart.toybox.training import Plan, rate, strength  # noqa: E402
 from eyechart.toybox.words import CONTEXT, captions  # noqa: E402
 
 FEW = (0, 2, 40, 80)
@@ -75,9 +76,11 @@ def test_another_seed_is_another_model(train: Train) -> None:
 
 def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = partial(replace, SHORT)
-    monkeypatch.setattr(train_clip, "Plan", lambda seed, minutes, steps: few(seed=seed, minutes=minutes, steps=steps))
+    monkeypatch.setattr(
+        training, "Plan", lambda *asked: few(**dict(zip(("seed", "minutes", "steps"), asked, strict=True)))
+    )
     train_clip.main([str(tmp_path / "out"), "--minutes", "0.02", "--threads", "1"])
-    state = torch.load(tmp_path / "out" / train_clip.STATE, weights_only=True)
+    state = torch.load(tmp_path / "out" / Training.state, weights_only=True)
     assert state["step"] >= 1
     assert 0 <= state["done"] <= 1
 

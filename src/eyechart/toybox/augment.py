@@ -106,9 +106,17 @@ def lined(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> tuple[
 
 
 def placed(art: Tensor, chance: Chance, side: int, share: Tensor, strength: float, off: float) -> Tensor:
-    """Turn, stretch, shear, mirror and bend art, and put it at `share` of a picture's side (n, 4, side, side)."""
+    """Put art somewhere in a picture, as `put` does; `off` lets it reach that much further out."""
     slack = (1 - share).clamp(min=0) / 1 + 0.08
     x, y = (chance.uniform(-1, 1) * slack.clamp(min=off) for _ in range(2))
+    return put(art, chance, side, share, x, y, strength)
+
+
+def put(art: Tensor, chance: Chance, side: int, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:
+    """Turn, stretch, shear, mirror and bend art, and put it at `share` of a picture's side (n, 4, side, side).
+
+    `x` and `y` (n, 1, 1, 1) are its middle, -1 at the left and top edge and 1 at the others.
+    """
     lines = _affine(chance, share, x, y, strength)
     grid = F.affine_grid(lines, [len(art), 4, side, side], align_corners=False)
     bend = chance.smooth(2, 5, side) * chance.often(0.5 * strength) * chance.uniform(0.02, 0.12)

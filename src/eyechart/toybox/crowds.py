@@ -1,0 +1,186 @@
+"""Training pictures of none to five things, a batch at a time, with the class that every cell of a grid shows."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812  # its usual name
+
+from eyechart.toybox.augment import background, finished, over, put, redrawn
+from eyechart.toybox.classes import kin
+from eyechart.toybox.scenes import EVEN, MOST
+from eyechart.toybox.sprites import Chance, Sprites
+
+WINDOW = 48
+LARGE = 0.42
+TRIES = 30
+NOTHING, UNCLEAR = -1, -100
+SHOWN, HIDDEN = 0.35, 0.06
+Spot = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Crowds:
+    """Pictures (n, 3, side, side) in -1..1 and what they show.
+
+    `labels` (n, 5) are the classes of the things, the largest first, then -1. `cells` (n, cells) are the classes in the
+    cells of a grid by rows, -1 for none and -100 where unclear; `centres` (n, cells) are 1 at the things' middles.
+    """
+
+    pixels: Tensor
+    labels: Tensor
+    cells: Tensor
+    centres: Tensor
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Where the things of a picture go and what they are: spots (x, y, share) in 0..1, the largest first."""
+
+    spots: tuple[Spot, ...]
+    labels: tuple[int, ...]
+
+
+def crowds(
+    art: Sprites, seed: int, count: int, side: int, strength: float, numbers: Sequence[int], cell: int = 16
+) -> Crowds:
+    """Draw a batch, every picture with one of the `numbers` of things; the same arguments give the same pixels."""
+    dice = random.Random(seed)
+    known = sorted(set(art.labels.tolist()))
+    plots = [plot(dice, dice.choice(numbers), known) for _ in range(count)]
+    chance = Chance(seed, count)
+    canvas = _Canvas(background(chance, side, strength))
+    canvas.paint(art, plots, dice, strength)
+    image, owners = canvas.cut()
+    labels = torch.tensor([[*one.labels, *[NOTHING] * (MOST - len(one.labels))] for one in plots])
+    centres = torch.zeros(count, side // cell, side // cell)
+    for place, one in enumerate(plots):
+        for x, y, _ in one.spots:
+            centres[
+                place, min(int(y * side) // cell, side // cell - 1), min(int(x * side) // cell, side // cell - 1)
+            ] = 1
+    return Crowds(finished(image, chance, strength) * 2 - 1, labels, _cells(owners, labels, cell), centres.flatten(1))
+
+
+def plot(dice: random.Random, number: int, known: Sequence[int]) -> Plot:
+    """Choose classes and places; no two classes of a picture are equivalent."""
+    sizes = sorted(_sizes(dice, number), reverse=True)
+    kinds: list[int] = []
+    barred: set[int] = set()
+    for _ in range(dice.randint(1, number) if number else 0):
+        if rest := [label for label in known if label not in barred]:
+            kinds.append(dice.choice(rest))
+            barred |= {kinds[-1], *kin(kinds[-1])}
+    labels = [*kinds, *(dice.choice(kinds) for _ in range(number - len(kinds)))]
+    dice.shuffle(labels)
+    return Plot(_spots(dice, sizes), tuple(labels))
+
+
+def _sizes(dice: random.Random, number: int) -> list[float]:
+    if number == 0:
+        return []
+    if number == 1:
+        return [dice.uniform(0.5, 0.97) if dice.random() < 0.7 else dice.uniform(0.2, 0.5)]
+    if dice.random() < 0.5:
+        return [dice.uniform(0.42, 0.6), *(dice.uniform(0.17, 0.28) for _ in range(number - 1))]
+    base = dice.uniform(0.65, 1) * EVEN[number]
+    return [base * dice.uniform(0.9, 1.1) for _ in range(number)]
+
+
+def _spots(dice: random.Random, sizes: Sequence[float]) -> tuple[Spot, ...]:
+    """Find a middle for every size, apart from the others; smaller ones where there is no room."""
+    apart = 0.75 if dice.random() < 0.2 else 0.95
+    while True:
+        found: list[Spot] = []
+        for size in sizes:
+            slack = max(0.0, (1 - size) / 2 + (0.03 if len(sizes) == 1 else 0.0))
+            for _ in range(TRIES):
+                x, y = 0.5 + dice.uniform(-slack, slack), 0.5 + dice.uniform(-slack, slack)
+                if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in found):
+                    found.append((x, y, size))
+                    break
+        if len(found) == len(sizes):
+            return tuple(found)
+        sizes = [size * 0.95 for size in sizes]
+
+
+class _Canvas:
+    """A batch of pictures with a margin to cut off, and the number of the thing that owns each pixel, 0 for none."""
+
+    def __init__(self, image: Tensor) -> None:
+        self.side = image.shape[-1]
+        self.image = F.pad(image, [WINDOW // 2] * 4)
+        self.owners = torch.zeros(len(image), *self.image.shape[2:], dtype=torch.uint8)
+
+    def paint(self, art: Sprites, plots: Sequence[Plot], dice: random.Random, strength: float) -> None:
+        """Draw the things of all pictures, small ones over large ones."""
+        by_class = {label: (art.labels == label).nonzero()[:, 0].tolist() for label in set(art.labels.tolist())}
+        things = [
+            (place, number, spot, dice.choice(by_class[label]))
+            for place, one in enumerate(plots)
+            for number, (spot, label) in enumerate(zip(one.spots, one.labels, strict=True), 1)
+        ]
+        large = [thing for thing in things if thing[2][2] > LARGE]
+        self._whole([thing for thing in large if thing[1] == 1], art, dice, strength)
+        self._whole([thing for thing in large if thing[1] > 1], art, dice, strength)
+        self._windows([thing for thing in things if thing[2][2] <= LARGE], art, dice, strength)
+
+    def _whole(
+        self, things: list[tuple[int, int, Spot, int]], art: Sprites, dice: random.Random, strength: float
+    ) -> None:
+        """Draw things on layers of their own, one a picture at a time."""
+        while things:
+            first = list({thing[0]: thing for thing in reversed(things)}.values())
+            things = [thing for thing in things if thing not in first]
+            places = torch.tensor([thing[0] for thing in first])
+            layer = _drawn(
+                first, art, dice, self.side, strength, [(2 * s[0] - 1, 2 * s[1] - 1, s[2]) for _, _, s, _ in first]
+            )
+            inner = slice(WINDOW // 2, WINDOW // 2 + self.side)
+            self.image[places, :, inner, inner] = over(self.image[places, :, inner, inner], layer)
+            numbers = torch.tensor([thing[1] for thing in first], dtype=torch.uint8).view(-1, 1, 1)
+            owned = self.owners[places, inner, inner]
+            self.owners[places, inner, inner] = torch.where(layer[:, 3] > 0.5, numbers, owned)
+
+    def _windows(
+        self, things: list[tuple[int, int, Spot, int]], art: Sprites, dice: random.Random, strength: float
+    ) -> None:
+        """Draw small things in small windows, which is much less work."""
+        if not things:
+            return
+        spots = [(0.0, 0.0, spot[2] * self.side / WINDOW) for _, _, spot, _ in things]
+        layers = _drawn(things, art, dice, WINDOW, strength, spots)
+        for (place, number, (x, y, _), _), layer in zip(things, layers, strict=True):
+            left, top = (round(part * self.side) for part in (x, y))
+            image = self.image[place, :, top : top + WINDOW, left : left + WINDOW]
+            image.mul_(1 - layer[3:]).add_(layer[:3])
+            self.owners[place, top : top + WINDOW, left : left + WINDOW][layer[3] > 0.5] = number
+
+    def cut(self) -> tuple[Tensor, Tensor]:
+        """Return pictures and owners without the margin."""
+        inner = slice(WINDOW // 2, WINDOW // 2 + self.side)
+        return self.image[..., inner, inner].contiguous(), self.owners[:, inner, inner]
+
+
+def _drawn(
+    things: Sequence[tuple[int, int, Spot, int]],
+    art: Sprites,
+    dice: random.Random,
+    side: int,
+    strength: float,
+    spots: Sequence[Spot],
+) -> Tensor:
+    chance = Chance(dice.getrandbits(31), len(things))
+    x, y, share = (torch.tensor(part).view(-1, 1, 1, 1) for part in zip(*spots, strict=True))
+    thing = redrawn(art.pixels[[thing[3] for thing in things]], chance, strength)
+    return put(thing, chance, side, share, x, y, strength)
+
+
+def _cells(owners: Tensor, labels: Tensor, cell: int) -> Tensor:
+    """Return the class (n, cells) that owns most of a cell, where that is enough of it."""
+    numbers = torch.arange(1, MOST + 1, dtype=torch.uint8).view(1, -1, 1, 1)
+    share, best = F.avg_pool2d((owners[:, None] == numbers).float(), cell).flatten(2).max(1)
+    found = labels.gather(1, best)
+    return torch.where(share > SHOWN, found, torch.where(share > HIDDEN, UNCLEAR, NOTHING))

@@ -1,0 +1,166 @@
+"""Pictures with questions as sequences of tokens: several questions share their pictures' tokens and see no other."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F  # noqa: N812  # its usual name
+
+from eyechart.toybox.birds import observations, picture
+from eyechart.toybox.crowds import NOTHING, UNCLEAR, Crowds
+from eyechart.toybox.eyes import MANY, Drawn
+from eyechart.toybox.mllm import CELLS, SIDE
+from eyechart.toybox.pieces import ASSISTANT, END, IMAGE, PAD, USER, Reader
+from eyechart.toybox.questions import BIRDS, LONG, SHORT, Question, View, ask, batched
+from eyechart.toybox.styles import TRAINING
+from eyechart.toybox.training import Place
+
+UNSEEN = -100
+FAR = -1e4
+LONG_EVERY, LONG_SHARE, SINGLE_SHARE = 4, 3, 0.6
+QUESTIONS = 4
+BIRD_SHARE, BIRD_POOL = 6, 16
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Pictures of a batch by their places, and questions about them."""
+
+    pictures: tuple[int, ...]
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Tokens (n, length) with positions, the number of each token's question (0 for pictures, -1 for padding) and the
+    tokens to be said (-100 elsewhere); `pictures` are the places of the pictures in the order of their tokens.
+    """
+
+    tokens: Tensor
+    positions: Tensor
+    blocks: Tensor
+    wanted: Tensor
+    pictures: Tensor
+
+    def mask(self) -> Tensor:
+        """Return what is added to attention (n, 1, length, length): pictures and the own question are seen."""
+        seen = (self.blocks[:, None] == 0) | (self.blocks[:, None] == self.blocks[:, :, None])
+        return torch.zeros(()).masked_fill(~seen.tril()[:, None], FAR).bfloat16()
+
+
+def sequences(reader: Reader, lessons: Sequence[Lesson]) -> Sequences:
+    """Turn lessons into sequences of one length."""
+    rows = [_row(reader, lesson) for lesson in lessons]
+    longest = max(len(row[0]) for row in rows)
+    fillers = (reader.number(PAD), 0, -1, UNSEEN)
+    tokens, positions, blocks, wanted = (
+        torch.tensor([row[part] + [filler] * (longest - len(row[part])) for row in rows])
+        for part, filler in enumerate(fillers)
+    )
+    pictures = torch.tensor([place for lesson in lessons for place in lesson.pictures])
+    return Sequences(tokens, positions, blocks, wanted, pictures)
+
+
+def _row(reader: Reader, lesson: Lesson) -> tuple[list[int], list[int], list[int], list[int]]:
+    tokens = [reader.number(USER), *[reader.number(IMAGE)] * (CELLS * len(lesson.pictures))]
+    begun = len(tokens)
+    positions, blocks, wanted = [*range(begun)], [0] * begun, [UNSEEN] * begun
+    for number, question in enumerate(lesson.questions, 1):
+        prompt = [*reader.read(question.prompt), reader.number(ASSISTANT)]
+        answer = [*reader.read(question.answer), reader.number(END)]
+        tokens += [*prompt, *answer]
+        positions += range(begun, begun + len(prompt) + len(answer))
+        blocks += [number] * (len(prompt) + len(answer))
+        # the token before says the next one
+        wanted += [UNSEEN] * (len(prompt) - 1) + answer + [UNSEEN]
+    return tokens, positions, blocks, wanted
+
+
+def grouped(places: Sequence[int], dice: random.Random) -> list[tuple[int, ...]]:
+    """Put places into groups of one to three."""
+    rest, found = list(places), []
+    while rest:
+        size = min(len(rest), dice.choice((1, 2, 2, 3)))
+        found.append(tuple(rest[:size]))
+        rest = rest[size:]
+    return found
+
+
+@dataclass(frozen=True)
+class Lessons(Drawn):
+    """Pictures with questions by place: short ones about crowds and birds, and at times long ones."""
+
+    folder: Path = Path()
+
+    @cached_property
+    def reader(self) -> Reader:
+        """The reader of the folder's tokenizer."""
+        return Reader(self.folder)
+
+    @cached_property
+    def birds(self) -> tuple[Tensor, list[View]]:
+        """Pictures of birds, drawn once."""
+        found = list(observations(self.plan.seed, "toybox-train", TRAINING, BIRD_POOL * self.plan.batch))
+        drawn = [np.asarray(picture(self.plan.seed, "toybox-train", one, one.images[0])) for one in found]
+        pixels = torch.from_numpy(np.stack(drawn)).permute(0, 3, 1, 2)
+        return pixels, [View(bird=one.bird, reason=one.reason) for one in found]
+
+    def __getitem__(self, place: Place) -> tuple[float, Any]:
+        """Return how much is done, the pictures and the questions of a step."""
+        step, done = place
+        dice = random.Random(f"{self.plan.seed}|{step}")
+        batch, asked = self._long(step, dice) if step % LONG_EVERY == LONG_EVERY - 1 else self._short(step, dice)
+        return done, (batch, asked)
+
+    def _short(self, step: int, dice: random.Random) -> tuple[Crowds, Sequences]:
+        drawn = self.crowds(step, self.plan.batch, 1.0, MANY)
+        views = [_view(row) for row in drawn.labels.tolist()]
+        birds = dice.sample(range(len(self.birds[1])), max(1, self.plan.batch // BIRD_SHARE))
+        lessons = [Lesson((place,), tuple(ask(view, SHORT, QUESTIONS, dice))) for place, view in enumerate(views)]
+        lessons += [
+            Lesson((len(views) + number,), tuple(ask(self.birds[1][bird], BIRDS, QUESTIONS - 1, dice)))
+            for number, bird in enumerate(birds)
+        ]
+        return _with_birds(drawn, varied(self.birds[0][birds], dice)), sequences(self.reader, lessons)
+
+    def _long(self, step: int, dice: random.Random) -> tuple[Crowds, Sequences]:
+        drawn = self.crowds(step, max(4, self.plan.batch // LONG_SHARE), 1.0, [number for number in MANY if number])
+        views = [_view(row) for row in drawn.labels.tolist()]
+        single = int(SINGLE_SHARE * len(views))
+        lessons = [Lesson((place,), tuple(ask(views[place], LONG, 1, dice))) for place in range(single)]
+        for places in grouped(range(single, len(views)), dice):
+            asked: list[Question] = [batched([views[place] for place in places], dice) for _ in range(2)]
+            lessons.append(Lesson(places, tuple(asked)))
+        return drawn, sequences(self.reader, lessons)
+
+
+def _view(labels: Sequence[int]) -> View:
+    return View(tuple(label for label in labels if label != NOTHING))
+
+
+def _with_birds(drawn: Crowds, birds: Tensor) -> Crowds:
+    """Put birds after the crowds; which cells show them is not known."""
+    cells = torch.full((len(birds), drawn.cells.shape[1]), UNCLEAR)
+    return replace(
+        drawn,
+        pixels=torch.cat([drawn.pixels, birds]),
+        cells=torch.cat([drawn.cells, cells]),
+        centres=torch.cat([drawn.centres, torch.full(cells.shape, -1.0)]),
+    )
+
+
+def varied(pixels: Tensor, dice: random.Random) -> Tensor:
+    """Shift and mirror pictures (n, 3, side, side) of bytes a little, into -1..1; colours tell birds apart and stay."""
+    moved = F.pad(pixels.float() / 127.5 - 1, [4] * 4, mode="replicate")
+    rows = []
+    for picture_ in moved:
+        top, left = dice.randrange(9), dice.randrange(9)
+        cut = picture_[:, top : top + SIDE, left : left + SIDE]
+        rows.append(cut.flip(2) if dice.random() < 0.5 else cut)
+    return torch.stack(rows) * dice.uniform(0.9, 1.05)

@@ -1,0 +1,238 @@
+"""Questions about training pictures with their answers: the protocols' own wordings, varied.
+
+A `View` is what is known of a picture. Every kind of question is a function of a view and of chance; one that the view
+cannot answer is None.
+"""
+
+import json
+import random
+import string
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyechart.toybox.birds import OCCLUSION, QUALITY, VOICE
+from eyechart.toybox.classes import kin, names
+from eyechart.toybox.species import Species
+
+LETTERS = string.ascii_uppercase
+CAPITALS = 0.06
+
+
+@dataclass(frozen=True)
+class View:
+    """What a picture shows: classes of its things, the largest first; or a bird, and why it cannot be told."""
+
+    labels: tuple[int, ...] = ()
+    bird: Species | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt after the pictures, and its answer."""
+
+    prompt: str
+    answer: str
+
+
+Ask = Callable[[View, random.Random], Question | None]
+
+WORDINGS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
+PICTURES = ("image", "image", "picture", "photo")
+REFUSALS: Mapping[str, str] = {
+    QUALITY: "I cannot tell: image quality",
+    OCCLUSION: "I cannot tell: angle/occlusion",
+    VOICE: "I cannot tell: vocalization",
+}
+
+
+def reasons() -> tuple[str, ...]:
+    """Return the reasons why a bird cannot be told."""
+    return tuple(REFUSALS)
+
+
+def texts() -> tuple[str, ...]:
+    """Return every text that a prompt or answer is made of, names left out."""
+    wordings = [text for kind in WORDINGS for text in WORDINGS[kind]]
+    pairs = [text for pair in (*WORDINGS["contains"], *WORDINGS["oodbench"]) for text in pair]
+    return (
+        *(text for text in wordings if isinstance(text, str)),
+        *pairs,
+        *PICTURES,
+        *REFUSALS.values(),
+        "yes no Yes No none",
+    )
+
+
+def named(view: View, dice: random.Random) -> Question | None:
+    """Ask for the main thing."""
+    if len(view.labels) == 0:
+        return None
+    return Question(_wording("open" if dice.random() < 0.1 else "name", dice), names()[view.labels[0]])
+
+
+def listed(view: View, dice: random.Random, longest: int = 16, kind: str = "listed") -> Question | None:
+    """Ask for the main thing among a list of names."""
+    if len(view.labels) == 0:
+        return None
+    right, *others = (_shown(label, dice) for label in _options(view, dice.randint(2, longest), dice))
+    every = [right, *others]
+    dice.shuffle(every)
+    between = "\n" if dice.random() < 0.6 else ", "
+    prompt = _wording(kind, dice).replace("{list}", between.join(every))
+    return Question(prompt, right)
+
+
+def long_listed(view: View, dice: random.Random) -> Question | None:
+    """Ask for the main thing among up to all names."""
+    return listed(view, dice, len(names()), "table_20" if dice.random() < 0.4 else "listed")
+
+
+def long_open(view: View, dice: random.Random) -> Question | None:
+    """Ask for the main thing at length."""
+    return Question(_wording("table_21", dice), names()[view.labels[0]]) if view.labels else None
+
+
+def long_lettered(view: View, dice: random.Random) -> Question | None:
+    """Ask for the letter of the main thing among four, at length."""
+    return lettered(view, dice, 4, "table_22")
+
+
+def lettered(view: View, dice: random.Random, count: int = 0, kind: str = "") -> Question | None:
+    """Ask for the letter of the main thing, by default among four, ten or some."""
+    if len(view.labels) == 0:
+        return None
+    count = count or dice.choice((4, 4, 4, 10, 10, dice.randint(2, 10)))
+    right, *others = (_shown(label, dice) for label in _options(view, count, dice))
+    every = [right, *others]
+    dice.shuffle(every)
+    mark = dice.choice(("{}) {}", "{}) {}", "{}. {}", "({}) {}"))
+    lines = "\n".join(mark.format(letter, name) for letter, name in zip(LETTERS, every, strict=False))
+    wording = _wording(kind or dice.choice(("mill_mcq", "lettered")), dice)
+    return Question(wording.replace("{options}", lines), LETTERS[every.index(right)])
+
+
+def contains(view: View, dice: random.Random, kind: str = "") -> Question | None:
+    """Ask whether a thing is there, or is not there."""
+    there = bool(view.labels) and dice.random() < 0.5
+    label = dice.choice(view.labels) if there else _absent(view, dice)
+    plain, denied = dice.choice(WORDINGS[kind or dice.choice(("oodbench", "contains"))])
+    turned = dice.random() < 0.4
+    prompt = _worded(denied if turned else plain, dice).replace("{c}", names()[label])
+    return Question(prompt, _yes(there != turned, prompt))
+
+
+def counted(view: View, dice: random.Random) -> Question | None:
+    """Ask how many things of a class there are."""
+    there = bool(view.labels) and dice.random() < 0.85
+    label = max((dice.choice(view.labels) for _ in range(2)), key=view.labels.count) if there else _absent(view, dice)
+    prompt = _wording(dice.choice(("oodbench_count", "count")), dice).replace("{c}", names()[label])
+    return Question(prompt, str(view.labels.count(label)))
+
+
+def counted_all(view: View, dice: random.Random) -> Question | None:
+    """Ask how many things there are."""
+    return Question(_wording("count_all", dice), str(len(view.labels)))
+
+
+def compared(view: View, dice: random.Random) -> Question | None:
+    """Ask whether there are more things of one class than of another."""
+    if not view.labels:
+        return None
+    one = dice.choice(view.labels)
+    rest = [label for label in view.labels if label != one]
+    other = dice.choice(rest) if rest and dice.random() < 0.8 else _absent(view, dice)
+    first, second = (one, other) if dice.random() < 0.5 else (other, one)
+    prompt = _wording("more", dice).replace("{c}", names()[first]).replace("{d}", names()[second])
+    return Question(prompt, _yes(view.labels.count(first) > view.labels.count(second), prompt))
+
+
+def bird_named(view: View, dice: random.Random) -> Question | None:
+    """Ask for a bird's species, common name or genus, to be answered in any case."""
+    if view.bird is None:
+        return None
+    answers = {"species": view.bird.name, "common": view.bird.common_name, "genus": view.bird.genus}
+    kind = dice.choice(("species", *answers))
+    return Question(dice.choice(WORDINGS[kind]), answers[kind])
+
+
+def bird_doubted(view: View, dice: random.Random) -> Question | None:
+    """Ask for a bird's species, or for the reason why it cannot be told."""
+    if view.bird is None:
+        return None
+    if dice.random() < 0.6:
+        return Question(dice.choice(WORDINGS["doubt"]), REFUSALS[view.reason] if view.reason else view.bird.name)
+    prompt = dice.choice(WORDINGS["reason"]).replace("{reasons}", ", ".join(REFUSALS))
+    return Question(prompt, REFUSALS[view.reason] if view.reason else "yes")
+
+
+def batched(views: Sequence[View], dice: random.Random) -> Question:
+    """Ask for the main things of several pictures, or of one among them."""
+    mains = [names()[view.labels[0]] for view in views]
+    if len(views) > 1 and dice.random() < 0.4:
+        chosen = dice.randrange(len(views))
+        return Question(dice.choice(WORDINGS["ordinal"]).replace("{nth}", WORDINGS["ordinals"][chosen]), mains[chosen])
+    every = sorted({*mains, *dice.sample(names(), dice.randint(2, 24))})
+    answer = json.dumps({str(number): name for number, name in enumerate(mains, 1)})
+    kind = dice.choice(("batched", "table_20_json", "table_21_json"))
+    return Question(_wording(kind, dice).replace("{list}", "\n".join(every)), answer)
+
+
+SHORT: tuple[tuple[Ask, int], ...] = (
+    (named, 2),
+    (listed, 1),
+    (lettered, 3),
+    (contains, 4),
+    (counted, 4),
+    (counted_all, 1),
+    (compared, 2),
+)
+LONG: tuple[tuple[Ask, int], ...] = ((long_listed, 4), (long_open, 1), (long_lettered, 2))
+BIRDS: tuple[tuple[Ask, int], ...] = ((bird_named, 1), (bird_doubted, 2))
+
+
+def ask(view: View, kinds: Sequence[tuple[Ask, int]], count: int, dice: random.Random) -> list[Question]:
+    """Ask up to `count` different questions about a picture."""
+    found: dict[str, Question] = {}
+    for kind in dice.choices([kind for kind, _ in kinds], [weight for _, weight in kinds], k=2 * count):
+        question = kind(view, dice)
+        if question is not None and len(found) < count:
+            found.setdefault(question.prompt, question)
+    return list(found.values())
+
+
+def _options(view: View, count: int, dice: random.Random) -> list[int]:
+    """Return the main thing's class, and others that neither are in the picture nor mean the same."""
+    main = view.labels[0]
+    barred = {other for label in view.labels for other in (label, *kin(label))}
+    rest = [label for label in range(len(names())) if label not in barred]
+    return [main, *dice.sample(rest, min(count - 1, len(rest)))]
+
+
+def _absent(view: View, dice: random.Random) -> int:
+    """Return a class that is not in the picture, nor one that means the same."""
+    while True:
+        label = dice.randrange(len(names()))
+        if label not in view.labels and not set(kin(label)) & set(view.labels):
+            return label
+
+
+def _shown(label: int, dice: random.Random) -> str:
+    name = names()[label]
+    return name[0].upper() + name[1:] if dice.random() < CAPITALS else name
+
+
+def _wording(kind: str, dice: random.Random) -> str:
+    return _worded(dice.choice(WORDINGS[kind]), dice)
+
+
+def _worded(wording: str, dice: random.Random) -> str:
+    return wording.replace("{picture}", dice.choice(PICTURES))
+
+
+def _yes(true: bool, prompt: str) -> str:
+    answer = "yes" if true else "no"
+    return answer.capitalize() if "Yes or No" in prompt else answer
