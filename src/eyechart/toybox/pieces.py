@@ -110,6 +110,10 @@ class Reader:
         """Return the numbers of a text's pieces."""
         return list(self._tokenizer.encode(text).ids)
 
+    def text(self, tokens: list[int]) -> str:
+        """Return the text of some pieces."""
+        return str(self._tokenizer.decode(tokens, skip_special_tokens=False))
+
     def spellings(self, name: str) -> list[int]:
         """Return the numbers of all pieces that spell a name."""
         return [self.number(piece) for one in _both([name]) for piece in (one, SPACE + one)]

@@ -118,7 +118,7 @@ def lettered(view: View, dice: random.Random, count: int = 0, kind: str = "") ->
 def contains(view: View, dice: random.Random, kind: str = "") -> Question | None:
     """Ask whether a thing is there, or is not there."""
     there = bool(view.labels) and dice.random() < 0.5
-    label = dice.choice(view.labels) if there else _absent(view, dice)
+    label = dice.choice(view.labels) if there else absent(view, dice)
     plain, denied = dice.choice(WORDINGS[kind or dice.choice(("oodbench", "contains"))])
     turned = dice.random() < 0.4
     prompt = _worded(denied if turned else plain, dice).replace("{c}", names()[label])
@@ -128,7 +128,7 @@ def contains(view: View, dice: random.Random, kind: str = "") -> Question | None
 def counted(view: View, dice: random.Random) -> Question | None:
     """Ask how many things of a class there are."""
     there = bool(view.labels) and dice.random() < 0.85
-    label = max((dice.choice(view.labels) for _ in range(2)), key=view.labels.count) if there else _absent(view, dice)
+    label = max((dice.choice(view.labels) for _ in range(2)), key=view.labels.count) if there else absent(view, dice)
     prompt = _wording(dice.choice(("oodbench_count", "count")), dice).replace("{c}", names()[label])
     return Question(prompt, str(view.labels.count(label)))
 
@@ -144,7 +144,7 @@ def compared(view: View, dice: random.Random) -> Question | None:
         return None
     one = dice.choice(view.labels)
     rest = [label for label in view.labels if label != one]
-    other = dice.choice(rest) if rest and dice.random() < 0.8 else _absent(view, dice)
+    other = dice.choice(rest) if rest and dice.random() < 0.8 else absent(view, dice)
     first, second = (one, other) if dice.random() < 0.5 else (other, one)
     prompt = _wording("more", dice).replace("{c}", names()[first]).replace("{d}", names()[second])
     return Question(prompt, _yes(view.labels.count(first) > view.labels.count(second), prompt))
@@ -212,7 +212,7 @@ def _options(view: View, count: int, dice: random.Random) -> list[int]:
     return [main, *dice.sample(rest, min(count - 1, len(rest)))]
 
 
-def _absent(view: View, dice: random.Random) -> int:
+def absent(view: View, dice: random.Random) -> int:
     """Return a class that is not in the picture, nor one that means the same."""
     while True:
         label = dice.randrange(len(names()))

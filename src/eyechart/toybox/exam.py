@@ -1,0 +1,179 @@
+"""Pictures with questions that examine a model's skills in a style; the same seed gives the same exam."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import count as numbers
+from itertools import islice
+
+from PIL import Image
+
+from eyechart.toybox.art import styles
+from eyechart.toybox.birds import observations, picture
+from eyechart.toybox.classes import names
+from eyechart.toybox.draw import Draw
+from eyechart.toybox.questions import WORDINGS, Ask, Question, View, absent, bird_doubted, compared, contains, lettered
+from eyechart.toybox.scenes import MOST, Scene, everyday, nothing, render
+from eyechart.toybox.shards import SCENE, encoded, singles
+from eyechart.toybox.styles import HELD_OUT, TRAINING
+
+SEED = 42
+TRAINED = "training styles"
+PICTURES = 3
+
+
+@dataclass(frozen=True)
+class Item:
+    """A picture and a question about it."""
+
+    image: Image.Image
+    question: Question
+
+
+@dataclass(frozen=True)
+class Group:
+    """Styles that are examined together."""
+
+    name: str
+    styles: tuple[str, ...]
+
+    def key(self, *name: object) -> str:
+        """A name for chance, this group's own."""
+        return "|".join(map(str, ("exam", SEED, self.name, *name)))
+
+
+Items = Callable[[Group, int], Iterator[Item]]
+
+
+@dataclass(frozen=True)
+class Skill:
+    """What is asked, how often it is right by chance, and whether the answer is chosen among all names."""
+
+    name: str
+    chance: float
+    items: Items
+    constrained: bool = False
+
+
+def groups() -> tuple[Group, ...]:
+    """Return the training styles together, and each held-out one, as far as they are there."""
+    known = {TRAINED: TRAINING, **{style: (style,) for style in HELD_OUT}}
+    there = (Group(name, tuple(style for style in wanted if style in styles())) for name, wanted in known.items())
+    return tuple(group for group in there if group.styles)
+
+
+def skills() -> tuple[Skill, ...]:
+    """Return what is examined."""
+    known = len(names())
+    return (
+        Skill("4-way letter", 1 / 4, _single(lambda view, dice: lettered(view, dice, 4, "table_22"))),
+        Skill("10-way letter", 1 / 10, _single(lambda view, dice: lettered(view, dice, 10, "mill_mcq"))),
+        Skill(f"name from a list of {known}, constrained", 1 / known, _single(_from_list), constrained=True),
+        Skill(f"name from a list of {known}, free", 1 / known, _single(_from_list)),
+        Skill("contain / not contain", 1 / 2, _crowded(lambda view, dice: contains(view, dice, "oodbench"))),
+        Skill("count of a class, 0-5", 1 / 6, _counts),
+        Skill("count of all things, 0-5", 1 / 6, _all_counts),
+        Skill("more of one than of another", 1 / 2, _crowded(compared)),
+        Skill("species of a bird that can be told", 1 / 26, _birds(_species, told=True)),
+        Skill("species, or why it cannot be told", 1 / 29, _birds(bird_doubted, told=None)),
+    )
+
+
+def _from_list(view: View, dice: random.Random) -> Question:
+    every = dice.sample(names(), len(names()))
+    return Question(WORDINGS["table_20"][0].replace("{list}", "\n".join(every)), names()[view.labels[0]])
+
+
+def _species(view: View, _: random.Random) -> Question | None:
+    return Question(WORDINGS["species"][0], view.bird.name) if view.bird else None
+
+
+def _single(ask: Ask) -> Items:
+    """Ask about pictures of one thing."""
+
+    def items(group: Group, most: int) -> Iterator[Item]:
+        dice = random.Random(group.key())
+        scenes = list(singles(SEED, "val" if group.name == TRAINED else group.name, group.styles, PICTURES))
+        for scene in dice.sample(scenes, min(most, len(scenes))):
+            yield from _item(scene, ask(_view(scene), dice))
+
+    return items
+
+
+def _crowded(ask: Ask) -> Items:
+    """Ask about pictures of one to five things."""
+
+    def items(group: Group, most: int) -> Iterator[Item]:
+        dice = random.Random(group.key())
+        for scene in islice(_crowds(group), most):
+            yield from _item(scene, ask(_view(scene), dice))
+
+    return items
+
+
+def _crowds(group: Group) -> Iterator[Scene]:
+    for number in numbers():
+        key = group.key(number)
+        yield everyday(Draw(key), key, group.styles[number % len(group.styles)], SCENE)
+
+
+def _counts(group: Group, most: int) -> Iterator[Item]:
+    """Ask for counts of a class, every one from 0 to 5 as often."""
+    dice, wanted = random.Random(group.key()), dict.fromkeys(range(MOST + 1), most // (MOST + 1))
+    scenes = _crowds(group)
+    while any(wanted.values()):
+        scene = next(scenes)
+        found, label = _count(_view(scene), dice, wanted)
+        if found >= 0:
+            wanted[found] -= 1
+            prompt = WORDINGS["oodbench_count"][0].replace("{c}", names()[label])
+            yield from _item(scene, Question(prompt, str(found)))
+
+
+def _count(view: View, dice: random.Random, wanted: Mapping[int, int]) -> tuple[int, int]:
+    """Choose a count that is still wanted, the highest, and its class; -1 where there is none."""
+    counts = [(view.labels.count(label), label) for label in (*view.labels, absent(view, dice))]
+    return max((pair for pair in counts if wanted[pair[0]]), default=(-1, -1))
+
+
+def _all_counts(group: Group, most: int) -> Iterator[Item]:
+    """Ask for the number of all things, every one from 0 to 5 as often."""
+    each, prompt = most // (MOST + 1), WORDINGS["count_all"][0]
+    for number in range(each):
+        key = group.key("empty", number)
+        yield from _item(nothing(Draw(key), key, group.styles[0], SCENE), Question(prompt, "0"))
+    wanted, scenes = dict.fromkeys(range(1, MOST + 1), each), _crowds(group)
+    while any(wanted.values()):
+        scene = next(scenes)
+        if wanted[len(scene.things)]:
+            wanted[len(scene.things)] -= 1
+            yield from _item(scene, Question(prompt, str(len(scene.things))))
+
+
+def _birds(ask: Ask, *, told: bool | None) -> Items:
+    """Ask about birds that can be told, that cannot, or both."""
+
+    def items(group: Group, most: int) -> Iterator[Item]:
+        dice = random.Random(group.key())
+        for one in observations(SEED, group.key(), group.styles, most):
+            question = ask(View(bird=one.bird, reason=one.reason), dice)
+            if question and told in (None, not one.reason):
+                yield Item(_read(picture(SEED, group.key(), one, one.images[0]), "JPEG"), question)
+
+    return items
+
+
+def _item(scene: Scene, question: Question | None) -> Iterator[Item]:
+    if question is not None:
+        yield Item(_read(render(scene).image), question)
+
+
+def _read(image: Image.Image, kind: str = "WEBP") -> Image.Image:
+    """Return a picture as it comes from its file."""
+    return Image.open(BytesIO(encoded(image, kind))).convert("RGB")
+
+
+def _view(scene: Scene) -> View:
+    things = [scene.things[scene.main], *(thing for place, thing in enumerate(scene.things) if place != scene.main)]
+    return View(tuple(thing.label for thing in things))
