@@ -17,6 +17,7 @@ from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.models.interfaces import Identity, Request
+from eyechart.models.vision_ops import repair
 from eyechart.recording import Recording
 from eyechart.records import Record, Records, Run, encode
 from eyechart.scoring import Predictions, Rules
@@ -244,6 +245,8 @@ def qwen3_vl() -> tuple[Any, Any]:
 def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Save a tiny model that answers in words, with random weights large enough for it to say different things."""
     import torch
+
+    repair()  # before transformers is imported
 
     @cache
     def save(family: str) -> Path:

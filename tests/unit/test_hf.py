@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
+import numpy as np
 import pytest
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.interfaces import Generator, Request
-from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 
-repair()  # before any test imports transformers itself
+CHOICES = ["cat", "caterpillar", "a cat that sees", "dog", "cat", "x", "hot dog", ""]
 FAMILIES = ("fast_vlm", "qwen3_vl")
 Tiny = Callable[[str], Path]
 
@@ -22,21 +25,47 @@ def ours(folder: Path, more: str = "") -> Hf:
     return Hf(parse(f"hf[{folder}{more}]"), offline=True)
 
 
-def alone(folder: Path, request: Request, tokens: int) -> tuple[int, ...]:
-    """What transformers' own loop says to one request."""
-    import torch
+@dataclass(frozen=True)
+class Theirs:
+    """What transformers' own loops give, one request at a time."""
+
+    model: Any
+    processor: Any
+
+    def asked(self, request: Request) -> Any:
+        """A request as tensors."""
+        text, image = {"type": "text"}, {"type": "image"}
+        parts = [text | {"text": part} if isinstance(part, str) else image | {"image": part} for part in request.parts]
+        how = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
+        return self.processor.apply_chat_template([{"role": "user", "content": parts}], **how)
+
+    def said(self, request: Request, tokens: int) -> tuple[int, ...]:
+        """The tokens of an answer."""
+        asked = self.asked(request)
+        said = self.model.generate(**asked, max_new_tokens=tokens, do_sample=False)
+        return tuple(said[0, asked["input_ids"].shape[1] :].tolist())
+
+    def score(self, request: Request, choice: str) -> float:
+        """A choice's log-probability, prompt and choice read at once."""
+        import torch
+
+        asked, tokenizer = self.asked(request), self.processor.tokenizer
+        tokens = torch.tensor([[*tokenizer(choice)["input_ids"], tokenizer.eos_token_id]])
+        length = asked["input_ids"].shape
+        more = {
+            key: torch.full_like(tokens, key == "attention_mask") for key, row in asked.items() if row.shape == length
+        }
+        longer = {key: torch.cat([asked[key], row], 1) for key, row in (more | {"input_ids": tokens}).items()}
+        with torch.inference_mode():
+            logits = self.model(**(asked | longer)).logits[0, -tokens.shape[1] - 1 : -1].double()
+        return float(logits.log_softmax(-1).gather(1, tokens.T).sum())
+
+
+@cache
+def theirs(folder: Path) -> Theirs:
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
-    processor, model = AutoProcessor.from_pretrained(folder), AutoModelForImageTextToText.from_pretrained(folder)
-    parts = [
-        {"type": "text", "text": one} if isinstance(one, str) else {"type": "image", "image": one}
-        for one in request.parts
-    ]
-    how = {"add_generation_prompt": True, "tokenize": True, "return_dict": True, "return_tensors": "pt"}
-    asked = processor.apply_chat_template([{"role": "user", "content": parts}], **how)
-    with torch.inference_mode():
-        said = model.eval().generate(**asked, max_new_tokens=tokens, do_sample=False)
-    return tuple(said[0, asked["input_ids"].shape[1] :].tolist())
+    return Theirs(AutoModelForImageTextToText.from_pretrained(folder).eval(), AutoProcessor.from_pretrained(folder))
 
 
 @pytest.fixture
@@ -62,7 +91,8 @@ def test_answers_in_batches_equal_transformers_own_one_by_one(
     tiny_chat: Tiny, family: str, questions: list[Request]
 ) -> None:
     said = ours(tiny_chat(family), ",batch_size=5").generate(questions, 8)
-    assert [answer.tokens for answer in said] == [alone(tiny_chat(family), question, 8) for question in questions]
+    expected = [theirs(tiny_chat(family)).said(question, 8) for question in questions]
+    assert [answer.tokens for answer in said] == expected
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -121,6 +151,11 @@ def test_the_dtype_is_honoured_and_recorded(tiny_chat: Tiny, questions: list[Req
     assert str(next(low._module.parameters()).dtype) == "torch.bfloat16"
 
 
+def test_a_prompt_that_leaves_no_room_for_the_answer(tiny_chat: Tiny) -> None:
+    with pytest.raises(ModelError, match=r"up to 2048 tokens; a prompt of \d+ leaves no room for an answer of 8"):
+        ours(tiny_chat("fast_vlm")).generate([Request(("so on " * 900,))], 8)
+
+
 def test_without_a_chat_template(tiny_chat: Tiny, tmp_path: Path, questions: list[Request]) -> None:
     folder = Path(copytree(tiny_chat("fast_vlm"), tmp_path / "mute"))
     (folder / "chat_template.jinja").unlink()
@@ -136,3 +171,33 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 def test_a_model_must_be_named() -> None:
     with pytest.raises(SpecError, match=r"names no model\. Expected hf\[PATH\]"):
         Hf(parse("hf[]"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_equal_brute_force(tiny_chat: Tiny, family: str, questions: list[Request]) -> None:
+    scores = ours(tiny_chat(family), ",batch_size=5").score(questions, CHOICES)
+    expected = [[theirs(tiny_chat(family)).score(question, choice) for choice in CHOICES] for question in questions]
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_small_passes_leave_the_scores_as_they_are(
+    tiny_chat: Tiny, family: str, questions: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ours(tiny_chat(family))
+    whole = model.score(questions, CHOICES)
+    monkeypatch.setattr("eyechart.models.hf_generator.NODES", 3)
+    monkeypatch.setattr("eyechart.models.hf_generator.LOGITS", (1, 1))
+    np.testing.assert_allclose(model.score(questions, CHOICES), whole, rtol=0, atol=1e-5)
+
+
+def test_scores_differ_from_request_to_request(tiny_chat: Tiny, questions: list[Request]) -> None:
+    model = ours(tiny_chat("fast_vlm"))
+    scores = model.score(questions, ["cat", "dog", "what"])
+    assert np.all(scores < 0)
+    assert len(np.unique(scores.argmax(1))) > 1
+
+
+@pytest.mark.parametrize(("some", "choices"), [(0, CHOICES), (2, [])])
+def test_nothing_to_score(tiny_chat: Tiny, questions: list[Request], some: int, choices: list[str]) -> None:
+    assert ours(tiny_chat("fast_vlm")).score(questions[:some], choices).shape == (some, len(choices))
