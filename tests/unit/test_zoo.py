@@ -27,6 +27,14 @@ def test_a_model_is_let_go_before_the_next_takes_its_memory(zoo: Zoo) -> None:
     assert zoo[parse("timm[]")]
 
 
+def test_a_model_that_can_be_closed_is_closed_once(zoo: Zoo) -> None:
+    closed: list[str] = []
+    zoo.spec, zoo.model = parse("mine[]"), SimpleNamespace(close=lambda: closed.append("mine"))
+    assert zoo[parse("timm[]")]
+    zoo.let_go()
+    assert closed == ["mine"]
+
+
 def test_loads_are_told_once(zoo: Zoo) -> None:
     model = zoo[parse("timm[]")]
     assert zoo.fresh_loads() == 0

@@ -26,7 +26,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(Protocol):
-    """What every model has. The constructor is cheap: weights enter memory at the first question."""
+    """What every model has. The constructor is cheap: weights enter memory at the first question.
+
+    A model that holds more than memory may also have `close()`, called when it is let go.
+    """
 
     batch_size: int
 

