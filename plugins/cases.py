@@ -94,6 +94,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.filterwarnings("default"))
 
 
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
+    """Name the models that no protocol can put a question to, which would otherwise be missing in silence."""
+    needed = sorted({*NEEDS.values()})
+    return [
+        f"eyechart: {model} offers {', '.join(sorted(offers))}, which no protocol asks for; they ask for "
+        f"{', '.join(needed)}"
+        for model in settings(config).models
+        if not (offers := backend(model).offers) & {*needed}
+    ]
+
+
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say where the data come from, when somebody said so."""
     data = settings(config).data

@@ -16,6 +16,8 @@ EVERY = (
     "hf_clip[google/siglip2-base-patch16-224]",
     "conse[]",
     "knn[timm[resnet18],k=11]",
+    "hf[toybox-mllm]",
+    "vllm[toybox-mllm]",
     "replay[path=absent.csv]",
 )
 BENCHMARK = """
@@ -69,6 +71,13 @@ def test_a_model_without_the_interface_is_no_case(world: Any) -> None:
     said = world.passes("--collect-only", "-q").stdout.str()
     assert "zero_shot" not in said
     assert "NOTSET" not in said
+
+
+def test_a_model_that_no_protocol_can_use_is_named(world: Any) -> None:
+    world.models = ("hf[toybox-mllm]", "tinyclass[]")
+    said = world.passes("--collect-only").stdout.str()
+    assert "eyechart: hf[toybox-mllm] offers generator, which no protocol asks for; they ask for answers, cl" in said
+    assert "tinyclass[] offers" not in said
 
 
 def combinations(result: pytest.RunResult) -> set[str]:
