@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from itertools import pairwise
 
 import pytest
 import torch
@@ -170,7 +171,7 @@ def test_every_name_is_one_token_wherever_it_stands(reader: Reader) -> None:
 
 def test_a_token_sees_the_pictures_and_its_own_question(reader: Reader) -> None:
     lesson = Lesson((0,), (Question("What is this?", "dog"), Question("How many cat?", "2")))
-    found = sequences(reader, [lesson, Lesson((1, 2), (Question("What is shown?", "cat"),))])
+    (found,) = sequences(reader, [lesson])
     said = found.tokens[0, (found.blocks[0] == 1).nonzero()[-2:, 0]]
     assert said.tolist() == [*reader.read("dog"), reader.number(END)]
     seen = found.mask()[0, 0] == 0
@@ -181,7 +182,7 @@ def test_a_token_sees_the_pictures_and_its_own_question(reader: Reader) -> None:
 
 
 def test_the_assistant_says_the_answer_and_then_ends(reader: Reader) -> None:
-    found = sequences(reader, [Lesson((0,), (Question("What is this?", "dog"),))])
+    (found,) = sequences(reader, [Lesson((0,), (Question("What is this?", "dog"),))])
     tokens, wanted = found.tokens[0].tolist(), found.wanted[0].tolist()
     assert tokens[0] == reader.number(USER)
     assert tokens.count(reader.number(IMAGE)) == 36
@@ -195,3 +196,13 @@ def test_groups_hold_every_place_once(seed: int, size: int) -> None:
     found = grouped(range(size), random.Random(seed))
     assert [place for group in found for place in group] == [*range(size)]
     assert all(1 <= len(group) <= 3 for group in found)
+
+
+def test_lessons_of_like_length_go_together(reader: Reader) -> None:
+    asked = [Lesson((place,), (Question("dog " * (1 + 7 * place % 40), "cat"),)) for place in range(40)]
+    found = sequences(reader, asked)
+    assert [len(some.tokens) for some in found] == [16, 16, 8]
+    assert sorted(torch.cat([some.pictures for some in found]).tolist()) == [*range(40)]
+    lengths = [(some.blocks >= 0).sum(1) for some in found]
+    assert all(before.max() <= after.min() for before, after in pairwise(lengths))
+    assert all(some.tokens.shape[1] == length.max() for some, length in zip(found, lengths, strict=True))

@@ -24,7 +24,9 @@ from eyechart.toybox.training import Place
 UNSEEN = -100
 FAR = -1e4
 LONG_EVERY, LONG_SHARE, SINGLE_SHARE = 4, 3, 0.6
-QUESTIONS = 4
+QUESTIONS = 3
+ROWS = 16
+Row = tuple[list[int], list[int], list[int], list[int]]
 BIRD_SHARE, BIRD_POOL = 6, 16
 
 
@@ -54,20 +56,24 @@ class Sequences:
         return torch.zeros(()).masked_fill(~seen.tril()[:, None], FAR).bfloat16()
 
 
-def sequences(reader: Reader, lessons: Sequence[Lesson]) -> Sequences:
-    """Turn lessons into sequences of one length."""
-    rows = [_row(reader, lesson) for lesson in lessons]
-    longest = max(len(row[0]) for row in rows)
+def sequences(reader: Reader, lessons: Sequence[Lesson]) -> list[Sequences]:
+    """Turn lessons into sequences, some at a time, those of like length together."""
+    rows = sorted(((_row(reader, lesson), lesson) for lesson in lessons), key=lambda pair: len(pair[0][0]))
+    return [_together(reader, rows[at : at + ROWS]) for at in range(0, len(rows), ROWS)]
+
+
+def _together(reader: Reader, rows: Sequence[tuple[Row, Lesson]]) -> Sequences:
+    longest = len(rows[-1][0][0])
     fillers = (reader.number(PAD), 0, -1, UNSEEN)
     tokens, positions, blocks, wanted = (
-        torch.tensor([row[part] + [filler] * (longest - len(row[part])) for row in rows])
+        torch.tensor([row[part] + [filler] * (longest - len(row[part])) for row, _ in rows])
         for part, filler in enumerate(fillers)
     )
-    pictures = torch.tensor([place for lesson in lessons for place in lesson.pictures])
+    pictures = torch.tensor([place for _, lesson in rows for place in lesson.pictures])
     return Sequences(tokens, positions, blocks, wanted, pictures)
 
 
-def _row(reader: Reader, lesson: Lesson) -> tuple[list[int], list[int], list[int], list[int]]:
+def _row(reader: Reader, lesson: Lesson) -> Row:
     tokens = [reader.number(USER), *[reader.number(IMAGE)] * (CELLS * len(lesson.pictures))]
     begun = len(tokens)
     positions, blocks, wanted = [*range(begun)], [0] * begun, [UNSEEN] * begun
@@ -118,18 +124,18 @@ class Lessons(Drawn):
         batch, asked = self._long(step, dice) if step % LONG_EVERY == LONG_EVERY - 1 else self._short(step, dice)
         return done, (batch, asked)
 
-    def _short(self, step: int, dice: random.Random) -> tuple[Crowds, Sequences]:
+    def _short(self, step: int, dice: random.Random) -> tuple[Crowds, list[Sequences]]:
         drawn = self.crowds(step, self.plan.batch, 1.0, MANY)
         views = [_view(row) for row in drawn.labels.tolist()]
         birds = dice.sample(range(len(self.birds[1])), max(1, self.plan.batch // BIRD_SHARE))
         lessons = [Lesson((place,), tuple(ask(view, SHORT, QUESTIONS, dice))) for place, view in enumerate(views)]
         lessons += [
-            Lesson((len(views) + number,), tuple(ask(self.birds[1][bird], BIRDS, QUESTIONS - 1, dice)))
+            Lesson((len(views) + number,), tuple(ask(self.birds[1][bird], BIRDS, QUESTIONS, dice)))
             for number, bird in enumerate(birds)
         ]
         return _with_birds(drawn, varied(self.birds[0][birds], dice)), sequences(self.reader, lessons)
 
-    def _long(self, step: int, dice: random.Random) -> tuple[Crowds, Sequences]:
+    def _long(self, step: int, dice: random.Random) -> tuple[Crowds, list[Sequences]]:
         drawn = self.crowds(step, max(4, self.plan.batch // LONG_SHARE), 1.0, [number for number in MANY if number])
         views = [_view(row) for row in drawn.labels.tolist()]
         single = int(SINGLE_SHARE * len(views))

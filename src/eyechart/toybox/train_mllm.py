@@ -73,7 +73,7 @@ class Words(Loop):
         """Return pictures with questions."""
         return Lessons(self.plan, self.folder)
 
-    def loss(self, batch: tuple[Crowds, Sequences]) -> Tensor:
+    def loss(self, batch: tuple[Crowds, list[Sequences]]) -> Tensor:
         """Score what is said, and what the eyes see."""
         drawn, asked = batch
         features = seen(self.eyes.whole, drawn.pixels)
@@ -83,7 +83,12 @@ class Words(Loop):
         """Write the whole model in float16."""
         self.eyes.write()
 
-    def _said(self, features: Tensor, asked: Sequences) -> Tensor:
+    def _said(self, features: Tensor, asked: Sequence[Sequences]) -> Tensor:
+        parts = [self._scores(features, some) for some in asked]
+        wanted = torch.cat([some.wanted[some.wanted >= 0] for some in asked])
+        return F.cross_entropy(torch.cat(parts).float(), wanted)
+
+    def _scores(self, features: Tensor, asked: Sequences) -> Tensor:
         table = self.text.embed_tokens.weight
         shown = (asked.tokens == self.reader.number(IMAGE))[..., None]
         inputs = F.embedding(asked.tokens, table).masked_scatter(shown, features[asked.pictures])
@@ -91,9 +96,7 @@ class Words(Loop):
             states = self.text(
                 inputs_embeds=inputs, attention_mask=asked.mask(), position_ids=asked.positions, use_cache=False
             ).last_hidden_state
-            said = asked.wanted >= 0
-            scores = F.linear(states[said], table)
-        return F.cross_entropy(scores.float(), asked.wanted[said])
+            return F.linear(states[asked.wanted >= 0], table)
 
 
 def train(folder: Path, plan: Plan) -> None:

@@ -126,9 +126,7 @@ class Loop(ABC):
     def _places(self) -> Iterator[Place]:
         """Yield steps with how far the training is: by their number, or by the clock."""
         begun, step = time.monotonic() - self.seconds, self.step
-        while (done := self._share(step, time.monotonic() - begun)) < 1 and (
-            not self.plan.stop or step < self.plan.stop
-        ):
+        while (done := self._share(step, time.monotonic() - begun)) < 1 and step != self.plan.stop:
             yield step, done
             step += 1
 
