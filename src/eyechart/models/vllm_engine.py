@@ -49,8 +49,6 @@ def start(path: Path, *, device: str, offline: bool, **settings: Any) -> Engine:
         warnings.simplefilter("ignore")  # what libraries tell one another
         import_module("vllm")  # sets variables that later engines rely on
         stack.enter_context(_same_process())
-        if device == "cpu":
-            stack.enter_context(_dense_products())
         llm = _made(path, stack, **_placed(device, settings["tensor_parallel_size"]), **settings)
         stack.callback(llm.llm_engine.engine_core.shutdown)
         return Engine(llm, stack.pop_all())
@@ -111,20 +109,6 @@ def _same_process() -> Iterator[None]:
         torch.set_num_threads = set_threads
         os.environ.clear()
         os.environ.update(variables)
-
-
-@contextmanager
-def _dense_products() -> Iterator[None]:
-    """Let vLLM multiply any tensor on a processor: it refuses one that was turned, such as fast_vlm's single image."""
-    from vllm import _custom_ops
-
-    product = _custom_ops.onednn_mm
-
-    def dense(handler: Any, values: Any, bias: Any) -> Any:
-        return product(handler, values.contiguous(), bias)
-
-    with patch.object(_custom_ops, "onednn_mm", dense):
-        yield
 
 
 @contextmanager

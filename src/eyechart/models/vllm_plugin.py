@@ -1,0 +1,30 @@
+"""What every process of vLLM loads where eyechart is installed, its servers' and workers' included."""
+
+from functools import cache
+from typing import Any
+
+from eyechart.models.vision_ops import repair
+
+
+@cache
+def load() -> None:
+    """Make torchvision importable, and on a processor let vLLM multiply any tensor.
+
+    Its product there refuses a tensor that was turned, such as the features of a single image of fast_vlm.
+    """
+    repair()
+    from vllm.platforms import current_platform
+
+    if current_platform.is_cpu():
+        _let_turned_tensors_in()
+
+
+def _let_turned_tensors_in() -> None:
+    from vllm import _custom_ops
+
+    product = _custom_ops.onednn_mm
+
+    def dense(handler: Any, values: Any, bias: Any) -> Any:
+        return product(handler, values.contiguous(), bias)
+
+    _custom_ops.onednn_mm = dense
