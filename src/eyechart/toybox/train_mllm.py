@@ -103,7 +103,8 @@ def train(folder: Path, plan: Plan) -> None:
     """Train both stages, each for its share of the plan."""
     eyes = Eyes(folder, _part(plan, EYES_SHARE))
     eyes.run()
-    Words(folder, _part(replace(plan, batch=plan.batch * 2 // 3), 1 - EYES_SHARE), eyes).run()
+    if eyes.finished:
+        Words(folder, _part(replace(plan, batch=plan.batch * 2 // 3), 1 - EYES_SHARE), eyes).run()
 
 
 def _part(plan: Plan, share: float) -> Plan:

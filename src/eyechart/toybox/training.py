@@ -130,6 +130,11 @@ class Loop(ABC):
             yield step, done
             step += 1
 
+    @property
+    def finished(self) -> bool:
+        """Whether the plan was carried out to its end."""
+        return self._share(self.step, self.seconds) >= 1
+
     def _share(self, step: int, seconds: float) -> float:
         return step / self.plan.steps if self.plan.steps else seconds / (60 * self.plan.minutes)
 

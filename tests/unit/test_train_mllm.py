@@ -1,0 +1,166 @@
+"""The trainer of toybox-mllm, on a few classes for a few steps, and for a minute."""
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from PIL import Image
+
+from eyechart.models.vision_ops import repair
+
+repair()
+from eyechart.models.interfaces import Request  # noqa: E402
+from eyechart.models.registry import create  # noqa: E402
+from eyechart.spec import parse  # noqa: E402
+from eyechart.toybox import train_mllm, training  # noqa: E402
+from eyechart.toybox.classes import names  # noqa: E402
+from eyechart.toybox.crowds import crowds  # noqa: E402
+from eyechart.toybox.eyes import Eyes  # noqa: E402
+from eyechart.toybox.lessons import Lesson, sequences, varied  # noqa: E402
+from eyechart.toybox.pieces import IMAGE, Reader  # noqa: E402
+from eyechart.toybox.questions import Question  # noqa: E402
+from eyechart.toybox.sprites import sprites  # noqa: E402
+from eyechart.toybox.train_mllm import Words  # noqa: E402
+from eyechart.toybox.training import Plan  # noqa: E402
+
+FEW = (0, 2, 40, 80)
+SHORT = Plan(seed=3, steps=11, batch=12, workers=0, classes=FEW)
+QUESTIONS = ("What is this?", "Which?\nA) cat\nB) dog face", "How many cat are there in the picture?")
+Train = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small batches gain nothing from more threads, and lose much where other tests run beside."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def train(tmp_path_factory: pytest.TempPathFactory) -> Train:
+    """Train in a folder, from its last checkpoint."""
+    root = tmp_path_factory.mktemp("trained")
+
+    def run(name: str, **changes: Any) -> Path:
+        (root / name).mkdir(exist_ok=True)
+        train_mllm.train(root / name, replace(SHORT, **changes))
+        return root / name
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def whole(train: Train) -> Path:
+    return train("whole")
+
+
+@pytest.fixture(scope="module")
+def taught(train: Train) -> Path:
+    return train("minute", steps=150, batch=36)
+
+
+def _state(folder: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = torch.load(folder / name, weights_only=True)
+    return found
+
+
+def test_a_few_steps_of_each_stage_lower_its_loss(whole: Path) -> None:
+    eyes, words = (_state(whole, name)["losses"] for name in (Eyes.state, Words.state))
+    assert [len(eyes), len(words)] == [4, 7]
+    assert eyes[-1] < eyes[0]
+    assert sum(words[-2:]) < 0.9 * sum(words[:2])
+
+
+@pytest.mark.parametrize("stops", [(2, 5), (5,)], ids=["in both stages", "in the second"])
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(whole: Path, train: Train, stops: tuple[int, ...]) -> None:
+    name = f"stopped {stops}"
+    for stop in stops:
+        train(name, stop=stop)
+    parts = train(name)
+    assert _state(parts, Words.state)["losses"] == _state(whole, Words.state)["losses"]
+    assert (parts / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+def test_another_seed_is_another_model(whole: Path, train: Train) -> None:
+    assert _state(train("other", seed=4, steps=3), Eyes.state)["losses"][0] != _state(whole, Eyes.state)["losses"][0]
+
+
+def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = partial(replace, SHORT)
+    monkeypatch.setattr(training, "Plan", lambda seed, minutes, steps: few(seed=seed, minutes=minutes, steps=steps))
+    train_mllm.main([str(tmp_path), "--minutes", "0.05"])
+    assert all(_state(tmp_path, name)["step"] >= 1 for name in (Eyes.state, Words.state))
+
+
+def test_training_sees_what_transformers_sees(whole: Path) -> None:
+    from transformers import AutoModelForImageTextToText, AutoProcessor
+
+    model = AutoModelForImageTextToText.from_pretrained(whole, dtype=torch.float32).eval()
+    reader, processor = Reader(whole), AutoProcessor.from_pretrained(whole)
+    pixels = crowds(sprites(("google",), FEW), 0, 1, 96, 0.0, (2,)).pixels.add(1).mul(127.5).round()
+    image = Image.fromarray(pixels[0].byte().permute(1, 2, 0).numpy())
+    (read,) = sequences(reader, [Lesson((0,), tuple(Question(text, "cat") for text in QUESTIONS))])
+    with torch.no_grad():
+        features = model.get_image_features(pixels / 127.5 - 1).pooler_output
+        inputs = model.get_input_embeddings()(read.tokens)
+        inputs = inputs.masked_scatter((read.tokens == reader.number(IMAGE))[..., None], features)
+        states = model.model.language_model(
+            inputs_embeds=inputs, attention_mask=read.mask().float(), position_ids=read.positions, use_cache=False
+        ).last_hidden_state
+        said = model.lm_head(states[read.wanted >= 0])[::2]
+        asked = [_last(model, processor, image, text) for text in QUESTIONS]
+    torch.testing.assert_close(said, torch.stack(asked), atol=1e-4, rtol=1e-4)
+
+
+def _last(model: Any, processor: Any, image: Image.Image, text: str) -> torch.Tensor:
+    parts = [{"type": "image", "image": image}, {"type": "text", "text": text}]
+    chat = [{"role": "user", "content": parts}]
+    read = processor.apply_chat_template(
+        chat, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
+    )
+    found: torch.Tensor = model(**read).logits[0, -1]
+    return found
+
+
+def test_fast_attention_is_attention(whole: Path) -> None:
+    eyes = Eyes(whole, replace(SHORT, steps=4))
+    (read,) = sequences(eyes.reader, [Lesson((), (Question("What is this?", "dog"),))])
+    text = eyes.whole.model.language_model.eval()
+    inputs = text.embed_tokens(read.tokens)
+    with torch.no_grad():
+        fast = text(inputs_embeds=inputs, attention_mask=read.mask().float(), use_cache=False).last_hidden_state
+        eyes.whole.set_attn_implementation("eager")
+        plain = text(inputs_embeds=inputs, use_cache=False).last_hidden_state
+    torch.testing.assert_close(fast, plain, atol=1e-4, rtol=1e-4)
+
+
+def test_the_folder_says_what_made_it(whole: Path) -> None:
+    config = json.loads((whole / "config.json").read_text())
+    assert config["architectures"] == ["FastVlmForConditionalGeneration"]
+    assert config["image_seq_length"] == 36
+    assert sum(path.stat().st_size for path in whole.iterdir() if path.suffix != ".pt") < 12_000_000
+
+
+def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
+    plain = torch.full((3, 3, 96, 96), 200, dtype=torch.uint8)
+    moved = varied(plain, random.Random(0))
+    assert moved.shape == plain.shape
+    assert len({*moved.flatten().tolist()}) == 1
+
+
+def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
+    model = create(parse(f"hf[{taught}]"), offline=True)
+    drawn = crowds(sprites(("fluent-3d",), FEW), 9, 40, 96, 0.1, (1,))
+    images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
+    known = [names()[label] for label in FEW]
+    scores = model.score([Request((image, "What is this?")) for image in images], known)
+    right = sum(FEW[best] == label for best, label in zip(scores.argmax(1), drawn.labels[:, 0].tolist(), strict=True))
+    assert right >= 20
