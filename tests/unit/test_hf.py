@@ -1,6 +1,8 @@
 """Answers in words through transformers, on tiny checkpoints of two architectures made here."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -201,3 +203,14 @@ def test_scores_differ_from_request_to_request(tiny_chat: Tiny, questions: list[
 @pytest.mark.parametrize(("some", "choices"), [(0, CHOICES), (2, [])])
 def test_nothing_to_score(tiny_chat: Tiny, questions: list[Request], some: int, choices: list[str]) -> None:
     assert ours(tiny_chat("fast_vlm")).score(questions[:some], choices).shape == (some, len(choices))
+
+
+def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny) -> None:
+    code = (
+        "from eyechart.models.hf_generator import Hf\n"
+        "from eyechart.models.interfaces import Request\n"
+        "from eyechart.spec import parse\n"
+        f"print(len(Hf(parse('hf[{tiny_chat('fast_vlm')}]'), offline=True).generate([Request(('?',))], 1)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["1"], done.stderr

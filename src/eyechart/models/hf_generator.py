@@ -3,7 +3,7 @@
 Answers are the likeliest ones, whatever generation_config.json asks for: no sampling, no penalties.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,8 @@ LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 class Hf:
     """Answers in words."""
+
+    structured = False
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
@@ -58,19 +60,20 @@ class Hf:
 
     @cached_property
     def _module(self) -> Any:
-        from transformers import GenerationConfig
-
         self.loads += 1
-        module = runtime.place(
-            hf_files.model("AutoModelForImageTextToText", self.source.path, dtype=self.dtype), self.device
-        )
+        loaded = hf_files.model("AutoModelForImageTextToText", self.source.path, dtype=self.dtype)
+        module = runtime.place(loaded, self.device)
+        from transformers import GenerationConfig  # not before the repair that loading brings
+
         module.generation_config = GenerationConfig(
             do_sample=False, eos_token_id=list(self._chat.stops), pad_token_id=self._chat.padding
         )
         return module
 
-    def generate(self, requests: Sequence[Request], max_tokens: int) -> list[Answer]:
-        """Answer every request in up to so many tokens, the end of turn counted."""
+    def generate(
+        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None  # noqa: ARG002
+    ) -> list[Answer]:
+        """Answer every request in up to so many tokens, the end of turn counted; no answer is held to a schema."""
         found: dict[int, Answer] = {}
         for places, batch in self._batches(requests, self.batch_size, max_tokens):
             found.update(zip(places, map(self._chat.answer, self._say(batch, max_tokens)), strict=True))
