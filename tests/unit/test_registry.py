@@ -13,11 +13,13 @@ from eyechart.models import interfaces
 from eyechart.models.registry import BUILT_IN, backend, backends, create
 from eyechart.spec import parse
 
+METHODS = ("encode_images", "encode_texts", "classify", "generate", "score")
 OFFERS = {
     "encoder": interfaces.Encoder,
     "image_encoder": interfaces.ImageEncoder,
     "classifier": interfaces.Classifier,
     "generator": interfaces.Generator,
+    "scorer": interfaces.Scorer,
 }
 
 
@@ -42,7 +44,7 @@ def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: 
     module, _, attribute = BUILT_IN[name].target.partition(":")
     made = getattr(import_module(module), attribute)
     for interface, protocol in OFFERS.items():
-        methods = {one for one in ("encode_images", "encode_texts", "classify", "generate") if one in vars(protocol)}
+        methods = {one for one in METHODS if one in vars(protocol)}
         if interface in BUILT_IN[name].offers:
             assert methods <= {*dir(made)}
 

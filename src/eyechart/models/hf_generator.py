@@ -71,7 +71,10 @@ class Hf:
         return module
 
     def generate(
-        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None  # noqa: ARG002
+        self,
+        requests: Sequence[Request],
+        max_tokens: int,
+        schema: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> list[Answer]:
         """Answer every request in up to so many tokens, the end of turn counted; no answer is held to a schema."""
         found: dict[int, Answer] = {}

