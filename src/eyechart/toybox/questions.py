@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from eyechart.protocols.prompt_files import prompt
 from eyechart.toybox.birds import OCCLUSION, QUALITY, VOICE
 from eyechart.toybox.classes import kin, names
 from eyechart.toybox.species import Species
@@ -40,7 +41,20 @@ class Question:
 
 Ask = Callable[[View, random.Random], Question | None]
 
-WORDINGS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
+
+def _wordings() -> Mapping[str, Any]:
+    """Read the wordings; `{ prompt = "…" }` among them is a protocol's own prompt."""
+    found = tomllib.loads(Path(__file__).with_name("wordings.toml").read_text(encoding="utf-8"))
+    return {
+        kind: [_shared(each["prompt"]) if isinstance(each, dict) else each for each in found[kind]] for kind in found
+    }
+
+
+def _shared(name: str) -> str:
+    return prompt(name).text.replace("{class_list}", "{list}").replace("{dynamic_choices}", "{options}")
+
+
+WORDINGS = _wordings()
 PICTURES = ("image", "image", "picture", "photo")
 REFUSALS: Mapping[str, str] = {
     QUALITY: "I cannot tell: image quality",

@@ -1,0 +1,114 @@
+"""Prompts as data: what a language model is asked, where the words come from, and their fingerprint."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from eyechart.errors import DataError
+from eyechart.spec import did_you_mean
+
+FOLDER = Path(__file__).with_name("prompts")
+SLOTS = ("class_list", "dynamic_choices")
+_SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text with slots such as `{class_list}`, and where its words come from."""
+
+    name: str
+    text: str
+    source: str
+    note: str = ""
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """The names of the slots, each once, in the order of the text."""
+        return tuple(dict.fromkeys(_SLOT.findall(self.text)))
+
+    @property
+    def sha256(self) -> str:
+        """The fingerprint of the text with its slots empty."""
+        return sha256(self.text.encode()).hexdigest()
+
+    def fill(self, **values: str) -> str:
+        """Put a text into every slot; braces in it stay as they are.
+
+        Raises ValueError when the values are not those of the slots.
+
+        Source: own definition.
+
+        >>> Prompt("pick", "Which of {class_list}?", "own").fill(class_list="{a}, b")
+        'Which of {a}, b?'
+        """
+        if {*values} != {*self.slots}:
+            given, wanted = (", ".join(sorted(each)) or "none" for each in (values, self.slots))
+            raise ValueError(f"The prompt '{self.name}' has the slots: {wanted}. Got a text for: {given}.")
+        return _SLOT.sub(lambda slot: values[slot[1]], self.text)
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    source: str
+    text: str
+    note: str = ""
+
+
+def prompt_names() -> tuple[str, ...]:
+    """Return the names of the packaged prompts.
+
+    Source: own definition.
+
+    >>> prompt_names()[:2]
+    ('closed_world', 'closed_world_id')
+    """
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
+
+
+@cache
+def prompt(name_or_path: str) -> Prompt:
+    """Return a packaged prompt, or that of a user's own toml file with the keys `source`, `text` and perhaps `note`.
+
+    Raises DataError for a name that is neither, and for a file that cannot be read, lacks a key, has another or has a
+    slot that no protocol fills.
+
+    Source: each prompt names its own; those of arXiv 2603.06578 are its Tables 20 to 22 word by word.
+
+    >>> prompt("mill_mcq").slots, prompt("mill_mcq").source
+    (('dynamic_choices',), 'Mill, imagenet_mcq')
+    """
+    packaged = name_or_path in prompt_names()
+    path = FOLDER / f"{name_or_path}.toml" if packaged else Path(name_or_path)
+    if not path.is_file():
+        known = prompt_names()
+        raise DataError(
+            f"The prompt '{name_or_path}' is neither a toml file nor one of {', '.join(known)}"
+            f"{did_you_mean(name_or_path, known)}"
+        )
+    found = _read(path)
+    _check(found.text, str(path))
+    return Prompt(name_or_path, found.text, found.source, found.note)
+
+
+def _read(path: Path) -> _File:
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _File)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise DataError(
+            f"{path} is not a prompt ({error}). Give the keys source and text, and perhaps note, as UTF-8 toml."
+        ) from error
+
+
+def _check(text: str, path: str) -> None:
+    if not text.strip():
+        raise DataError(f"{path} has an empty text. Write the question into it.")
+    for slot in _SLOT.findall(text):
+        if slot not in SLOTS:
+            raise DataError(
+                f"{path} has the slot {{{slot}}}, which no protocol fills{did_you_mean(slot, SLOTS)} "
+                f"The slots are: {', '.join(SLOTS)}."
+            )

@@ -1,0 +1,136 @@
+"""Prompts are data: what they ask is what is published, and nothing else gets in."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.errors import DataError
+from eyechart.protocols.closed_world import class_list, closed_world_prompt
+from eyechart.protocols.multiple_choice import Options, mill_options
+from eyechart.protocols.prompt_files import SLOTS, Prompt, prompt, prompt_names
+from eyechart.toybox.questions import WORDINGS
+
+GOLDEN = Path(__file__).parents[1] / "golden/prompts"
+NAMES = (
+    "tench",
+    "goldfish",
+    "tights for gymnastics, a one-piece leotard, or a sport jersey",
+    "{class_list}",
+    "missile",
+)
+TEN = tuple(f"class {number}" for number in range(10))
+
+
+def rendered(name: str) -> str:
+    """The prompt as a model meets it, made by the protocols' own means."""
+    found = prompt(name)
+    choices = mill_options("s0", 3, 10).lines(TEN) if name == "mill_mcq" else Options((2, 0, 4, 1), (0,)).lines(NAMES)
+    listed = class_list(NAMES, "id" if "_id" in name else "name")
+    values: Mapping[str, str] = {"class_list": listed, "dynamic_choices": choices}
+    return found.fill(**{slot: values[slot] for slot in found.slots})
+
+
+@pytest.mark.parametrize("name", prompt_names())
+def test_a_prompt_is_rendered_as_kept(name: str) -> None:
+    kept = GOLDEN / f"{name}.txt"
+    assert rendered(name) == kept.read_text(encoding="utf-8"), f"{kept} keeps another text than {name}.toml gives"
+
+
+def test_every_kept_prompt_is_one_of_the_packaged() -> None:
+    assert sorted(path.stem for path in GOLDEN.glob("*.txt")) == list(prompt_names())
+
+
+@pytest.mark.parametrize("name", prompt_names())
+def test_headings_and_items_begin_lines(name: str) -> None:
+    text = prompt(name).text
+    assert text == text.strip()
+    assert not any(f" {start}" in text for start in ("Classification Rules:", "Output Rules:"))
+    assert [place for place in range(len(text)) if text.startswith(" - ", place)] == (
+        [text.index(" - the most relevant")] if " - the most relevant" in text else []
+    )
+
+
+@pytest.mark.parametrize("name", prompt_names())
+def test_a_prompt_says_where_its_words_come_from(name: str) -> None:
+    found = prompt(name)
+    assert any(source in found.source for source in ("2603.06578", "Mill"))
+    assert found.sha256 == sha256(found.text.encode()).hexdigest()
+
+
+def test_every_prompt_has_a_fingerprint_of_its_own() -> None:
+    assert len({prompt(name).sha256 for name in prompt_names()}) == len(prompt_names())
+
+
+def test_the_closed_world_has_a_prompt_for_each_way_to_answer() -> None:
+    found = {
+        closed_world_prompt(answer, structured=structured).name
+        for answer in ("name", "id")
+        for structured in (False, True)
+    }
+    assert found == {"closed_world", "closed_world_json", "closed_world_id", "closed_world_id_json"}
+
+
+@given(st.text(), st.text())
+def test_a_text_goes_into_its_slot_untouched(first: str, second: str) -> None:
+    filled = Prompt("two", "<{class_list}|{dynamic_choices}>", "own").fill(class_list=first, dynamic_choices=second)
+    assert filled == f"<{first}|{second}>"
+
+
+@pytest.mark.parametrize("values", [{}, {"options": "A) a"}, {"class_list": "a", "options": "b"}])
+def test_texts_must_be_those_of_the_slots(values: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="'closed_world' has the slots: class_list"):
+        prompt("closed_world").fill(**values)
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_prompt_of_ones_own_is_read(tmp_path: Path) -> None:
+    found = prompt(written(tmp_path, 'source = "me"\ntext = "{\\"1\\": …} Which of {class_list}?"'))
+    assert (found.source, found.slots) == ("me", ("class_list",))
+
+
+WRONG = {
+    'source = "me"': "missing required field `text`",
+    'text = "What?"': "missing required field `source`",
+    'source = "me"\ntext = "What?"\nauthor = "me"': "unknown field `author`",
+    'source = "me"\ntext = 3': "got `int`",
+    'source = "me\ntext = "What?"': "is not a prompt",
+    'source = "me"\ntext = " "': "has an empty text",
+    'source = "me"\ntext = "{class_lst}"': r"slot \{class_lst\}.*did you mean class_list\?",
+    'source = "me"\ntext = "{Options}"': f"The slots are: {', '.join(SLOTS)}",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.items())
+def test_a_file_that_is_no_prompt_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        prompt(written(tmp_path, text))
+
+
+def test_an_unknown_name_gets_a_hint() -> None:
+    with pytest.raises(DataError, match=r"neither a toml file.*did you mean closed_world"):
+        prompt("closed_wolrd")
+
+
+SHARED = {
+    "table_20": "closed_world",
+    "table_20_json": "closed_world_json",
+    "table_21": "open_world",
+    "table_21_json": "open_world_json",
+    "table_22": "multiple_choice",
+    "mill_mcq": "mill_mcq",
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), SHARED.items())
+def test_the_packaged_model_learnt_the_same_words(kind: str, name: str) -> None:
+    text = prompt(name).text.replace("{class_list}", "{list}").replace("{dynamic_choices}", "{options}")
+    assert WORDINGS[kind] == [text]
