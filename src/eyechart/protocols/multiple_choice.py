@@ -6,6 +6,7 @@ Classes are indices, so an answer by letter becomes a predicted class and is sco
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from string import ascii_uppercase
 from typing import Literal
@@ -69,7 +70,7 @@ SETTINGS: Mapping[str, Setting] = {
     "ImGT + ReGT + random": Setting(("ImGT", "ReGT"), "random"),
     "ImGT + ReGT + confEVA(ImGT,ReGT)": Setting(("ImGT", "ReGT"), "confusion"),
 }
-CLOSED_WORLD = "ImGT + 999 (Closed World (CW))"  # the eighth row of Table 19: no letters, see closed_world
+CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19: no letters, see closed_world
 
 
 def mill_options(key: str, label: int, classes: int, count: int = 10, seed: int = 42) -> Options:
@@ -174,8 +175,8 @@ def _hard(
     share, odd = divmod(count - len(rule.truths), len(rule.truths))
     found: list[int] = []
     for place, anchor in enumerate(right):
-        near = [int(each) for each in neighbours[anchor] if each >= 0 and each not in barred and each not in found]
-        found += near[: share + (place < odd)]
+        near = (each for each in neighbours[anchor].tolist() if each not in barred and each not in found and each >= 0)
+        found += [*islice(near, share + (place < odd))]
     return found
 
 
