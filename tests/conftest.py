@@ -1,10 +1,11 @@
 """A run's folder made by the real recording from a handful of answers, for everything that reads runs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -276,3 +277,10 @@ def questions() -> list[Request]:
     more = [images[place : place + place % 3] for place in range(12)]
     parts = [(text + " and so on" * (place % 2), *more[place]) for place, text in enumerate(asked)]
     return [Request(part if place % 4 else (*part[1:], part[0])) for place, part in enumerate(parts)]
+
+
+@pytest.fixture
+def faulty_server() -> Iterator[Any]:
+    """Serve OpenAI's chat on loopback, with faults on demand."""
+    with run_path(str(Path(__file__).with_name("faulty_server.py")))["serving"]() as server:
+        yield server

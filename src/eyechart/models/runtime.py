@@ -57,6 +57,19 @@ def fraction(spec: ModelSpec, option: str, default: float) -> float:
     raise SpecError(f"'{spec}' has {option}={text}. Expected a number above 0 and at most 1.")
 
 
+def amount(spec: ModelSpec, option: str, default: float | None = None) -> float | None:
+    """Read an option that is a number of at least 0; without it and without a default there is none."""
+    if option not in spec.options:
+        return default
+    text = spec.options[option]
+    try:
+        if 0 <= (found := float(text)) < float("inf"):
+            return found
+    except ValueError:
+        pass
+    raise SpecError(f"'{spec}' has {option}={text}. Expected a number of at least 0.")
+
+
 def flag(spec: ModelSpec, option: str, default: bool) -> bool:
     """Read an option that is true or false."""
     text = spec.options.get(option, str(default).lower())

@@ -1,0 +1,124 @@
+"""What can go wrong with one request to a server, and what follows from it.
+
+After a `PassingError` it is asked again; a `RefusedError` is its outcome; a ModelError ends the run.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from eyechart.errors import ModelError
+
+PASSING = frozenset({408, 409, 425, 429})  # and whatever is wrong with the server itself, from 500
+LONGEST_WAIT = 600.0  # seconds that a server may ask to wait
+SHOWN = 300  # letters of what a server said
+TOO_LONG = re.compile(
+    r"context.?length|context.?window|maximum model length|prompt (is|was) too long|input is too long"
+    r"|too many (input |prompt )?tokens|exceeds? the (model'?s? )?(maximum|limit|max).{0,40}tokens|string_above_max",
+    re.IGNORECASE | re.DOTALL,
+)
+FILTERED = re.compile(
+    r"content.?(filter|policy|management policy|moderation)|responsible.?ai|moderation|safety (system|policy)|flagged",
+    re.IGNORECASE,
+)
+PENNILESS = re.compile(r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota", re.IGNORECASE)
+
+
+class PassingError(Exception):
+    """May pass: ask again, after so many seconds if the server named them."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+class RefusedError(Exception):
+    """This request gets no answer. One of an unknown kind may be asked again by another run."""
+
+    def __init__(self, reason: str, *, known: bool = True) -> None:
+        super().__init__(reason)
+        self.known = known
+
+
+def of_status(status: int, headers: Mapping[str, str], body: str) -> Exception:
+    """Read an HTTP error."""
+    code, said = _error(body)
+    all_said, where = f"{code} {said}", f"HTTP {status}: {said}"
+    if status in (400, 403, 413, 422) and (found := of_request(status, all_said, said)):
+        return found
+    if status in (401, 403):
+        return ModelError(
+            f"The server does not accept the API key ({where}). Check the environment variable of the key."
+        )
+    if status == 402 or (status == 429 and PENNILESS.search(all_said)):
+        return ModelError(f"The account has no credit left ({where}). Add some, and run the same command again.")
+    if status == 404:
+        return ModelError(f"The server knows no such model or address ({where}). Check the model's name and base_url.")
+    if status < 400:
+        return ModelError(f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url.")
+    if status in PASSING or status >= 500:
+        return PassingError(where, retry_after(headers))
+    return RefusedError(f"the server refused the request ({where})", known=False)
+
+
+def of_request(status: int, all_said: str, said: str) -> RefusedError | None:
+    """Tell what is a request's own: too long, or filtered."""
+    if FILTERED.search(all_said):
+        return RefusedError(f"content filter: {said}")
+    if status == 413 or (status != 403 and TOO_LONG.search(all_said)):
+        return RefusedError(f"context length: {said}")
+    return None
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds a server asks to wait.
+
+    >>> retry_after({"retry-after": "2"}), retry_after({"retry-after-ms": "150"}), retry_after({"retry-after": "soon"})
+    (2.0, 0.15, None)
+    """
+    text = headers.get("retry-after-ms")
+    scale, text = (0.001, text) if text else (1.0, headers.get("retry-after", ""))
+    try:
+        seconds = float(text) * scale
+    except ValueError:
+        seconds = _until(text)
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _until(date: str) -> float:
+    """Seconds up to an HTTP date, -1 if it is none; a date that is over means now."""
+    try:
+        found = parsedate_to_datetime(date)
+    except (TypeError, ValueError):
+        return -1.0
+    return max(0.0, (found.replace(tzinfo=found.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _error(body: str) -> tuple[str, str]:
+    """Find the code and the message of an error, in whichever way it is told."""
+    try:
+        told = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return "", shown(body)
+    return of_object(told)
+
+
+def of_object(told: Any) -> tuple[str, str]:
+    """Find the code and the message of an error that was told as JSON."""
+    inner = told.get("error", told) if isinstance(told, dict) else told
+    if not isinstance(inner, dict):
+        return "", shown(str(inner))
+    codes = [str(inner[name]) for name in ("code", "type") if inner.get(name)]
+    deeper = inner.get("innererror")
+    codes += [str(deeper.get("code"))] if isinstance(deeper, dict) else []
+    return " ".join(codes), shown(str(inner.get("message") or inner.get("detail") or inner))
+
+
+def shown(text: str) -> str:
+    """Cut what a server said to a line."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"

@@ -1,0 +1,112 @@
+"""What lets requests through to a server: so many at once, and none that the budget may not bear."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Usage
+
+SLACK = 1e-9  # of adding up fractions
+
+
+class BudgetError(ModelError):
+    """Another request might cost more than is left."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """USD a million tokens: read, read from a cache, said."""
+
+    prompt: float
+    cached: float
+    answer: float
+
+    def of(self, usage: Usage) -> float:
+        """What tokens cost, in USD.
+
+        >>> Prices(2.5, 1.25, 10).of(Usage(prompt=1_000_000, cached=400_000, answer=100_000))
+        3.0
+        """
+        fresh = usage.prompt - usage.cached
+        return (fresh * self.prompt + usage.cached * self.cached + usage.answer * self.answer) / 1_000_000
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a session may spend, in USD and in tokens; without limits, anything."""
+
+    prices: Prices | None = None
+    usd: float | None = None
+    tokens: int | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return self.usd is not None or self.tokens is not None
+
+    def cost(self, usage: Usage) -> float | None:
+        """What tokens cost in USD, None where no prices were told."""
+        return self.prices.of(usage) if self.prices else None
+
+    def share(self, usage: Usage) -> float:
+        """How much of the budget tokens take, 1 for all of it."""
+        tokens = (usage.prompt + usage.answer) / self.tokens if self.tokens else 0.0
+        return max(tokens, (self.cost(usage) or 0.0) / self.usd if self.usd else 0.0)
+
+    def told(self, usage: Usage) -> str:
+        """Say what was spent, and of how much."""
+        tokens = f"{usage.prompt + usage.answer:,} tokens"
+        if self.tokens is not None:
+            tokens += f" of {self.tokens:,}"
+        if (cost := self.cost(usage)) is None:
+            return tokens
+        return f"{cost:.4f} USD{'' if self.usd is None else f' of {self.usd:g} USD'} and {tokens}"
+
+
+class Gate:
+    """Counts requests under way and tokens spent; used within one event loop."""
+
+    def __init__(self, most: int, budget: Budget) -> None:
+        self.most, self.budget = most, budget
+        self.spent = Usage()
+        self.under_way = 0
+        self.dearest = 0.0  # share of the budget that one request took
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Serve another event loop, with the same account."""
+        self.changed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def passed(self) -> AsyncIterator[None]:
+        """Wait for a place, and hold it; a request that what is left may not pay for is refused."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: not self.under_way or (self.under_way < self.most and self.affordable))
+            if not self.affordable:
+                raise BudgetError(
+                    f"The budget is spent as far as it goes: {self.budget.told(self.spent)}. Answers so far are kept; "
+                    "the same command goes on with as much again, or raise the budget."
+                )
+            self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+            async with self.changed:
+                self.changed.notify_all()
+
+    @property
+    def affordable(self) -> bool:
+        """Whether all under way and one more may be as dear as the dearest so far."""
+        return self.budget.share(self.spent) + (self.under_way + 1) * self.dearest <= 1 + SLACK
+
+    def pay(self, usage: Usage) -> None:
+        """Count what a request took."""
+        if self.budget.limited and not usage.prompt:
+            raise ModelError(
+                "The server tells no token counts (usage), so no budget holds. Leave out budget and budget_tokens."
+            )
+        self.spent += usage
+        self.dearest = max(self.dearest, self.budget.share(usage))

@@ -1,0 +1,153 @@
+"""Models behind any OpenAI-compatible server: `openai[MODEL,base_url=http://localhost:8000/v1]`, a vLLM or a provider.
+
+| option | |
+|---|---|
+| `base_url` | where; without it OpenAI itself |
+| `key_env` | the environment variable that holds the key (`OPENAI_API_KEY`) |
+| `concurrency` | requests under way at once (16) |
+| `timeout`, `retries`, `backoff` | seconds for an attempt (120), further attempts (6), seconds between the first (1) |
+| `seed` | told to the server (42, `none` for servers that know no seed) |
+| `reasoning` | `true` for models that take no temperature and count their reasoning as part of the answer |
+| `served` | the name that the server will answer by: then it is not asked for, and kept answers need no server |
+| `revision` | which weights a server of one's own has, since nobody can see them from here |
+| `price_in`, `price_cached`, `price_out` | USD a million tokens |
+| `budget`, `budget_tokens` | what one session may spend, in USD and in tokens |
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import cached_property, partial
+from importlib.util import find_spec
+from typing import Any
+from weakref import finalize
+
+from eyechart.errors import ModelError
+from eyechart.models import openai_messages as messages
+from eyechart.models import openai_options
+from eyechart.models.interfaces import Answer, Identity, Request, Usage
+from eyechart.models.openai_gate import Gate
+from eyechart.models.openai_line import Line
+from eyechart.models.openai_round import Round
+from eyechart.spec import ModelSpec
+
+AHEAD = 2  # times as many requests are prepared as may be under way
+HELLO = Request(("Answer with the word OK.",))
+HELLO_TOKENS = 16
+
+
+class OpenAi:
+    """Answers in words, from elsewhere."""
+
+    structured = True
+    loads = 0
+
+    def __init__(self, spec: ModelSpec, *, offline: bool = False, **_: object) -> None:
+        self.options = openai_options.read(spec)
+        if find_spec("openai") is None:  # its import takes a second, so not before the first question
+            raise ModuleNotFoundError("No module named 'openai'", name="openai")
+        self.spec, self.offline = spec, offline
+        self.batch_size = self.options.concurrency
+        self._gate = Gate(self.options.concurrency, self.options.budget)
+
+    @cached_property
+    def _line(self) -> Line:
+        if self.offline and not self.options.local:
+            raise ModelError(
+                f"'{self.spec}' answers from {self.options.base_url}, but --eye-offline allows connections to this "
+                "machine alone. Leave it out, or serve the model here."
+            )
+        line = Line(self.options)
+        self._gate.reopen()
+        finalize(self, line.close)
+        return line
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Who answers, by the name that the server tells; it is asked once unless `served` says it."""
+        return Identity(
+            backend="openai",
+            name=self.spec.options.get("served") or self._hello(),
+            weights_sha256="",
+            revision=self.spec.options.get("revision", ""),
+            dtype="",
+            device="",
+            processor=self.options.identity,
+            libraries={},  # what is sent does not depend on them, and answers that were paid for stay good
+        )
+
+    def _hello(self) -> str:
+        """Ask something short, with the settings of all questions: a wrong key or setting is found here."""
+        one = Round(self._line, self._gate)
+        answer = self._line.submit(one.ask(partial(self._body, HELLO, HELLO_TOKENS, None))).result()
+        if answer.error and not one.served:
+            raise ModelError(f"'{self.spec}' does not answer at {self.options.base_url}: {answer.error}.")
+        return one.served or self.options.model
+
+    def _body(self, request: Request, max_tokens: int, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+        turn = {"model": self.options.model, "messages": [messages.message(request)]}
+        return turn | self.options.decoding(max_tokens) | messages.response_format(schema)
+
+    def answers(
+        self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[int, Answer]]:
+        """Give answers with their requests' places as they come; requests are taken as there is room for them.
+
+        What ends the run (a key that is not accepted, a budget that is spent, a server that is gone) is raised after
+        every answer that was still to come.
+        """
+        one = Round(self._line, self._gate, self.identity.name)
+        waiting: dict[Future[Answer], int] = {}
+        try:
+            for place, request in enumerate(requests):
+                asked = one.ask(partial(self._body, request, max_tokens, schema))
+                waiting[self._line.submit(asked)] = place
+                yield from _done(waiting, patiently=len(waiting) >= AHEAD * self.options.concurrency)
+                if one.ended:
+                    break
+            while waiting:
+                yield from _done(waiting, patiently=True)
+        finally:
+            for task in waiting:
+                task.cancel()
+        if one.ended:
+            raise one.ended
+
+    def generate(
+        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> list[Answer]:
+        """Answer every request in up to so many tokens; a schema holds the answers to it.
+
+        What ends the run is raised only if nothing was answered; else it is the error of what is left.
+        """
+        found: dict[int, Answer] = {}
+        left = ""
+        try:
+            found.update(self.answers(requests, max_tokens, schema))
+        except ModelError as error:
+            if not found:
+                raise
+            left = str(error)
+        return [found.get(place) or Answer("", (), False, left, retry=True) for place in range(len(requests))]
+
+    @property
+    def spent(self) -> Usage:
+        """The tokens that this session used."""
+        return self._gate.spent
+
+    def cost(self, usage: Usage) -> float | None:
+        """What tokens cost in USD, None without prices."""
+        return self.options.budget.cost(usage)
+
+    def close(self) -> None:
+        """Hang up; the next question calls again."""
+        if line := self.__dict__.pop("_line", None):
+            line.close()
+
+
+def _done(waiting: dict[Future[Answer], int], *, patiently: bool) -> Iterator[tuple[int, Answer]]:
+    """Take the requests that are answered out of those waited for; a ModelError is its round's to tell."""
+    ready, _ = wait(waiting, timeout=None if patiently else 0, return_when=FIRST_COMPLETED)
+    for task in ready:
+        place = waiting.pop(task)
+        if not isinstance(task.exception(), ModelError):
+            yield place, task.result()

@@ -1,0 +1,80 @@
+"""The line to one server: the openai client in an event loop of its own thread, one request at a time through it."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
+from threading import Thread, current_thread
+from typing import Any, TypeVar
+
+from eyechart.errors import ModelError
+from eyechart.models import openai_faults as faults
+from eyechart.models.openai_messages import Reply, read
+from eyechart.models.openai_options import NO_KEY, Options
+
+T = TypeVar("T")
+
+
+class Line:
+    """Sends requests and reads replies. Nothing that it says holds the key, whatever a server may repeat."""
+
+    def __init__(self, options: Options) -> None:
+        import openai
+
+        self._errors, self.options = openai, options
+        self._key = options.key()
+        # A proxy or a redirection could lead away from this machine; the client's own retries would hide faults.
+        http = openai.DefaultAsyncHttpxClient(trust_env=not options.local, follow_redirects=False)
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key, base_url=options.base_url, timeout=options.timeout, max_retries=0, http_client=http
+        )
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="openai", daemon=True)
+        self._thread.start()
+
+    def submit(self, task: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin something in the line's own thread."""
+        return asyncio.run_coroutine_threadsafe(task, self._loop)
+
+    async def send(self, body: Mapping[str, Any]) -> Reply:
+        """Send one request once. Raises PassingError, RefusedError or ModelError."""
+        try:
+            async with asyncio.timeout(self.options.timeout):
+                reply = await self._client.chat.completions.with_raw_response.create(**body)
+            return read(reply.content)
+        except Exception as error:
+            raise self._read(error) from None  # the client's own sentence may hold the key
+
+    def _read(self, error: Exception) -> Exception:
+        found = self._fault(error)
+        said = [part.replace(self._key, "[key]") if isinstance(part, str) else part for part in found.args]
+        if self._key != NO_KEY:
+            found.args = tuple(said)
+        return found
+
+    def _fault(self, error: Exception) -> Exception:
+        if isinstance(error, self._errors.APIStatusError):
+            return faults.of_status(error.status_code, error.response.headers, error.response.text)
+        if isinstance(error, TimeoutError | self._errors.APITimeoutError):
+            return faults.PassingError(f"no answer within {self.options.timeout:g} seconds (timeout=…)")
+        if isinstance(error, self._errors.APIConnectionError):
+            return faults.PassingError(f"the connection broke ({faults.shown(str(error.__cause__ or error))})")
+        if isinstance(error, faults.PassingError | faults.RefusedError | ModelError):
+            return error
+        return ModelError(f"The openai client failed ({type(error).__name__}: {faults.shown(str(error))}).")
+
+    def close(self) -> None:
+        """Hang up; whatever is still under way ends."""
+        if self._loop.is_closed() or current_thread() is self._thread:
+            return
+        self.submit(self._hang_up()).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _hang_up(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._client.close()
+        await asyncio.get_running_loop().shutdown_default_executor()

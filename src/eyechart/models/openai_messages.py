@@ -1,0 +1,125 @@
+"""Requests as the messages of a server's chat, and its replies as answers."""
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from typing import Any
+
+import msgspec
+from PIL import Image
+
+from eyechart.data.images import shown_alike
+from eyechart.models import openai_faults as faults
+from eyechart.models.interfaces import Answer, Request, Usage
+
+
+def message(request: Request) -> dict[str, Any]:
+    """Write a request as one turn of a user."""
+    return {"role": "user", "content": list(_parts(request))}
+
+
+def _parts(request: Request) -> Iterator[dict[str, Any]]:
+    files = iter(request.files)
+    for part in request.parts:
+        if isinstance(part, str):
+            yield {"type": "text", "text": part}
+        else:
+            yield {"type": "image_url", "image_url": {"url": data_url(part, next(files, b""))}}
+
+
+def data_url(image: Image.Image, file: bytes = b"") -> str:
+    """Write an image without loss: the JPEG that it came from, where all read it alike, or else its pixels as PNG."""
+    if file and shown_alike(file, image):
+        return f"data:image/jpeg;base64,{b64encode(file).decode()}"
+    made = BytesIO()
+    image.convert("RGB").save(made, "PNG", compress_level=1, icc_profile=None)  # level 6: 5 times slower, 5 % smaller
+    return f"data:image/png;base64,{b64encode(made.getvalue()).decode()}"
+
+
+def response_format(schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Ask for JSON of a schema."""
+    if schema is None:
+        return {}
+    named = {"name": "answer", "strict": True, "schema": dict(schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+class Message(msgspec.Struct):
+    """What was said, or why nothing was."""
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class Choice(msgspec.Struct):
+    """One of the answers, of which there is one."""
+
+    message: Message
+    finish_reason: str | None = None
+
+
+class Cached(msgspec.Struct):
+    """What of a prompt a cache held."""
+
+    cached_tokens: int | None = None
+
+
+class Tokens(msgspec.Struct):
+    """How many tokens a server counted."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    prompt_tokens_details: Cached | None = None
+
+    def usage(self) -> Usage:
+        """The same in our words."""
+        cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else 0
+        return Usage(self.prompt_tokens, cached or 0, self.completion_tokens)
+
+
+class Reply(msgspec.Struct):
+    """A server's reply, what matters here of it."""
+
+    model: str = ""
+    choices: list[Choice] | None = None
+    usage: Tokens | None = None
+    error: Any = None
+
+    @property
+    def paid(self) -> Usage:
+        """The tokens that were counted."""
+        return self.usage.usage() if self.usage else Usage()
+
+
+def read(body: bytes) -> Reply:
+    """Read a reply; one that is no JSON or has another form comes from something broken on the way."""
+    try:
+        reply = msgspec.json.decode(body, type=Reply)
+    except (msgspec.DecodeError, RecursionError) as error:
+        start = faults.shown(body[:40].decode("utf-8", "replace"))
+        raise faults.PassingError(f"the reply cannot be read ({error}): {start!r}…") from None
+    if reply.error and not reply.choices:  # some services tell errors under HTTP 200
+        raise _told(reply.error)
+    return reply
+
+
+def _told(error: Any) -> Exception:
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 500
+    return faults.of_status(status, {}, msgspec.json.encode({"error": error}).decode())
+
+
+def answer(reply: Reply) -> Answer:
+    """Read the answer of a reply, or that there is none."""
+    if not reply.choices:
+        return _none("no answer: the server's list of choices is empty", reply)
+    (first, *_) = reply.choices
+    if first.finish_reason == "content_filter":
+        return _none("content filter: the answer was withheld", reply)
+    if first.message.refusal and not first.message.content:
+        return _none(f"refusal: {faults.shown(first.message.refusal)}", reply)
+    return Answer(first.message.content or "", (), first.finish_reason != "length", usage=reply.paid)
+
+
+def _none(reason: str, reply: Reply) -> Answer:
+    return Answer("", (), False, error=reason, usage=reply.paid)

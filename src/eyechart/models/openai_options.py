@@ -1,0 +1,150 @@
+"""What `openai[MODEL,base_url=…,…]` may say, checked; never a key, since every record shows it."""
+
+import os
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import runtime
+from eyechart.models.openai_gate import Budget, Prices
+from eyechart.spec import ModelSpec
+
+OPTIONS = (
+    "base_url",
+    "key_env",
+    "concurrency",
+    "timeout",
+    "retries",
+    "backoff",
+    "seed",
+    "reasoning",
+    "served",
+    "revision",
+    "price_in",
+    "price_cached",
+    "price_out",
+    "budget",
+    "budget_tokens",
+)
+PUBLIC = "https://api.openai.com/v1"
+KEY = "OPENAI_API_KEY"
+NO_KEY = "none"  # what a server of one's own is told, which asks for none
+SECRET = re.compile(r"key|secret|passw|auth|(^|api_|access_)token$", re.IGNORECASE)
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Options:
+    """A specification, read."""
+
+    model: str
+    base_url: str
+    key_env: str
+    concurrency: int
+    timeout: float
+    retries: int
+    backoff: float
+    seed: int | None
+    reasoning: bool
+    budget: Budget
+
+    @property
+    def local(self) -> bool:
+        """Whether the server is on this machine."""
+        host = urlsplit(self.base_url).hostname or ""
+        try:
+            return host == "localhost" or ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """None: the likeliest token always; models that reason take neither a temperature nor a seed."""
+        if self.reasoning:
+            return {}
+        return {"temperature": 0} | ({} if self.seed is None else {"seed": self.seed})
+
+    def decoding(self, max_tokens: int) -> dict[str, Any]:
+        """Ask for an answer of up to so many tokens, reasoning included."""
+        return {"max_completion_tokens" if self.reasoning else "max_tokens": max_tokens, **self.sampling}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of this can change an answer."""
+        return {"asked": self.model, "base_url": self.base_url, "reasoning": self.reasoning, **self.sampling}
+
+    def key(self) -> str:
+        """The API key, from the environment alone."""
+        found = os.environ.get(self.key_env, "")
+        if not found and not self.local:
+            raise ModelError(
+                f"There is no API key for {self.base_url}: the environment variable {self.key_env} is not set. "
+                "Export it, or name another with key_env=…"
+            )
+        return found or NO_KEY
+
+
+def read(spec: ModelSpec) -> Options:
+    """Check a specification and read it."""
+    _check_no_secret(spec)
+    base_url = _base_url(spec)
+    spec.check(arguments=1, options=OPTIONS)
+    if not spec.arguments:
+        raise SpecError(f"'{spec}' names no model. Expected openai[MODEL] or openai[MODEL,base_url=http://…/v1].")
+    return Options(
+        model=spec.arguments[0],
+        base_url=base_url,
+        key_env=spec.options.get("key_env", KEY),
+        concurrency=runtime.whole_number(spec, "concurrency", 16),
+        timeout=_positive(spec, "timeout", 120),
+        retries=runtime.whole_number(spec, "retries", 6, least=0),
+        backoff=runtime.amount(spec, "backoff", 1) or 0,
+        seed=None if spec.options.get("seed") == "none" else runtime.whole_number(spec, "seed", 42, least=0),
+        reasoning=runtime.flag(spec, "reasoning", False),
+        budget=_budget(spec),
+    )
+
+
+def _check_no_secret(spec: ModelSpec) -> None:
+    """Refuse a key without repeating it."""
+    wrong = [name for name in spec.options if SECRET.search(name) and name not in OPTIONS]
+    if wrong or not VARIABLE.fullmatch(spec.options.get("key_env", KEY)):
+        raise SpecError(
+            f"A specification of openai has {wrong[0] if wrong else 'a key_env that names no environment variable'}. "
+            f"Keys come from the environment alone: export {KEY}, or name another variable, as in key_env=MY_KEY."
+        )
+
+
+def _base_url(spec: ModelSpec) -> str:
+    """The endpoint; one that holds a password or a key is refused without repeating it."""
+    given = spec.options.get("base_url", PUBLIC)
+    parts = urlsplit(given)
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise SpecError(
+            "The base_url of openai holds a user name, a query or a fragment, which may be secret and would stand in "
+            "every record. Expected one like http://localhost:8000/v1, and a key from the environment (key_env=…)."
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SpecError(f"'{spec}' has base_url={given}. Expected one like http://localhost:8000/v1.")
+    return given.rstrip("/")
+
+
+def _positive(spec: ModelSpec, option: str, default: float) -> float:
+    found = runtime.amount(spec, option, default)
+    if not found:
+        raise SpecError(f"'{spec}' has {option}={found}. Expected a number above 0.")
+    return found
+
+
+def _budget(spec: ModelSpec) -> Budget:
+    """What may be spent, in USD at prices of a million tokens, or in tokens."""
+    said, cached, read = (runtime.amount(spec, option) for option in ("price_out", "price_cached", "price_in"))
+    prices = None if said is None or read is None else Prices(read, read if cached is None else cached, said)
+    if not prices and {"budget", "price_in", "price_out", "price_cached"} & {*spec.options}:
+        raise SpecError(f"'{spec}' needs both price_in and price_out, in USD a million tokens.")
+    tokens = runtime.whole_number(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None
+    usd = _positive(spec, "budget", 1) if "budget" in spec.options else None
+    return Budget(prices, usd, tokens)

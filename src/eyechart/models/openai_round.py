@@ -1,0 +1,80 @@
+"""One round of requests: what is asked again, what is given up, and when the whole round ends."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.models import openai_faults as faults
+from eyechart.models.interfaces import Answer
+from eyechart.models.openai_gate import Gate
+from eyechart.models.openai_line import Line
+from eyechart.models.openai_messages import Reply, answer
+
+SLOWEST = 60.0  # seconds between two attempts, unless the server asks for more
+IN_A_ROW = 5  # requests given up, one after another, that tell of a server that is gone
+
+
+class Round:
+    """Requests that end together: the first sentence that concerns all of them stops those not yet sent."""
+
+    def __init__(self, line: Line, gate: Gate, expected: str = "") -> None:
+        self.line, self.gate, self.expected = line, gate, expected
+        self.ended: ModelError | None = None
+        self._end = asyncio.Event()
+        self._in_a_row = 0
+        self.served = ""
+
+    async def ask(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
+        """Answer one request; a ModelError ends the round for all."""
+        try:
+            body = await asyncio.to_thread(write)
+            async with self.gate.passed():
+                return await self._persist(body)
+        except ModelError as error:
+            self.ended = self.ended or error
+            self._end.set()
+            raise
+
+    async def _persist(self, body: Mapping[str, Any]) -> Answer:
+        attempt = 0
+        while True:
+            if self.ended:
+                raise self.ended
+            try:
+                return self._settle(await self.line.send(body))
+            except faults.RefusedError as fault:
+                return self._give_up(str(fault), count=not fault.known)
+            except faults.PassingError as fault:
+                if attempt == self.line.options.retries or (fault.wait or 0) > faults.LONGEST_WAIT:
+                    return self._give_up(f"{fault}, {attempt + 1} times", count=True)
+                await self._pause(self.line.options.backoff * min(SLOWEST, 2.0**attempt), fault.wait or 0)
+            attempt += 1
+
+    async def _pause(self, backoff: float, asked: float) -> None:
+        """Wait as the server asked, or ever longer, never twice the same; not beyond the end of the round."""
+        seconds = max(asked, backoff / 2) + random.uniform(0, backoff / 2)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._end.wait(), seconds)
+
+    def _settle(self, reply: Reply) -> Answer:
+        self.gate.pay(reply.paid)
+        self.served = reply.model or self.served
+        if self.expected and reply.model not in ("", self.expected):
+            raise ModelError(
+                f"The server answers as {reply.model}, but this run began with {self.expected}. Answers so far are "
+                "kept; name the model more exactly (not by an alias), and run again."
+            )
+        self._in_a_row = 0
+        return answer(reply)
+
+    def _give_up(self, reason: str, *, count: bool) -> Answer:
+        self._in_a_row = self._in_a_row + 1 if count else 0
+        if self._in_a_row >= IN_A_ROW:
+            raise ModelError(
+                f"The server answered none of the last {IN_A_ROW} requests; the last: {reason}. Answers so far are "
+                "kept: see to the server, and run the same command again."
+            )
+        return Answer("", (), False, error=reason, retry=count)
