@@ -16,6 +16,7 @@ from eyechart.toybox.sprites import Chance, Sprites
 WINDOW = 48
 LARGE = 0.42
 TRIES = 30
+ALIKE = 0.4
 NOTHING, UNCLEAR = -1, -100
 SHOWN, HIDDEN = 0.35, 0.06
 Spot = tuple[float, float, float]
@@ -69,13 +70,18 @@ def plot(dice: random.Random, number: int, known: Sequence[int]) -> Plot:
     sizes = sorted(_sizes(dice, number), reverse=True)
     kinds: list[int] = []
     barred: set[int] = set()
-    for _ in range(dice.randint(1, number) if number else 0):
+    for _ in range(_variety(dice, number)):
         if rest := [label for label in known if label not in barred]:
             kinds.append(dice.choice(rest))
             barred |= {kinds[-1], *kin(kinds[-1])}
     labels = [*kinds, *(dice.choice(kinds) for _ in range(number - len(kinds)))]
     dice.shuffle(labels)
     return Plot(_spots(dice, sizes), tuple(labels))
+
+
+def _variety(dice: random.Random, number: int) -> int:
+    """Choose how many classes: often one alone, which is how to learn to count."""
+    return min(number, 1) if dice.random() < ALIKE else dice.randint(min(number, 1), number)
 
 
 def _sizes(dice: random.Random, number: int) -> list[float]:

@@ -23,7 +23,7 @@ from eyechart.toybox.training import Place
 
 UNSEEN = -100
 FAR = -1e4
-LONG_EVERY, LONG_SHARE, SINGLE_SHARE = 4, 3, 0.6
+LONG_EVERY, LONG_SHARE, SINGLE_SHARE = 6, 3, 0.6
 QUESTIONS = 3
 ROWS = 16
 Row = tuple[list[int], list[int], list[int], list[int]]
@@ -41,7 +41,8 @@ class Lesson:
 @dataclass(frozen=True)
 class Sequences:
     """Tokens (n, length) with positions, the number of each token's question (0 for pictures, -1 for padding) and the
-    tokens to be said (-100 elsewhere); `pictures` are the places of the pictures in the order of their tokens.
+    tokens to be said (-100 elsewhere); `pictures` are the places of the pictures in the order of their tokens, `own`
+    (n,) the place of a sequence's only picture, -1 where there are several.
     """
 
     tokens: Tensor
@@ -49,6 +50,7 @@ class Sequences:
     blocks: Tensor
     wanted: Tensor
     pictures: Tensor
+    own: Tensor
 
     def mask(self) -> Tensor:
         """Return what is added to attention (n, 1, length, length): pictures and the own question are seen."""
@@ -70,7 +72,8 @@ def _together(reader: Reader, rows: Sequence[tuple[Row, Lesson]]) -> Sequences:
         for part, filler in enumerate(fillers)
     )
     pictures = torch.tensor([place for _, lesson in rows for place in lesson.pictures])
-    return Sequences(tokens, positions, blocks, wanted, pictures)
+    own = torch.tensor([lesson.pictures[0] if len(lesson.pictures) == 1 else -1 for _, lesson in rows])
+    return Sequences(tokens, positions, blocks, wanted, pictures, own)
 
 
 def _row(reader: Reader, lesson: Lesson) -> Row:

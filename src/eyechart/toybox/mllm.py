@@ -1,4 +1,4 @@
-"""What toybox-mllm is made of: transformers' FastVLM with a ResNet for eyes and a Qwen2 for words."""
+"""What toybox-mllm is made of: transformers' FastVLM with a ResNet for eyes and a Qwen3 for words."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ VISION: dict[str, Any] = {
     "hidden_size": 256,
 }
 TEXT: dict[str, Any] = {
-    "model_type": "qwen2",
+    "model_type": "qwen3",
+    "head_dim": 32,
+    "initializer_range": 0.04,
     "hidden_size": WIDTH,
     "intermediate_size": 512,
     "num_hidden_layers": 4,

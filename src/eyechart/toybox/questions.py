@@ -196,15 +196,15 @@ def batched(views: Sequence[View], dice: random.Random) -> Question:
 
 
 SHORT: tuple[tuple[Ask, int], ...] = (
-    (named, 2),
+    (named, 1),
     (listed, 1),
-    (lettered, 3),
+    (lettered, 4),
     (contains, 4),
     (counted, 4),
     (counted_all, 1),
     (compared, 2),
 )
-LONG: tuple[tuple[Ask, int], ...] = ((long_listed, 4), (long_open, 1), (long_lettered, 2))
+LONG: tuple[tuple[Ask, int], ...] = ((long_listed, 3), (long_open, 1), (long_lettered, 3))
 BIRDS: tuple[tuple[Ask, int], ...] = ((bird_named, 1), (bird_doubted, 2))
 
 

@@ -21,12 +21,14 @@ from eyechart.toybox.eyes import LATER, Drawn, Eyes, seen
 from eyechart.toybox.lessons import Lessons, Sequences
 from eyechart.toybox.mllm import WIDTH
 from eyechart.toybox.pieces import IMAGE
+from eyechart.toybox.scenes import MOST
 from eyechart.toybox.training import Loop, Plan, command, optimizers
 
 MINUTES, EYES_SHARE = 85.0, 0.35
 SPOKEN = (0.003, 0.002)
 EYES_WEIGHT = 0.5
 SCALE = 0.05
+HALF_WAY, COUNTS_WEIGHT = 2, 0.5
 
 
 class Words(Loop):
@@ -37,6 +39,9 @@ class Words(Loop):
     def __init__(self, folder: Path, plan: Plan, eyes: Eyes) -> None:
         self.eyes, self.reader = eyes, eyes.reader
         self.text = eyes.whole.model.language_model
+        self.classes = torch.full((self.reader.size,), -1)
+        for label, name in enumerate(names()):
+            self.classes[self.reader.spellings(name)] = label
         super().__init__(folder, plan)
 
     def build(self) -> Mapping[str, nn.Module]:
@@ -44,7 +49,9 @@ class Words(Loop):
         with torch.no_grad():
             self._rescale()
             self._name()
-        return {**self.eyes.modules, "text": self.text}
+            self._match()
+        self.counts = nn.Linear(WIDTH, MOST + 1)
+        return {**self.eyes.modules, "text": self.text, "counts": self.counts}
 
     def _rescale(self) -> None:
         """Make features as small as embeddings, for the heads to see no difference."""
@@ -64,39 +71,67 @@ class Words(Loop):
             for number in self.reader.spellings(name):
                 self.text.embed_tokens.weight[number] = direction
 
+    def _match(self) -> None:
+        """Let every token look for its like from the start: names for the cells that show them."""
+        for layer in self.text.layers:
+            layer.self_attn.k_proj.weight.copy_(layer.self_attn.q_proj.weight)
+
     def optimized(self) -> dict[torch.optim.Optimizer, float]:
         """Train what speaks faster than what sees."""
-        text = list(self.text.named_parameters())
-        return optimizers(self.eyes.named(), ("heads",), *LATER) | optimizers(text, ("embed",), *SPOKEN)
+        text = [*self.text.named_parameters(), *self.counts.named_parameters(prefix="heads")]
+        return optimizers(self.eyes.named(), ("heads",), *LATER) | optimizers(text, ("embed", "heads"), *SPOKEN)
 
     def data(self) -> Dataset[Any]:
         """Return pictures with questions."""
         return Lessons(self.plan, self.folder)
 
     def loss(self, batch: tuple[Crowds, list[Sequences]]) -> Tensor:
-        """Score what is said, and what the eyes see."""
+        """Score what is said, what the eyes see, and what a name brings to mind half way through."""
         drawn, asked = batch
         features = seen(self.eyes.whole, drawn.pixels)
-        return self._said(features, asked) + EYES_WEIGHT * self.eyes.heads.loss(features, drawn.cells, drawn.centres)
+        states = [self._states(features, some) for some in asked]
+        said = torch.cat([some.wanted[some.wanted >= 0] for some in asked])
+        scores = [self._scores(half[-1], some) for half, some in zip(states, asked, strict=True)]
+        found = F.cross_entropy(torch.cat(scores).float(), said)
+        recalled = [
+            self._recalled(half[HALF_WAY], some, drawn.labels) for half, some in zip(states, asked, strict=True)
+        ]
+        counted, counts = (torch.cat(part) for part in zip(*recalled, strict=True))
+        return (
+            found
+            + EYES_WEIGHT * self.eyes.heads.loss(features, drawn.cells, drawn.centres)
+            + COUNTS_WEIGHT * F.cross_entropy(counted, counts)
+        )
 
     def write(self) -> None:
         """Write the whole model in float16."""
         self.eyes.write()
 
-    def _said(self, features: Tensor, asked: Sequence[Sequences]) -> Tensor:
-        parts = [self._scores(features, some) for some in asked]
-        wanted = torch.cat([some.wanted[some.wanted >= 0] for some in asked])
-        return F.cross_entropy(torch.cat(parts).float(), wanted)
-
-    def _scores(self, features: Tensor, asked: Sequences) -> Tensor:
-        table = self.text.embed_tokens.weight
+    def _states(self, features: Tensor, asked: Sequences) -> tuple[Tensor, ...]:
+        """Return what is in every token (n, length, width) after each layer."""
         shown = (asked.tokens == self.reader.number(IMAGE))[..., None]
-        inputs = F.embedding(asked.tokens, table).masked_scatter(shown, features[asked.pictures])
+        inputs = F.embedding(asked.tokens, self.text.embed_tokens.weight)
         with torch.autocast("cpu", torch.bfloat16):
-            states = self.text(
-                inputs_embeds=inputs, attention_mask=asked.mask(), position_ids=asked.positions, use_cache=False
-            ).last_hidden_state
-            return F.linear(states[asked.wanted >= 0], table)
+            found: tuple[Tensor, ...] = self.text(
+                inputs_embeds=inputs.masked_scatter(shown, features[asked.pictures]),
+                attention_mask=asked.mask(),
+                position_ids=asked.positions,
+                use_cache=False,
+                output_hidden_states=True,
+            ).hidden_states
+        return found
+
+    def _scores(self, last: Tensor, asked: Sequences) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            return F.linear(last[asked.wanted >= 0], self.text.embed_tokens.weight)
+
+    def _recalled(self, half: Tensor, asked: Sequences, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return scores (m, 6) of how many things of each name in a question there are, and how many are there."""
+        known = (asked.own >= 0) & (asked.own < len(labels))
+        classes = self.classes[asked.tokens].where(known[:, None], -1)
+        rows, places = (classes >= 0).nonzero(as_tuple=True)
+        counts = (labels[asked.own[rows]] == classes[rows, places][:, None]).sum(1)
+        return self.counts(half[rows, places].float()), counts
 
 
 def train(folder: Path, plan: Plan) -> None:
