@@ -26,6 +26,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     after: float = 0
     cut: bool = False
+    drip: float = 0  # seconds between its bytes
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,10 @@ class Handler(BaseHTTPRequestHandler):
         }.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body[: len(body) // 2] if reply.cut else body)
+        for place in range(len(body)) if reply.drip else ():
+            self.wfile.write(body[place : place + 1])
+            self.server.closing.wait(reply.drip)
+        self.wfile.write(body[: len(body) // 2] if reply.cut else b"" if reply.drip else body)
         if reply.cut:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
