@@ -15,6 +15,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
+from eyechart.models.openai_generator import OpenAi
+from eyechart.spec import parse
 
 
 @dataclass(frozen=True)
@@ -77,3 +79,20 @@ def pictures() -> Callable[..., Dataset]:
         return Dataset("imagenet", facts.pop("split", "memory"), tuple(rows), Memory(broken), classes, **facts)
 
     return make
+
+
+@pytest.fixture
+def asking(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., OpenAi]]:
+    """Make models that ask the faulty server, and hang up afterwards."""
+    made = []
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
+
+    def model(**options: object) -> OpenAi:
+        usual = {"base_url": faulty_server.url, "served": "toy-2026-01-01", "backoff": 0.01, "retries": 3, "timeout": 5}
+        told = ",".join(f"{name}={value}" for name, value in (usual | options).items() if value is not None)
+        made.append(OpenAi(parse(f"openai[toy,{told}]"), offline=True))
+        return made[-1]
+
+    yield model
+    for one in made:
+        one.close()

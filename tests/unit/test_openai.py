@@ -1,10 +1,7 @@
 """Asking over a network that goes wrong: a real server on loopback, with faults on demand."""
 
-import logging
 import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from traceback import format_exception
 from typing import Any
@@ -14,64 +11,60 @@ import pytest
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Request, Usage
 from eyechart.models.openai_generator import OpenAi
-from eyechart.spec import parse
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
-Make = Callable[..., OpenAi]
-
-
-@pytest.fixture
-def make(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
-    """Make models that ask the faulty server, and hang up afterwards."""
-    made = []
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-
-    def model(**options: object) -> OpenAi:
-        usual = {"base_url": faulty_server.url, "served": NAME, "backoff": 0.01, "retries": 3, "timeout": 5}
-        told = ",".join(f"{name}={value}" for name, value in (usual | options).items() if value is not None)
-        made.append(OpenAi(parse(f"openai[toy,{told}]"), offline=True))
-        return made[-1]
-
-    yield model
-    for one in made:
-        one.close()
+Asking = Callable[..., OpenAi]
 
 
 def ask(*texts: str) -> list[Request]:
     return [Request((text,)) for text in texts]
 
 
-def test_answers_come_in_the_order_of_their_requests(make: Make, faulty_server: Any) -> None:
+def test_answers_come_in_the_order_of_their_requests(asking: Asking, faulty_server: Any) -> None:
     texts = [f"number {place}" for place in range(40)]
     faulty_server.faults = {text: [faulty_server.reply(after=0.03)] for text in texts[::3]}
-    found = make().generate(ask(*texts), 8)
+    found = asking().generate(ask(*texts), 8)
     assert [answer.text for answer in found] == texts
     assert {(answer.finished, answer.error, answer.usage) for answer in found} == {(True, "", Usage(90, 0, 10))}
 
 
-def test_what_is_asked_is_the_likeliest_answer(make: Make, faulty_server: Any) -> None:
-    make().generate(ask("hello"), 7)
+def test_what_a_server_leaves_out_is_not_missed(asking: Asking, faulty_server: Any) -> None:
+    told = faulty_server.good("a fish") | {"model": None, "usage": {"prompt_tokens": 5, "completion_tokens": None}}
+    faulty_server.always = faulty_server.reply(told)
+    model = asking(served=None)
+    assert [answer.text for answer in model.generate(ask("what?"), 8)] == ["a fish"]
+    assert (model.identity.name, model.spent) == ("toy", Usage(10, 0, 0))
+
+
+def test_an_answer_that_the_server_broke_off_is_an_error(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.always = faulty_server.reply(faulty_server.good("a f", finish_reason="error"))
+    (answer,) = asking().generate(ask("what?"), 8)
+    assert (answer.text, answer.error, answer.retry) == ("", "the server broke off its answer", True)
+
+
+def test_what_is_asked_is_the_likeliest_answer(asking: Asking, faulty_server: Any) -> None:
+    asking().generate(ask("hello"), 7)
     body = faulty_server.asked[0].body
     assert body.pop("messages") == [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]
     assert body == {"model": "toy", "max_tokens": 7, "temperature": 0, "seed": 42}
 
 
-def test_a_model_that_reasons_is_asked_its_own_way(make: Make, faulty_server: Any) -> None:
-    make(reasoning="true").generate(ask("hello"), 7)
+def test_a_model_that_reasons_is_asked_its_own_way(asking: Asking, faulty_server: Any) -> None:
+    asking(reasoning="true").generate(ask("hello"), 7)
     assert set(faulty_server.asked[0].body) == {"model", "messages", "max_completion_tokens"}
 
 
-def test_a_schema_goes_with_the_request(make: Make, faulty_server: Any) -> None:
+def test_a_schema_goes_with_the_request(asking: Asking, faulty_server: Any) -> None:
     schema = {"type": "object", "properties": {"1": {"type": "string"}}}
-    make(seed="none").generate(ask("hello"), 7, schema)
+    asking(seed="none").generate(ask("hello"), 7, schema)
     told = faulty_server.asked[0].body["response_format"]
     assert (told["type"], told["json_schema"]["schema"]) == ("json_schema", schema)
 
 
-def test_an_answer_that_was_cut_is_not_finished(make: Make, faulty_server: Any) -> None:
+def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(faulty_server.good("a gold", finish_reason="length"))
-    (answer,) = make().generate(ask("what?"), 2)
+    (answer,) = asking().generate(ask("what?"), 2)
     assert (answer.text, answer.finished, answer.error) == ("a gold", False, "")
 
 
@@ -92,17 +85,17 @@ def test_an_answer_that_was_cut_is_not_finished(make: Make, faulty_server: Any) 
         lambda server: server.reply({"error": {"message": "upstream failed", "code": 502}}),
     ],
 )
-def test_what_may_pass_is_asked_again(make: Make, faulty_server: Any, fault: Callable[[Any], Any]) -> None:
+def test_what_may_pass_is_asked_again(asking: Asking, faulty_server: Any, fault: Callable[[Any], Any]) -> None:
     faulty_server.faults = {"b": [fault(faulty_server), fault(faulty_server)]}
-    found = make().generate(ask("a", "b", "c"), 8)
+    found = asking().generate(ask("a", "b", "c"), 8)
     assert [(answer.text, answer.error) for answer in found] == [("a", ""), ("b", ""), ("c", "")]
     assert [len(faulty_server.times(text)) for text in "abc"] == [1, 3, 1]
 
 
 @pytest.mark.parametrize("slowly", [{"after": 30}, {"drip": 0.2}], ids=str)
-def test_no_answer_in_time_is_asked_again(make: Make, faulty_server: Any, slowly: dict[str, float]) -> None:
+def test_no_answer_in_time_is_asked_again(asking: Asking, faulty_server: Any, slowly: dict[str, float]) -> None:
     faulty_server.faults = {"b": [faulty_server.reply(**slowly)]}
-    found = make(timeout=1).generate(ask("a", "b"), 8)
+    found = asking(timeout=1).generate(ask("a", "b"), 8)
     assert [answer.text for answer in found] == ["a", "b"]
     assert len(faulty_server.times("b")) == 2
 
@@ -110,31 +103,31 @@ def test_no_answer_in_time_is_asked_again(make: Make, faulty_server: Any, slowly
 @pytest.mark.parametrize(
     ("header", "value"), [("retry_after", "0.4"), ("retry_after_ms", "400"), ("Retry_After", "0.4")]
 )
-def test_as_long_as_the_server_asks_is_waited(make: Make, faulty_server: Any, header: str, value: str) -> None:
+def test_as_long_as_the_server_asks_is_waited(asking: Asking, faulty_server: Any, header: str, value: str) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(429, "slow down", **{header: value})]}
-    make(backoff=0).generate(ask("a"), 8)
+    asking(backoff=0).generate(ask("a"), 8)
     first, second = faulty_server.times("a")
     assert second - first >= 0.4
 
 
-def test_waits_grow(make: Make, faulty_server: Any) -> None:
+def test_waits_grow(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(500, "oh")] * 3}
-    make(backoff=0.1).generate(ask("a"), 8)
+    asking(backoff=0.1).generate(ask("a"), 8)
     times = faulty_server.times("a")
     waits = [later - sooner for sooner, later in pairwise(times)]
     assert all(wait >= 0.05 * 2**place for place, wait in enumerate(waits))
 
 
-def test_what_does_not_pass_is_an_error_that_is_not_to_be_kept(make: Make, faulty_server: Any) -> None:
+def test_what_does_not_pass_is_an_error_that_is_not_to_be_kept(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"b": [faulty_server.refusal(503, "overloaded")] * 4}
-    found = make().generate(ask("a", "b", "c"), 8)
+    found = asking().generate(ask("a", "b", "c"), 8)
     assert [answer.text for answer in found] == ["a", "", "c"]
     assert (found[1].error, found[1].retry) == ("HTTP 503: overloaded, 4 times", True)
 
 
-def test_so_long_a_wait_is_not_waited(make: Make, faulty_server: Any) -> None:
+def test_so_long_a_wait_is_not_waited(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(429, "come back tomorrow", retry_after="86400")]}
-    (answer,) = make().generate(ask("a"), 8)
+    (answer,) = asking().generate(ask("a"), 8)
     assert (answer.error, answer.retry) == ("HTTP 429: come back tomorrow, 1 times", True)
 
 
@@ -159,19 +152,19 @@ OUTCOMES = {
 
 @pytest.mark.parametrize(("fault", "sentence"), OUTCOMES.values(), ids=list(OUTCOMES))
 def test_a_refusal_is_an_outcome_of_its_own(
-    make: Make, faulty_server: Any, fault: Callable[[Any], Any], sentence: str
+    asking: Asking, faulty_server: Any, fault: Callable[[Any], Any], sentence: str
 ) -> None:
     faulty_server.faults = {"b": [fault(faulty_server)]}
-    found = make().generate(ask("a", "b", "c"), 8)
+    found = asking().generate(ask("a", "b", "c"), 8)
     assert [answer.text for answer in found] == ["a", "", "c"]
     assert sentence in found[1].error
     assert not found[1].retry
     assert len(faulty_server.times("b")) == 1
 
 
-def test_a_refusal_of_an_unknown_kind_is_told_and_not_kept(make: Make, faulty_server: Any) -> None:
+def test_a_refusal_of_an_unknown_kind_is_told_and_not_kept(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"b": [faulty_server.refusal(400, "no pictures, please")]}
-    found = make().generate(ask("a", "b"), 8)
+    found = asking().generate(ask("a", "b"), 8)
     assert (found[1].error, found[1].retry) == ("the server refused the request (HTTP 400: no pictures, please)", True)
 
 
@@ -186,19 +179,19 @@ ENDS = {
 
 @pytest.mark.parametrize(("status", "said", "sentence"), ENDS.values(), ids=list(ENDS))
 def test_what_concerns_all_is_one_error_without_retries(
-    make: Make, faulty_server: Any, status: int, said: str, sentence: str
+    asking: Asking, faulty_server: Any, status: int, said: str, sentence: str
 ) -> None:
     faulty_server.always = faulty_server.refusal(status, said)
     with pytest.raises(ModelError, match=sentence) as error:
-        make(served=None).generate(ask(*"abcdefgh"), 8)
+        asking(served=None).generate(ask(*"abcdefgh"), 8)
     assert len(faulty_server.asked) == 1
     assert KEY not in "".join(format_exception(error.value))
 
 
-def test_what_ends_the_run_loses_no_answer(make: Make, faulty_server: Any) -> None:
+def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -> None:
     texts = [f"number {place}" for place in range(40)]
     faulty_server.faults = {texts[9]: [faulty_server.refusal(401, "revoked")]}
-    found = make(concurrency=2).generate(ask(*texts), 8)
+    found = asking(concurrency=2).generate(ask(*texts), 8)
     asked = {one.text for one in faulty_server.asked} - {texts[9]}
     assert [answer.text for answer in found] == [text if text in asked else "" for text in texts]
     assert {answer.retry for answer in found if not answer.text} == {True}
@@ -206,142 +199,32 @@ def test_what_ends_the_run_loses_no_answer(make: Make, faulty_server: Any) -> No
     assert 5 <= len(asked) <= 15
 
 
-def test_a_server_that_is_gone_ends_the_run(make: Make, faulty_server: Any) -> None:
+def test_a_server_that_is_gone_ends_the_run(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.refusal(503, "down")
     with pytest.raises(ModelError, match=r"none of the last 5 requests; the last: HTTP 503: down, 1 times"):
-        list(make(retries=0, concurrency=2).answers(ask(*map(str, range(100))), 8))
+        list(asking(retries=0, concurrency=2).answers(ask(*map(str, range(100))), 8))
     assert len(faulty_server.asked) <= 6
 
 
-def test_a_server_that_answers_now_and_then_is_not_gone(make: Make, faulty_server: Any) -> None:
+def test_a_server_that_answers_now_and_then_is_not_gone(asking: Asking, faulty_server: Any) -> None:
     texts = [*map(str, range(30))]
     faulty_server.faults = {text: [faulty_server.refusal(503, "busy")] for text in texts[::3]}
-    found = make(retries=0, concurrency=1).generate(ask(*texts), 8)
+    found = asking(retries=0, concurrency=1).generate(ask(*texts), 8)
     assert [answer.text for answer in found] == ["" if place % 3 == 0 else str(place) for place in range(30)]
 
 
-def test_after_the_end_no_more_requests_are_taken(make: Make, faulty_server: Any) -> None:
+def test_after_the_end_no_more_requests_are_taken(asking: Asking, faulty_server: Any) -> None:
     taken = []
     requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
     faulty_server.always = faulty_server.refusal(401, "revoked")
     with pytest.raises(ModelError, match="does not accept the API key"):
-        list(make(concurrency=2).answers(requests, 8))
+        list(asking(concurrency=2).answers(requests, 8))
     assert len(taken) <= 10
 
 
-def test_nobody_at_home_is_told_at_once(make: Make) -> None:
+def test_nobody_at_home_is_told_at_once(asking: Asking) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
         with pytest.raises(ModelError, match=rf"does not answer at {url}: the connection broke \(.*\), 2 times"):
-            _ = make(base_url=url, served=None, retries=1).identity
-
-
-@pytest.mark.parametrize("most", [1, 4])
-def test_no_more_requests_are_under_way_than_allowed(make: Make, faulty_server: Any, most: int) -> None:
-    faulty_server.always = faulty_server.reply(after=0.05)
-    found = make(concurrency=most).generate(ask(*map(str, range(5 * most))), 8)
-    assert [answer.text for answer in found] == [*map(str, range(5 * most))]
-    assert faulty_server.most == most
-
-
-def test_answers_are_given_as_they_come(make: Make, faulty_server: Any) -> None:
-    faulty_server.faults = {"slow": [faulty_server.reply(after=0.5)]}
-    found = [place for place, _ in make().answers(ask("slow", *"abcd"), 8)]
-    assert found[-1] == 0
-
-
-def test_requests_are_taken_as_there_is_room(make: Make) -> None:
-    taken = []
-    requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
-    answers = make(concurrency=2).answers(requests, 8)
-    next(answers)
-    assert len(taken) <= 5
-    answers.close()
-
-
-def test_a_round_that_is_left_ends(make: Make, faulty_server: Any) -> None:
-    model = make(concurrency=2)
-    faulty_server.faults = {str(place): [faulty_server.reply(after=30)] for place in range(2, 9)}
-    answers = model.answers(ask(*map(str, range(9))), 8)
-    assert {next(answers)[0], next(answers)[0]} == {0, 1}
-    answers.close()
-    start = time.monotonic()
-    assert model.generate(ask("next"), 8)[0].text == "next"
-    assert time.monotonic() - start < 4  # and not the 5 seconds of the timeout
-
-
-def test_closed_it_asks_again_and_leaves_no_thread(make: Make, faulty_server: Any) -> None:
-    faulty_server.always = faulty_server.reply(after=0.01)
-    model = make(concurrency=2)
-    for _ in range(2):
-        assert [answer.text for answer in model.generate(ask(*"abcdef"), 8)] == [*"abcdef"]
-        model.close()
-    assert "openai" not in [thread.name for thread in threading.enumerate()]
-
-
-def test_the_server_tells_its_name_once(make: Make, faulty_server: Any) -> None:
-    model = make(served=None)
-    assert (model.identity.name, model.identity.processor["asked"]) == (NAME, "toy")
-    model.generate(ask("a"), 8)
-    assert len(faulty_server.asked) == 2
-    assert model.spent == Usage(180, 0, 20)
-
-
-def test_another_name_ends_the_run(make: Make, faulty_server: Any) -> None:
-    faulty_server.faults = {"b": [faulty_server.reply(faulty_server.good("b") | {"model": "toy-2027"})]}
-    with pytest.raises(ModelError, match=rf"answers as toy-2027, but this run began with {NAME}"):
-        list(make(concurrency=1).answers(ask("a", "b"), 8))
-
-
-def test_tokens_from_a_cache_cost_what_they_cost(make: Make, faulty_server: Any) -> None:
-    faulty_server.usage = {
-        "prompt_tokens": 100,
-        "completion_tokens": 10,
-        "prompt_tokens_details": {"cached_tokens": 60},
-    }
-    model = make(price_in=1, price_cached=0.5, price_out=4)
-    (answer,) = model.generate(ask("a"), 8)
-    assert answer.usage == Usage(100, 60, 10)
-    assert model.cost(answer.usage) == pytest.approx(110e-6)
-
-
-@pytest.mark.parametrize("concurrency", [1, 4])
-@pytest.mark.parametrize("budget", [{"budget_tokens": 1050}, {"budget": 0.00105, "price_in": 1, "price_out": 1}])
-def test_a_budget_stops_before_it_is_overdrawn(make: Make, concurrency: int, budget: dict[str, object]) -> None:
-    model = make(concurrency=concurrency, **budget)
-    found = model.generate(ask(*map(str, range(30))), 8)
-    left = [answer for answer in found if not answer.text]
-    assert (len(found), len(left), model.spent) == (30, 20, Usage(900, 0, 100))
-    assert {answer.retry for answer in left} == {True}
-    assert "The budget is spent as far as it goes" in left[-1].error
-    with pytest.raises(ModelError, match=r"The budget is spent .* of .*Answers so far are kept"):
-        model.generate(ask("more"), 8)
-
-
-def test_a_budget_needs_a_server_that_counts(make: Make, faulty_server: Any) -> None:
-    faulty_server.usage = None
-    with pytest.raises(ModelError, match="tells no token counts"):
-        make(budget_tokens=1000).generate(ask("a"), 8)
-
-
-def test_the_key_is_sent_and_said_nowhere(make: Make, faulty_server: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    faulty_server.faults = {
-        "a": [faulty_server.refusal(400, f"your key is {KEY}")],
-        "b": [faulty_server.reply(KEY.encode())],
-    }
-    model = make()
-    said = repr(model.generate(ask("a", "b"), 8)) + repr(model.identity) + caplog.text
-    assert faulty_server.asked[0].key == f"Bearer {KEY}"
-    assert "your key is [key]" in said
-    assert KEY not in said
-
-
-def test_it_is_quick_about_it(make: Make, faulty_server: Any) -> None:
-    faulty_server.always = faulty_server.reply(after=0.2)
-    model = make(concurrency=16)
-    model.generate(ask("warm"), 8)
-    start = time.monotonic()
-    model.generate(ask(*map(str, range(32))), 8)
-    assert time.monotonic() - start < 3.2  # one by one they take twice that
+            _ = asking(base_url=url, served=None, retries=1).identity

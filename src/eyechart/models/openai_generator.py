@@ -11,7 +11,7 @@
 | `served` | the name that the server will answer by: then it is not asked for, and kept answers need no server |
 | `revision` | which weights a server of one's own has, since nobody can see them from here |
 | `price_in`, `price_cached`, `price_out` | USD a million tokens |
-| `budget`, `budget_tokens` | what one session may spend, in USD and in tokens |
+| `budget`, `budget_tokens` | what one process may spend, in USD and in tokens |
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

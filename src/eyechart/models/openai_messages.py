@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -67,20 +68,20 @@ class Cached(msgspec.Struct):
 class Tokens(msgspec.Struct):
     """How many tokens a server counted."""
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
     prompt_tokens_details: Cached | None = None
 
     def usage(self) -> Usage:
         """The same in our words."""
         cached = self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else 0
-        return Usage(self.prompt_tokens, cached or 0, self.completion_tokens)
+        return Usage(self.prompt_tokens or 0, cached or 0, self.completion_tokens or 0)
 
 
 class Reply(msgspec.Struct):
     """A server's reply, what matters here of it."""
 
-    model: str = ""
+    model: str | None = None
     choices: list[Choice] | None = None
     usage: Tokens | None = None
     error: Any = None
@@ -118,6 +119,8 @@ def answer(reply: Reply) -> Answer:
         return _none("content filter: the answer was withheld", reply)
     if first.message.refusal and not first.message.content:
         return _none(f"refusal: {faults.shown(first.message.refusal)}", reply)
+    if first.finish_reason == "error":  # as services say that pass requests on to others
+        return replace(_none("the server broke off its answer", reply), retry=True)
     return Answer(first.message.content or "", (), first.finish_reason != "length", usage=reply.paid)
 
 

@@ -62,7 +62,7 @@ class Round:
     def _settle(self, reply: Reply) -> Answer:
         self.gate.pay(reply.paid)
         self.served = reply.model or self.served
-        if self.expected and reply.model not in ("", self.expected):
+        if self.expected and reply.model not in (None, "", self.expected):
             raise ModelError(
                 f"The server answers as {reply.model}, but this run began with {self.expected}. Answers so far are "
                 "kept; name the model more exactly (not by an alias), and run again."

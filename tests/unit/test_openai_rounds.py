@@ -1,0 +1,131 @@
+"""Rounds of questions to a server: how many at once, in which order, at what price, and who knows the key."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Request, Usage
+from eyechart.models.openai_generator import OpenAi
+
+KEY = "sk-very-secret-0123456789"
+NAME = "toy-2026-01-01"
+Asking = Callable[..., OpenAi]
+
+
+def ask(*texts: str) -> list[Request]:
+    return [Request((text,)) for text in texts]
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_server: Any, most: int) -> None:
+    faulty_server.always = faulty_server.reply(after=0.05)
+    found = asking(concurrency=most).generate(ask(*map(str, range(5 * most))), 8)
+    assert [answer.text for answer in found] == [*map(str, range(5 * most))]
+    assert faulty_server.most == most
+
+
+def test_answers_are_given_as_they_come(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.faults = {"slow": [faulty_server.reply(after=0.5)]}
+    found = [place for place, _ in asking().answers(ask("slow", *"abcd"), 8)]
+    assert found[-1] == 0
+
+
+def test_requests_are_taken_as_there_is_room(asking: Asking) -> None:
+    taken = []
+    requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
+    answers = asking(concurrency=2).answers(requests, 8)
+    next(answers)
+    assert len(taken) <= 5
+    answers.close()
+
+
+def test_a_round_that_is_left_ends(asking: Asking, faulty_server: Any) -> None:
+    model = asking(concurrency=2)
+    faulty_server.faults = {str(place): [faulty_server.reply(after=30)] for place in range(2, 9)}
+    answers = model.answers(ask(*map(str, range(9))), 8)
+    assert {next(answers)[0], next(answers)[0]} == {0, 1}
+    answers.close()
+    start = time.monotonic()
+    assert model.generate(ask("next"), 8)[0].text == "next"
+    assert time.monotonic() - start < 4  # and not the 5 seconds of the timeout
+
+
+def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.always = faulty_server.reply(after=0.01)
+    model = asking(concurrency=2)
+    for _ in range(2):
+        assert [answer.text for answer in model.generate(ask(*"abcdef"), 8)] == [*"abcdef"]
+        model.close()
+    assert "openai" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_the_server_tells_its_name_once(asking: Asking, faulty_server: Any) -> None:
+    model = asking(served=None)
+    assert (model.identity.name, model.identity.processor["asked"]) == (NAME, "toy")
+    model.generate(ask("a"), 8)
+    assert len(faulty_server.asked) == 2
+    assert model.spent == Usage(180, 0, 20)
+
+
+def test_another_name_ends_the_run(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.faults = {"b": [faulty_server.reply(faulty_server.good("b") | {"model": "toy-2027"})]}
+    with pytest.raises(ModelError, match=rf"answers as toy-2027, but this run began with {NAME}"):
+        list(asking(concurrency=1).answers(ask("a", "b"), 8))
+
+
+def test_tokens_from_a_cache_cost_what_they_cost(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 10,
+        "prompt_tokens_details": {"cached_tokens": 60},
+    }
+    model = asking(price_in=1, price_cached=0.5, price_out=4)
+    (answer,) = model.generate(ask("a"), 8)
+    assert answer.usage == Usage(100, 60, 10)
+    assert model.cost(answer.usage) == pytest.approx(110e-6)
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+@pytest.mark.parametrize("budget", [{"budget_tokens": 1050}, {"budget": 0.00105, "price_in": 1, "price_out": 1}])
+def test_a_budget_stops_before_it_is_overdrawn(asking: Asking, concurrency: int, budget: dict[str, object]) -> None:
+    model = asking(concurrency=concurrency, **budget)
+    found = model.generate(ask(*map(str, range(30))), 8)
+    left = [answer for answer in found if not answer.text]
+    assert (len(found), len(left), model.spent) == (30, 20, Usage(900, 0, 100))
+    assert {answer.retry for answer in left} == {True}
+    assert "The budget is spent as far as it goes" in left[-1].error
+    with pytest.raises(ModelError, match=r"The budget is spent .* of .*Answers so far are kept"):
+        model.generate(ask("more"), 8)
+
+
+def test_a_budget_needs_a_server_that_counts(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.usage = None
+    with pytest.raises(ModelError, match="tells no token counts"):
+        asking(budget_tokens=1000).generate(ask("a"), 8)
+
+
+def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    faulty_server.faults = {
+        "a": [faulty_server.refusal(400, f"your key is {KEY}")],
+        "b": [faulty_server.reply(KEY.encode())],
+    }
+    model = asking()
+    said = repr(model.generate(ask("a", "b"), 8)) + repr(model.identity) + caplog.text
+    assert faulty_server.asked[0].key == f"Bearer {KEY}"
+    assert "your key is [key]" in said
+    assert KEY not in said
+
+
+def test_it_is_quick_about_it(asking: Asking, faulty_server: Any) -> None:
+    faulty_server.always = faulty_server.reply(after=0.2)
+    model = asking(concurrency=16)
+    model.generate(ask("warm"), 8)
+    start = time.monotonic()
+    model.generate(ask(*map(str, range(32))), 8)
+    assert time.monotonic() - start < 3.2  # one by one they take twice that
