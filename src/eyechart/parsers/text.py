@@ -1,0 +1,149 @@
+"""What all parsers share: one spelling of a text, its sentences, and the words that lead to an answer.
+
+Every pattern here is matched against text whose runs of whitespace are single, and none repeats a repetition, so that
+reading takes time in proportion to the answer's length.
+
+Source: the failures of published scorers in arXiv 2603.06578 (answers outside the prompt), arXiv 2602.18094 and Mill;
+NFKC and the case rules are Unicode's (UAX 15, chapter 3.13); the look-alikes are those letters of Greek and Cyrillic
+whose capitals are drawn as Latin ones.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+from unicodedata import normalize
+
+T = TypeVar("T")
+
+UNSEEN = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
+BEFORE = str.maketrans(dict.fromkeys(UNSEEN) | {"№": "#"})  # NFKC would spell the sign for a number "No"
+LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
+MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
+EMPHASIS = str.maketrans("", "", '*`"“”„«»')
+SPACED = str.maketrans("-_", "  ")
+EDGES = " \t\n.,;:!?'\"“”„«»()[]{}<>|#=$*`~…\\-_"
+ENDS = EDGES.translate(str.maketrans("", "", "#-=<"))  # "C#" is no C
+ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
+BOXED = re.compile(r"\\boxed ?\{([^{}]*)\}")
+THOUGHT = re.compile("</think>", re.IGNORECASE)
+THINKING = re.compile("<think>", re.IGNORECASE)
+TAGS = re.compile(r"</?answer>")
+SENTENCE = re.compile(r"\n|(?<=[.!?]) (?![#\d])")
+WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+
+LINK = r"(?: is| would be| should be| must be)"
+OPENING = r"(?:(?:so|thus|therefore|hence|sure|okay|ok|well|certainly|of course|overall|in conclusion)[,.!:]? )?"
+OPINION = r"(?:i(?:'d| would|'ll| will)? (?:say|choose|pick|select|go with|think|believe|guess)(?: that)?:? )?"
+TITLE = r"(?:(?:the|my) )?(?:final |correct |best |right |most likely )?"
+NOUN = r"(?:answer|option|choice|letter|class name|class|label|category|prediction)"
+LABELLED = rf"(?:{NOUN} (?=[(\[]?[a-z]\b(?!['-])))"
+ANSWER = rf"(?:{TITLE}(?:{NOUN}(?:{LINK}(?: ?[:=] ?|[ \n])| ?[:=] ?){LABELLED}?|{LABELLED}))?"
+LEAD = re.compile(OPENING + OPINION + ANSWER)
+SCENE = re.compile(
+    OPENING + OPINION + r"(?:(?:it|this|that)(?:'s| is| looks like| appears to be)"
+    r"|(?:the|this) (?:image|picture|photo)(?: shows| depicts| contains| is of| is)"
+    r"|the (?:main )?(?:object|subject)(?: (?:in|of) (?:the|this) (?:image|picture|photo))? is)[ :\n]"
+)
+STATED = re.compile(rf"\b(?:answer|(?:option|choice)(?= is|:)){LINK}?(?: ?[:=] ?| )")
+
+
+def listed(text: str) -> frozenset[str]:
+    """Return the words of a list."""
+    return frozenset(text.split())
+
+
+DOUBT = listed(
+    "not no none neither nor never cannot if unless unsure unclear unknown wrong incorrect can't don't doesn't isn't "
+    "aren't wasn't didn't won't wouldn't couldn't"
+)
+
+
+def fold(text: str) -> str:
+    """Return the text with its compatibility forms, case, invisible characters and look-alikes made one.
+
+    >>> fold("ＧＯＬＤ\u200bﬁsh"), fold("В") == fold("B") == "b"
+    ('goldfish', True)
+    """
+    seen = normalize("NFKC", text.translate(BEFORE))
+    return normalize("NFKC", seen.casefold().upper().casefold()).translate(LATIN).translate(MARKS)
+
+
+def spoken(text: str) -> str:
+    r"""Return what was said after any thinking: folded, without emphasis, runs of spaces and of lines single.
+
+    >>> spoken("<think>A?</think>\n\n **Answer:**\n  C ")
+    'answer: c'
+    """
+    said = TAGS.sub("\n", fold(after_thinking(text)).translate(EMPHASIS))
+    lines = (" ".join(line.split()) for line in BOXED.sub(r" \1 ", said).splitlines())
+    return "\n".join(line for line in lines if line).replace(":\n", ": ")
+
+
+def after_thinking(text: str) -> str:
+    """Return what follows the last thought of a reasoning model: nothing where the thought was cut off."""
+    *_, end = (0, *(found.end() for found in THOUGHT.finditer(text)))
+    return "" if THINKING.search(text, end) else text[end:]
+
+
+def trimmed(said: str) -> str:
+    """Return the text without the punctuation around it."""
+    return said.lstrip(EDGES).rstrip(ENDS)
+
+
+def key(text: str) -> str:
+    """Return a name's key: equal for spellings of one name, never for a part of it.
+
+    >>> key('"The Great-White_shark."') == key("great white shark")
+    True
+    """
+    name = trimmed(" ".join(fold(text).translate(SPACED).split()))
+    return ARTICLE.sub("", name, count=1) if ARTICLE.match(name) else name
+
+
+def words(said: str) -> list[str]:
+    """Return the words of a spoken text, with the apostrophes and hyphens inside them."""
+    return WORD.findall(said)
+
+
+def without_lead(said: str) -> tuple[str, bool]:
+    """Return the text after words that lead to an answer, and whether they speak of the picture.
+
+    >>> without_lead("the answer is b."), without_lead("this is a fish")
+    (('b.', False), ('a fish', True))
+    """
+    if scene := SCENE.match(said):
+        return said[scene.end() :], True
+    found = LEAD.match(said)
+    return said[found.end() if found else 0 :], False
+
+
+def sentences(said: str) -> list[str]:
+    """Return the sentences and lines of a spoken text."""
+    return [sentence for sentence in SENTENCE.split(said) if sentence]
+
+
+def stated(said: str) -> Iterator[list[str]]:
+    """Yield what follows every 'answer is' or 'answer:' that is not denied or doubted: its sentence, then the others.
+
+    >>> list(stated("i don't think the answer is a. the answer is b. it has fins."))
+    [['b.', 'it has fins.']]
+    """
+    statements: list[list[str]] = [[]]
+    for sentence in sentences(said):
+        *_, last = (None, *STATED.finditer(sentence))
+        if last:
+            sure = DOUBT.isdisjoint(words(sentence[: last.start()]))
+            statements.append([sentence[last.end() :] if sure else ""])
+        else:
+            statements[-1].append(sentence)
+    yield from (statement for statement in statements[1:] if statement[0])
+
+
+def only(values: Iterable[T | None]) -> T | None:
+    """Return the one value that all cues agree on, or None.
+
+    >>> only([None, 3, 3]), only([3, 4]), only([])
+    (3, None, None)
+    """
+    found = {value for value in values if value is not None}
+    return found.pop() if len(found) == 1 else None
