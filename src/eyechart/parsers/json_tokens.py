@@ -1,0 +1,85 @@
+"""The tokens of something like JSON, in one pass: an answer that is broken or cut off loses the broken token only.
+
+Source: RFC 8259 for strings and their escapes; single and typographic quotes, bare words and raw line ends are what
+models write besides.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from eyechart.parsers.text import MARKS
+
+SIGNS = {**dict(zip("{}[]:,", "{}[]:,", strict=True)), **dict(zip("｛｝［］：，", "{}[]:,", strict=True))}
+CLOSING = {'"': '"', "“": "”", "„": "“”", "”": "”", "'": "'", "‘": "’", "’": "’"}
+BARE = re.compile(r"[^\s{}\[\]:,\"'“”„‘’｛｝［］：，]+")
+ENDS_SINGLE = re.compile(r"\s*[,:}\]，：｝］]")
+INTEGER = re.compile(r"-?[0-9]{1,15}")
+
+
+class Token(NamedTuple):
+    """A sign, a 'string', an 'integer', a bare 'word', or 'broken'."""
+
+    kind: str
+    text: str
+
+
+def tokens(text: str) -> Iterator[Token]:
+    r"""Yield the tokens from the first brace on; a string that is not closed on its line is broken.
+
+    >>> [token.kind for token in tokens("Sure: {'a': 12, \"b")]
+    ['{', 'string', ':', 'integer', ',', 'broken']
+    """
+    place = min((found for found in map(text.find, "{｛") if found >= 0), default=len(text))
+    while place < len(text):
+        place, token = _next(text, place)
+        if token:
+            yield token
+
+
+def _next(text: str, place: int) -> tuple[int, Token | None]:
+    letter = text[place]
+    if sign := SIGNS.get(letter):
+        return place + 1, Token(sign, letter)
+    if letter in CLOSING:
+        return _string(text, place)
+    bare = BARE.match(text, place)
+    return (bare.end(), _bare(bare[0])) if bare else (place + 1, None)
+
+
+def _bare(word: str) -> Token:
+    return Token("integer" if INTEGER.fullmatch(word) else "word", word)
+
+
+def _string(text: str, start: int) -> tuple[int, Token]:
+    """Return where the string that opens here ends, and what it says."""
+    place = start + 1
+    while place < len(text) and text[place] not in "\r\n":
+        if text[place] == "\\":
+            place += 2
+        elif text[place] in CLOSING[text[start]] and _closes(text, place):
+            return place + 1, Token("string", _unescaped(text[start + 1 : place]))
+        else:
+            place += 1
+    return place, Token("broken", text[start:place])
+
+
+def _closes(text: str, place: int) -> bool:
+    """Whether a quote ends its string: an apostrophe does only where something of JSON follows."""
+    return text[place].translate(MARKS) != "'" or ENDS_SINGLE.match(text, place + 1) is not None
+
+
+def _unescaped(raw: str) -> str:
+    quoted = raw.replace("\\'", "'").replace('\\"', '"').replace('"', '\\"')
+    try:
+        return (
+            str(json.loads(f'"{quoted}"', strict=False)).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+    except ValueError:
+        return raw
+
+
+def storable(text: str) -> str:
+    """Return the text with halves of surrogate pairs replaced, which no file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
