@@ -1,0 +1,60 @@
+"""Every hard answer of the corpus is read as a person judged it, by the parser of its kind and by no guess."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+
+from eyechart.parsers import class_name, json_answers, letter, number, yes_no
+from eyechart.parsers.reading import Reading
+
+CORPUS = Path(__file__).parents[1] / "golden/hard_answers.jsonl"
+ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
+PARSERS: dict[str, Callable[[str, Any], Reading[Any]]] = {
+    "letter": letter.read,
+    "class_name": class_name.read,
+    "json_answers": json_answers.read,
+    "yes_no": lambda text, _: yes_no.read(text),
+    "number": lambda text, _: number.read(text),
+}
+
+
+def said(row: dict[str, Any]) -> str:
+    return row["answer"] * row.get("times", 1)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['kind']}-{ascii(row['answer'])[:40]}-{row['why']}")
+def test_a_hard_answer_is_read_as_a_person_reads_it(row: dict[str, Any]) -> None:
+    reading = PARSERS[row["kind"]](said(row), row["context"])
+    assert (reading.strict, reading.lenient) == (row["strict"], row["lenient"]), row["why"]
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_the_corpus_is_large_and_has_answers_of_every_outcome(kind: str) -> None:
+    rows = [row for row in ROWS if row["kind"] == kind]
+    outcomes = {(row["strict"] is None, row["lenient"] is None) for row in rows}
+    assert len(rows) >= 50
+    assert outcomes == {(False, False), (True, False), (True, True)}
+
+
+def test_no_answer_is_in_the_corpus_twice() -> None:
+    asked = [(row["kind"], str(row["context"]), said(row)) for row in ROWS]
+    assert len(set(asked)) == len(asked)
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_the_parsers_have_versions(kind: str) -> None:
+    module = {"letter": letter, "class_name": class_name, "json_answers": json_answers}.get(kind)
+    assert (module or {"yes_no": yes_no, "number": number}[kind]).VERSION >= 1
+
+
+@pytest.mark.parametrize("kind", PARSERS)
+def test_time_is_in_proportion_to_the_answer(kind: str) -> None:
+    context = next(row["context"] for row in ROWS if row["kind"] == kind)
+    for row in (row for row in ROWS if "times" in row):
+        start = process_time()
+        PARSERS[kind](said(row) * 4, context)
+        assert process_time() - start < 1, row["answer"]
