@@ -1,5 +1,6 @@
 """Answers through vLLM are those through transformers, and the process is afterwards what it was before."""
 
+import json
 import os
 import subprocess
 import sys
@@ -34,6 +35,12 @@ def test_vllm_loads_the_repair_and_with_it_its_image_processors() -> None:
 
 
 CHOICES = ["cat", "caterpillar", "a cat that sees", "dog", "cat", *map(str, range(10, 200)), ""]
+SCHEMA = {
+    "type": "object",
+    "properties": {"1": {"enum": ["cat", "dog"]}},
+    "required": ["1"],
+    "additionalProperties": False,
+}
 FAMILIES = ("fast_vlm", "qwen3_vl")
 Tiny = Callable[[str], Path]
 
@@ -82,6 +89,14 @@ def test_answers_alone_are_those_together(pair: Pair, questions: list[Request]) 
 
 def test_scores_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
     np.testing.assert_allclose(pair.vllm.score(questions, CHOICES), pair.scores, rtol=0, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
+def test_a_schema_holds_answers_to_it(pair: Pair, questions: list[Request]) -> None:
+    found = pair.vllm.generate(questions, 64, SCHEMA)
+    assert all(answer.finished for answer in found)
+    assert {json.loads(answer.text)["1"] for answer in found} <= {"cat", "dog"}
+    assert pair.vllm.generate(questions, 8) == pair.answers
 
 
 def test_nothing_asked_is_nothing_answered(pair: Pair, questions: list[Request]) -> None:

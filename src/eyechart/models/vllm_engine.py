@@ -20,6 +20,7 @@ from eyechart.models import hf_files
 from eyechart.models.vision_ops import repair
 
 MOST_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
+COMPACT = {"backend": "xgrammar", "disable_any_whitespace": True}  # JSON without spaces, which need not end
 ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
@@ -66,6 +67,7 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
             seed=0,
             generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
             limit_mm_per_prompt={"image": MOST_IMAGES, "video": 0},
+            structured_outputs_config=COMPACT,
             use_tqdm_on_load=False,
             **settings,
         )
