@@ -23,7 +23,7 @@ from eyechart.toybox.training import Place
 
 UNSEEN = -100
 FAR = -1e4
-LONG_EVERY, LONG_SHARE, SINGLE_SHARE = 6, 3, 0.6
+LONG_EVERY, LONG_SHARE, SINGLE_SHARE = 4, 3, 0.5
 QUESTIONS = 3
 ROWS = 16
 Row = tuple[list[int], list[int], list[int], list[int]]

@@ -189,7 +189,7 @@ def batched(views: Sequence[View], dice: random.Random) -> Question:
     if len(views) > 1 and dice.random() < 0.4:
         chosen = dice.randrange(len(views))
         return Question(dice.choice(WORDINGS["ordinal"]).replace("{nth}", WORDINGS["ordinals"][chosen]), mains[chosen])
-    every = sorted({*mains, *dice.sample(names(), dice.randint(2, 24))})
+    every = sorted({*mains, *dice.sample(names(), dice.randint(2, 24 if dice.random() < 0.6 else len(names())))})
     answer = json.dumps({str(number): name for number, name in enumerate(mains, 1)})
     kind = dice.choice(("batched", "table_20_json", "table_21_json"))
     return Question(_wording(kind, dice).replace("{list}", "\n".join(every)), answer)
@@ -198,9 +198,9 @@ def batched(views: Sequence[View], dice: random.Random) -> Question:
 SHORT: tuple[tuple[Ask, int], ...] = (
     (named, 1),
     (listed, 1),
-    (lettered, 4),
-    (contains, 4),
-    (counted, 4),
+    (lettered, 3),
+    (contains, 3),
+    (counted, 6),
     (counted_all, 1),
     (compared, 2),
 )

@@ -1,0 +1,144 @@
+"""The packaged toybox-mllm: it loads by its name, is small and plain, and sees."""
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import pairwise
+from operator import eq
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart import samples
+from eyechart.data.class_names import class_names
+from eyechart.errors import ModelError
+from eyechart.metrics.intervals import wilson
+from eyechart.models.hf_generator import Hf
+from eyechart.models.interfaces import Request
+from eyechart.parsers import json_answers
+from eyechart.spec import parse
+from eyechart.toybox.art import styles
+from eyechart.toybox.classes import names
+from eyechart.toybox.exam import TRAINED, Group, groups, skills
+from eyechart.toybox.questions import WORDINGS
+from eyechart.toybox.score_mllm import mean, right, table
+
+SPEC = parse("hf[toybox-mllm]")
+FOLDER = Path(samples.__path__[0]) / "toybox-mllm"
+FEW = 60
+LEAST = {
+    "4-way letter": 0.75,
+    "10-way letter": 0.6,
+    "name from a list of 123, constrained": 0.5,
+    "contain / not contain": 0.75,
+    "count of a class, 0-5": 0.4,
+}
+Share = Callable[[str, str], tuple[int, int]]
+GREY = Image.new("RGB", (120, 90), "grey")
+
+
+@pytest.fixture(scope="module")
+def model() -> Hf:
+    return Hf(SPEC, offline=True)
+
+
+@pytest.fixture(scope="module")
+def share(model: Hf) -> Share:
+    """How many answers of a skill are right in a group of styles, and how many there are."""
+    known, every = {group.name: group for group in groups()}, {skill.name: skill for skill in skills()}
+
+    @cache
+    def count(skill: str, group: str) -> tuple[int, int]:
+        items = list(every[skill].items(known[group], FEW))
+        return right(model, every[skill], items), len(items)
+
+    return count
+
+
+@pytest.mark.parametrize("style", ["noto-v1", "fluent-3d"])
+@pytest.mark.parametrize("skill", LEAST)
+def test_it_sees_in_styles_that_it_has_not_learnt(share: Share, skill: str, style: str) -> None:
+    if style not in styles():
+        pytest.skip("the style's folder was left out of this build")
+    low, _ = wilson(*share(skill, style))
+    assert low > LEAST[skill]
+
+
+def test_it_sees_worse_where_less_was_learnt(share: Share) -> None:
+    skill = "name from a list of 123, constrained"
+    known, held_out, photographs = (k / n for k, n in (share(skill, name) for name in (TRAINED, "noto-v1", "cutouts")))
+    assert known > held_out > photographs
+
+
+def test_it_answers_many_prompts_at_once_as_each_alone(model: Hf) -> None:
+    items = [item for skill in skills() for item in skill.items(groups()[0], 6)]
+    requests = [Request((item.image, item.question.prompt)) for item in items]
+    together = model.generate(requests, 24)
+    assert [model.generate([request], 24)[0] for request in requests[::7]] == together[::7]
+    assert all(answer.finished for answer in together)
+
+
+def _named(texts: Iterable[str]) -> list[str | None]:
+    """The names that answers about two pictures give, None twice for one that is not as asked."""
+    read = [json_answers.read(text, ("1", "2")).strict or {} for text in texts]
+    return [found.get(key) for found in read for key in ("1", "2")]
+
+
+def test_it_reads_several_pictures_in_their_order(model: Hf) -> None:
+    prompt = WORDINGS["table_20_json"][0].replace("{list}", "\n".join(names()))
+    items = list(pairwise(skills()[2].items(Group("fluent-3d", ("fluent-3d",)), 25)))
+    said = model.generate([Request((one.image, other.image, prompt)) for one, other in items], 32)
+    found = _named(answer.text for answer in said)
+    expected = [item.question.answer for pair in items for item in pair]
+    assert found.count(None) <= 6
+    assert sum(map(eq, found, expected)) >= 32
+
+
+@pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
+def test_a_list_of_a_thousand_names_leaves_room_for_an_answer(model: Hf, vocabulary: str) -> None:
+    prompt = WORDINGS["table_20"][0].replace("{list}", "\n".join(class_names(vocabulary).names))
+    (answer,) = model.generate([Request((GREY, prompt))], 4)
+    assert answer.tokens
+
+
+def test_a_longer_prompt_than_it_can_read_is_refused(model: Hf) -> None:
+    with pytest.raises(ModelError, match="8192 tokens"):
+        model.generate([Request((GREY, "what " * 9000))], 4)
+
+
+def test_its_identity_says_what_answered(model: Hf) -> None:
+    assert model.identity.name == "toybox-mllm"
+    assert model.identity.weights_sha256 == sha256((FOLDER / "model.safetensors").read_bytes()).hexdigest()
+
+
+def test_the_card_gives_the_hashes_of_the_files() -> None:
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    found = [path for path in FOLDER.iterdir() if path.name != "README.md"]
+    assert [path.name for path in found if sha256(path.read_bytes()).hexdigest() not in card] == []
+
+
+def test_it_is_small_and_holds_no_code() -> None:
+    found = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+    assert sum(found.values()) <= 12_000_000
+    assert {name.rpartition(".")[2] for name in found} == {"json", "jinja", "md", "safetensors"}
+
+
+def test_the_package_stays_small() -> None:
+    every = [path for path in FOLDER.parent.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert sum(path.stat().st_size for path in every) < 40_000_000
+    assert files("eyechart.samples").joinpath("toybox-mllm/model.safetensors").is_file()
+
+
+def test_a_mean_of_shares_counts_each_style_as_much() -> None:
+    assert mean([(1, 1), (0, 300)]).startswith("0.500")
+    assert mean([]) == ""
+    lines = [*table([(skills()[0], {"fluent-3d": (3, 4)})])]
+    assert "0.750 [0.301, 0.954], n = 4" in lines[2]
+
+
+def test_scores_of_names_are_probabilities(model: Hf) -> None:
+    found = np.exp(model.score([Request((GREY, "What is this?"))], names()))
+    assert 0 < found.sum() <= 1 + 1e-4
