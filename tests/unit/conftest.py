@@ -96,3 +96,14 @@ def asking(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
     yield model
     for one in made:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Small batches gain nothing from more threads, and lose much where other tests run beside."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

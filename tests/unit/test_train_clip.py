@@ -1,7 +1,7 @@
 """The trainer of toybox-clip, on a few classes for a few steps."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,18 +23,10 @@ from eyechart.toybox.train_clip import Training  # noqa: E402
 from eyechart.toybox.training import Plan, rate, strength  # noqa: E402
 from eyechart.toybox.words import CONTEXT, captions  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 FEW = (0, 2, 40, 80)
 SHORT = Plan(seed=3, steps=8, batch=8, workers=0, classes=FEW)
 Train = Callable[..., Training]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small batches gain nothing from more threads, and lose much where other tests run beside."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -29,19 +29,11 @@ from eyechart.toybox.sprites import sprites  # noqa: E402
 from eyechart.toybox.train_mllm import Words  # noqa: E402
 from eyechart.toybox.training import Plan  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 FEW = (0, 2, 40, 80)
 SHORT = Plan(seed=3, steps=11, batch=12, workers=0, classes=FEW)
 QUESTIONS = ("What is this?", "Which?\nA) cat\nB) dog face", "How many cat are there in the picture?")
 Train = Callable[..., Path]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small batches gain nothing from more threads, and lose much where other tests run beside."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import hf_files, shipped, weights
-from eyechart.models.interfaces import Answer, Request
+from eyechart.models import hf_files, runtime, shipped, weights
+from eyechart.models.interfaces import Answer, Identity, Request
 from eyechart.spec import ModelSpec
 
 Inputs = Mapping[str, Any]  # names to torch tensors
@@ -20,6 +20,22 @@ def checkpoint(spec: ModelSpec, *, offline: bool) -> weights.Found:
     """Find the folder of weights, tokenizer, processor and chat template that a specification names."""
     path = shipped.folder(spec)
     return weights.Found(path) if path else hf_files.folder(spec.arguments[0], offline=offline)
+
+
+def identity(
+    spec: ModelSpec, found: weights.Found, dtype: str, device: str, libraries: Sequence[str], **more: Any
+) -> Identity:
+    """Say who answers: weights, and the files that make numbers of texts and images; `more` is an engine's own."""
+    return Identity(
+        backend=spec.backend,
+        name=spec.arguments[0].rstrip("/").rpartition("/")[2],
+        weights_sha256=weights.digest(*hf_files.tensors(found.path)),
+        revision=found.revision,
+        dtype=dtype,
+        device=device.partition(":")[0],
+        processor={"files_sha256": hf_files.texts_sha256(found.path), **more},
+        libraries=runtime.libraries(*libraries),
+    )
 
 
 def check_named(spec: ModelSpec) -> None:

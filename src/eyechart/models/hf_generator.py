@@ -43,16 +43,7 @@ class Hf:
     @cached_property
     def identity(self) -> Identity:
         """Who answers; the weights are on disk after this, not yet in memory."""
-        return Identity(
-            backend="hf",
-            name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
-            weights_sha256=weights.digest(*hf_files.tensors(self.source.path)),
-            revision=self.source.revision,
-            dtype=self.dtype,
-            device=self.device.partition(":")[0],
-            processor={"files_sha256": hf_files.texts_sha256(self.source.path)},
-            libraries=runtime.libraries(*LIBRARIES),
-        )
+        return chat.identity(self.spec, self.source, self.dtype, self.device, LIBRARIES)
 
     @cached_property
     def _chat(self) -> chat.Chat:

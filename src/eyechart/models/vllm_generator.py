@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
-from eyechart.models import chat, hf_files, runtime, vllm_engine, weights
+from eyechart.models import chat, runtime, vllm_engine, weights
 from eyechart.models.choices import Trie
 from eyechart.models.interfaces import Answer, Floats, Identity, Request
 from eyechart.spec import ModelSpec
@@ -55,15 +55,8 @@ class Vllm:
     @cached_property
     def identity(self) -> Identity:
         """Who answers; the weights are on disk after this, not yet in memory."""
-        return Identity(
-            backend="vllm",
-            name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
-            weights_sha256=weights.digest(*hf_files.tensors(self.source.path)),
-            revision=self.source.revision,
-            dtype=self.dtype,
-            device=self.device.partition(":")[0],
-            processor={"files_sha256": hf_files.texts_sha256(self.source.path), "engine": runtime.plain(self.settings)},
-            libraries=runtime.libraries(*LIBRARIES),
+        return chat.identity(
+            self.spec, self.source, self.dtype, self.device, LIBRARIES, engine=runtime.plain(self.settings)
         )
 
     @cached_property
