@@ -81,6 +81,12 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(whole: Path, train: Tra
     assert (parts / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
+def test_a_finished_run_is_left_as_it_is(whole: Path, train: Train) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in whole.iterdir() if path.suffix in {".pt", ".safetensors"}}
+    train("whole")
+    assert {name: (whole / name).stat().st_mtime_ns for name in before} == before
+
+
 def test_another_seed_is_another_model(whole: Path, train: Train) -> None:
     assert _state(train("other", seed=4, steps=3), Eyes.state)["losses"][0] != _state(whole, Eyes.state)["losses"][0]
 

@@ -109,7 +109,9 @@ class Loop(ABC):
         """Mend the parameters after a step."""
 
     def run(self) -> None:
-        """Train to the end of the plan, and write the model."""
+        """Train to the end of the plan, and write the model; what was finished before is left as it is."""
+        if self.finished:
+            return
         loader = DataLoader(self.data(), batch_size=None, sampler=self._places(), num_workers=self.plan.workers)
         for module in self.modules.values():
             module.train()
@@ -121,6 +123,8 @@ class Loop(ABC):
                 self.save()
                 loss = sum(self.losses[-SAVE_EVERY:]) / SAVE_EVERY
                 print(f"{self.seconds:.0f} s, step {self.step}, done {done:.2f}, loss {loss:.3f}", flush=True)
+        # by now the clock has passed the plan's end, which the last step may not have
+        self.seconds = time.monotonic() - begun
         self.save()
 
     def _places(self) -> Iterator[Place]:
