@@ -91,6 +91,11 @@ def test_another_seed_is_another_model(whole: Path, train: Train) -> None:
     assert _state(train("other", seed=4, steps=3), Eyes.state)["losses"][0] != _state(whole, Eyes.state)["losses"][0]
 
 
+def test_a_single_step_is_one_step_of_each_stage(train: Train) -> None:
+    one = train("one", steps=1)
+    assert [_state(one, name)["step"] for name in (Eyes.state, Words.state)] == [1, 1]
+
+
 def test_the_command_trains_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = partial(replace, SHORT)
     monkeypatch.setattr(training, "Plan", lambda seed, minutes, steps: few(seed=seed, minutes=minutes, steps=steps))

@@ -90,12 +90,11 @@ class Words(Loop):
         drawn, asked = batch
         features = seen(self.eyes.whole, drawn.pixels)
         states = [self._states(features, some) for some in asked]
+        pairs = list(zip(states, asked, strict=True))
         said = torch.cat([some.wanted[some.wanted >= 0] for some in asked])
-        scores = [self._scores(half[-1], some) for half, some in zip(states, asked, strict=True)]
+        scores = [self._scores(layers[-1], some) for layers, some in pairs]
         found = F.cross_entropy(torch.cat(scores).float(), said)
-        recalled = [
-            self._recalled(half[HALF_WAY], some, drawn.labels) for half, some in zip(states, asked, strict=True)
-        ]
+        recalled = [self._recalled(layers[HALF_WAY], some, drawn.labels) for layers, some in pairs]
         counted, counts = (torch.cat(part) for part in zip(*recalled, strict=True))
         return (
             found
@@ -143,7 +142,8 @@ def train(folder: Path, plan: Plan) -> None:
 
 
 def _part(plan: Plan, share: float) -> Plan:
-    return replace(plan, minutes=plan.minutes * share, steps=round(plan.steps * share))
+    # no steps would mean the clock
+    return replace(plan, minutes=plan.minutes * share, steps=max(1, round(plan.steps * share)) if plan.steps else 0)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
