@@ -38,6 +38,11 @@ class Group:
     name: str
     styles: tuple[str, ...]
 
+    @property
+    def split(self) -> str:
+        """The split of single things that shows these styles."""
+        return "val" if self.name == TRAINED else self.name
+
     def key(self, *name: object) -> str:
         """A name for chance, this group's own."""
         return "|".join(map(str, ("exam", SEED, self.name, *name)))
@@ -94,7 +99,7 @@ def _single(ask: Ask) -> Items:
 
     def items(group: Group, most: int) -> Iterator[Item]:
         dice = random.Random(group.key())
-        scenes = list(singles(SEED, "val" if group.name == TRAINED else group.name, group.styles, PICTURES))
+        scenes = list(singles(SEED, group.split, group.styles, PICTURES))
         for scene in dice.sample(scenes, min(most, len(scenes))):
             yield from _item(scene, ask(_view(scene), dice))
 

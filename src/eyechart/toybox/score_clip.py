@@ -13,14 +13,12 @@ from eyechart.models.interfaces import Encoder
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
-from eyechart.toybox.art import styles
 from eyechart.toybox.classes import names
+from eyechart.toybox.exam import SEED, groups
 from eyechart.toybox.packaged import splits
 from eyechart.toybox.scenes import render
 from eyechart.toybox.shards import encoded, singles
-from eyechart.toybox.styles import HELD_OUT, TRAINING
 
-SEED = 42
 Picture = tuple[bytes, int]
 Group = tuple[str, list[Picture]]
 
@@ -35,10 +33,9 @@ def packaged_pictures() -> Iterator[Group]:
 
 def fresh_pictures(count: int) -> Iterator[Group]:
     """Yield fresh pictures of single things, `count` a class and style: the training styles together, the others."""
-    for name, wanted in (("val", TRAINING), *((style, (style,)) for style in HELD_OUT)):
-        chosen = [style for style in wanted if style in styles()]
-        found = (render(scene) for scene in singles(SEED, name, chosen, count))
-        yield f"{name}, fresh", [(encoded(one.image), one.scene.things[0].label) for one in found]
+    for group in groups():
+        found = (render(scene) for scene in singles(SEED, group.split, group.styles, count))
+        yield f"{group.split}, fresh", [(encoded(one.image), one.scene.things[0].label) for one in found]
 
 
 def right(model: Encoder, pictures: Sequence[Picture], wording: str) -> int:
