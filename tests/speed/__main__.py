@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from . import collection, zero_shot
+from . import collection, reading, zero_shot
 
 
 def ratio(ours: Callable[[], object], theirs: Callable[[], object], pairs: int) -> tuple[float, float, float]:
@@ -39,7 +39,7 @@ def main(pairs: int) -> None:
             print(
                 f"| {what} | {beside} | {{:.2f}} | {{:.2f}}–{{:.2f}} |".format(*ratio(ours, theirs, pairs)), flush=True
             )
-        for line in (*bench.facts(pairs), *collection.facts(pairs)):
+        for line in (*bench.facts(pairs), *collection.facts(pairs), *reading.facts(pairs)):
             print(f"- {line}", flush=True)
 
 

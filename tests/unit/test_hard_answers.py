@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
@@ -52,9 +51,8 @@ def test_the_parsers_have_versions(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", PARSERS)
-def test_time_is_in_proportion_to_the_answer(kind: str) -> None:
+def test_a_megabyte_of_noise_is_read_in_one_pass(kind: str) -> None:
+    """Reading that goes back over what it has read would not end in a day; tests/speed has the times."""
     context = next(row["context"] for row in ROWS if row["kind"] == kind)
-    for row in (row for row in ROWS if "times" in row):
-        start = process_time()
-        PARSERS[kind](said(row) * 4, context)
-        assert process_time() - start < 1, row["answer"]
+    for row in (row for row in ROWS if "times" in row and row["kind"] == kind):
+        assert isinstance(PARSERS[kind](said(row) * 100, context), Reading)
