@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from eyechart import __version__
-from eyechart.predictions import stamp
 from eyechart.recording import Recording
 from eyechart.records import Record, Records, Run, encode, from_plain, plain
+from eyechart.store import stamp
 
 from .cases import case_of
 from .options import settings

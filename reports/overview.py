@@ -6,8 +6,8 @@ from io import StringIO
 from math import sqrt
 from pathlib import Path
 
-from eyechart.predictions import stamp
 from eyechart.records import Metric
+from eyechart.store import stamp
 
 from .categories import category_table, explained, standings
 from .published import mill_table

@@ -19,7 +19,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.errors import ImageError, ModelError
 from eyechart.models.interfaces import Floats, Model
-from eyechart.predictions import Answers, Block, Entry, Key, Store, Writer, missing_rows
+from eyechart.predictions import Answers, Block, append, finish, kept, load, missing_rows
+from eyechart.store import Entry, Key, Store, Writer
 
 Ask = Callable[[Sequence[Any]], Floats]
 Prepare = Callable[[Image.Image], Any]
@@ -44,7 +45,7 @@ def answers(
     entry = store.entry(key)
     if not entry.complete:
         complete(entry, dataset, model, ask, prepare, progress)
-    return entry.load()
+    return load(entry)
 
 
 def complete(entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Prepare, progress: Progress) -> None:
@@ -52,7 +53,7 @@ def complete(entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Pr
     with entry.writing() as writer:
         if entry.complete:
             return
-        missing = missing_rows([block for block, _ in writer.kept()], len(dataset))
+        missing = missing_rows([block for block, _ in kept(writer)], len(dataset))
         done = len(dataset) - len(missing)
         progress(done, len(dataset))
         asker = Halving(a_row_each(ask, model.identity.name))
@@ -60,7 +61,7 @@ def complete(entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Pr
             write_batch(writer, batch, asker, dataset, model)
             done += len(batch)
             progress(done, len(dataset))
-        writer.finish(len(dataset))
+        finish(writer, len(dataset))
 
 
 def spans(rows: Iterable[int], size: int) -> Iterator[tuple[int, int]]:
@@ -122,7 +123,7 @@ def write_batch(writer: Writer, batch: list[Prepared], ask: Ask, dataset: Datase
     values[[place - start for place, _ in shown]] = found
     errors.update(unusable(found, [place for place, _ in shown], dataset, model))
     values[[place - start for place in errors]] = np.nan
-    writer.append(Block(start, stop, values.shape[1], errors), values)
+    append(writer, Block(start, stop, values.shape[1], errors), values)
 
 
 def a_row_each(ask: Ask, who: str) -> Ask:

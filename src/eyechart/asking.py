@@ -10,10 +10,11 @@ from eyechart.answering import Progress, answers, image_key
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.models.interfaces import Classifier, Encoder, Floats, ImageEncoder, Neighbours
-from eyechart.predictions import Answers, Block, Key, Store
+from eyechart.predictions import Answers, Block, append, finish, load
 from eyechart.protocols.nearest_neighbours import knn_scores
 from eyechart.protocols.zero_shot import class_weights, prompts, scores
 from eyechart.scoring import Predictions
+from eyechart.store import Key, Store
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Asker:
             with entry.writing() as writer:
                 if not entry.complete:
                     made = class_weights(model.encode_texts, wording.names, wording.templates)
-                    writer.append(Block(0, len(made), made.shape[1]), made)
-                    writer.finish(len(made))
-        return entry.load().values
+                    append(writer, Block(0, len(made), made.shape[1]), made)
+                    finish(writer, len(made))
+        return load(entry).values
 
     def zero_shot(self, model: Encoder, dataset: Dataset, wording: Wording) -> Predictions:
         """Cosine similarity of every image with every class."""

@@ -14,11 +14,11 @@ from eyechart.data.labels import LabelSet
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
 from eyechart.models.interfaces import Identity
-from eyechart.predictions import stamp
 from eyechart.published import reported
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record
 from eyechart.scoring import TOP, Predictions, Rules, Scored, both, one_label, score
 from eyechart.settings import Case, Settings
+from eyechart.store import stamp
 
 
 class Recording:

@@ -14,7 +14,7 @@ from eyechart.asking import Wording, text_key
 from eyechart.data.dataset import Dataset, Row
 from eyechart.data.located import whole_files
 from eyechart.models.interfaces import Identity
-from eyechart.predictions import Key
+from eyechart.store import Key
 
 words = st.text("ab", max_size=3)
 facts = st.dictionaries(words, words | st.integers(0, 3) | st.lists(st.integers(0, 3), max_size=2), max_size=3)

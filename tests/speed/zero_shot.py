@@ -18,9 +18,9 @@ from eyechart.asking import Asker, Wording
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.sample import open_sample
 from eyechart.models.open_clip_encoder import OpenClip
-from eyechart.predictions import Store, Writer
 from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
+from eyechart.store import Store, Writer
 
 CLASSES = 40
 ARCHITECTURE = {
@@ -169,13 +169,13 @@ class Bench:
 
             return call
 
-        append, finish = Writer.append, Writer.finish
-        Writer.append, Writer.finish = timed(append), timed(finish)  # type: ignore[method-assign]
+        append, seal = Writer.append, Writer.seal
+        Writer.append, Writer.seal = timed(append), timed(seal)  # type: ignore[method-assign]
         rmtree(self.folder / "share", ignore_errors=True)
         started = perf_counter()
         self.asked(Store(self.folder / "share"))
         whole = perf_counter() - started
-        Writer.append, Writer.finish = append, finish  # type: ignore[method-assign]
+        Writer.append, Writer.seal = append, seal  # type: ignore[method-assign]
         return spent / whole
 
 

@@ -14,7 +14,8 @@ from eyechart.answering import AHEAD, answers, image_key
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Floats, Identity
-from eyechart.predictions import Answers, Store
+from eyechart.predictions import Answers
+from eyechart.store import Store
 
 COUNT, SIZE = 22, 4
 IDENTITY = Identity(

@@ -14,7 +14,7 @@ from eyechart.asking import Asker, Wording
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.models.interfaces import Floats, Identity
-from eyechart.predictions import Store
+from eyechart.store import Store
 
 Make = Callable[..., Dataset]
 IDENTITY = Identity(

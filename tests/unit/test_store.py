@@ -10,7 +10,8 @@ import pytest
 
 from eyechart.errors import StoreError
 from eyechart.models.interfaces import Identity
-from eyechart.predictions import Block, Entry, Key, Store, blocks, missing_rows
+from eyechart.predictions import Block, append, finish, kept, load, missing_rows
+from eyechart.store import Entry, Key, Store, Writer, blocks
 
 IDENTITY = Identity(
     backend="test", name="m", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
@@ -28,20 +29,20 @@ def store(tmp_path: Path) -> Store:
 def write(store: Store) -> Callable[..., Entry]:
     """Write the blocks given by their bounds; finish when all rows are there."""
 
-    def write(*bounds: tuple[int, int], finish: bool = True) -> Entry:
+    def write(*bounds: tuple[int, int], whole: bool = True) -> Entry:
         entry = store.entry(KEY)
         with entry.writing() as writer:
             for start, stop in bounds:
-                writer.append(Block(start, stop, 2), ROWS[start:stop])
-            if finish:
-                writer.finish(len(ROWS))
+                append(writer, Block(start, stop, 2), ROWS[start:stop])
+            if whole:
+                finish(writer, len(ROWS))
         return entry
 
     return write
 
 
 def test_answers_come_back_as_they_were_given(write: Callable[..., Entry]) -> None:
-    answers = write((0, 4), (4, 6)).load()
+    answers = load(write((0, 4), (4, 6)))
     assert np.array_equal(answers.values, ROWS)
     assert answers.errors == {}
 
@@ -49,8 +50,8 @@ def test_answers_come_back_as_they_were_given(write: Callable[..., Entry]) -> No
 def test_an_interrupted_entry_ends_byte_for_byte_as_an_uninterrupted_one(
     write: Callable[..., Entry], tmp_path: Path, store: Store
 ) -> None:
-    write((0, 2), finish=False)
-    write((2, 4), finish=False)
+    write((0, 2), whole=False)
+    write((2, 4), whole=False)
     resumed = write((4, 6)).folder
     store.root = tmp_path / "other"
     whole = write((0, 2), (2, 4), (4, 6)).folder
@@ -67,15 +68,15 @@ def test_the_parts_are_gone_when_all_is_answered(write: Callable[..., Entry]) ->
 
 @pytest.mark.parametrize("cut", [1, 5, 30, 60])
 def test_a_torn_tail_is_asked_again_and_the_rest_is_kept(write: Callable[..., Entry], cut: int) -> None:
-    part = write((0, 2), (2, 4), finish=False).folder / "00000.part"
+    part = write((0, 2), (2, 4), whole=False).folder / "00000.part"
     part.write_bytes(part.read_bytes()[:-cut])
-    kept = [block for block, _ in blocks(part.read_bytes())]
-    assert [(block.start, block.stop) for block in kept] == [(0, 2)]
-    assert missing_rows(kept, 6).tolist() == [2, 3, 4, 5]
+    left = [block for block, _ in kept(Writer(part.parent))]
+    assert [(block.start, block.stop) for block in left] == [(0, 2)]
+    assert missing_rows(left, 6).tolist() == [2, 3, 4, 5]
 
 
 def test_a_flipped_bit_ends_a_part(write: Callable[..., Entry]) -> None:
-    part = write((0, 2), finish=False).folder / "00000.part"
+    part = write((0, 2), whole=False).folder / "00000.part"
     data = bytearray(part.read_bytes())
     data[-6] ^= 1
     assert list(blocks(bytes(data))) == []
@@ -84,11 +85,11 @@ def test_a_flipped_bit_ends_a_part(write: Callable[..., Entry]) -> None:
 def test_a_block_of_errors_takes_the_width_of_the_others(store: Store) -> None:
     entry = store.entry(KEY)
     with entry.writing() as writer:
-        writer.append(Block(0, 1, 0, {0: "broken"}), np.zeros((1, 0), np.float32))
-        writer.append(Block(1, 6, 2), ROWS[1:])
-        writer.finish(6)
-    assert np.isnan(entry.load().values[0]).all()
-    assert entry.load().errors == {0: "broken"}
+        append(writer, Block(0, 1, 0, {0: "broken"}), np.zeros((1, 0), np.float32))
+        append(writer, Block(1, 6, 2), ROWS[1:])
+        finish(writer, 6)
+    assert np.isnan(load(entry).values[0]).all()
+    assert load(entry).errors == {0: "broken"}
 
 
 def test_damaged_answers_are_refused_by_name(write: Callable[..., Entry]) -> None:
@@ -96,7 +97,7 @@ def test_damaged_answers_are_refused_by_name(write: Callable[..., Entry]) -> Non
     path = entry.folder / "answers.npy"
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
     with pytest.raises(StoreError, match=rf"{path}.*damaged.*Delete the folder"):
-        entry.load()
+        load(entry)
 
 
 def test_a_store_of_another_format_is_refused(store: Store, write: Callable[..., Entry]) -> None:
@@ -107,12 +108,12 @@ def test_a_store_of_another_format_is_refused(store: Store, write: Callable[...,
 
 
 def test_a_full_disk_keeps_what_was_written(write: Callable[..., Entry]) -> None:
-    folder = write((0, 2), finish=False).folder
+    folder = write((0, 2), whole=False).folder
     (folder / "00002.part").symlink_to("/dev/full")
     with pytest.raises(StoreError, match=r"No space left.*--eye-store"):
-        write((2, 4), finish=False)
+        write((2, 4), whole=False)
     (folder / "00002.part").unlink()
-    assert np.array_equal(write((2, 4), (4, 6)).load().values, ROWS)
+    assert np.array_equal(load(write((2, 4), (4, 6))).values, ROWS)
 
 
 READ_ONLY = """
@@ -120,7 +121,7 @@ import os, sys, tempfile
 from pathlib import Path
 import test_store
 from eyechart.errors import StoreError
-from eyechart.predictions import Store
+from eyechart.store import Store
 with tempfile.TemporaryDirectory() as folder:
     os.chmod(folder, 0o555)
     if os.getuid() == 0:
@@ -150,19 +151,20 @@ def test_complete_answers_are_read_from_a_store_that_cannot_be_written(write: Ca
     for path in (*entry.folder.iterdir(), entry.folder):
         path.chmod(0o555)
     assert entry.complete
-    assert np.array_equal(entry.load().values, ROWS)
+    assert np.array_equal(load(entry).values, ROWS)
 
 
 HOLD = """
 import sys
 from pathlib import Path
 import test_store as t
-from eyechart.predictions import Block, Store
+from eyechart.predictions import Block, append, finish
+from eyechart.store import Store
 with Store(Path(sys.argv[1])).entry(t.KEY).writing() as writer:
     print("holding", flush=True)
     sys.stdin.readline()
-    writer.append(Block(0, 6, 2), t.ROWS)
-    writer.finish(6)
+    append(writer, Block(0, 6, 2), t.ROWS)
+    finish(writer, 6)
 """
 
 

@@ -1,0 +1,216 @@
+"""The store: what a model answered, kept once.
+
+One folder an entry, named by the sha256 of everything that can change an answer (`Key`). Blocks of answers are appended
+to parts as they come; a torn tail, as a killed run leaves it, is skipped and asked again. When the last block is there,
+the parts become one file whose bytes do not tell how often the run was stopped. What a block holds is said elsewhere:
+rows of numbers in `predictions`, words in `replies`.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import filelock
+import msgspec
+
+from eyechart import __version__
+from eyechart.errors import StoreError
+from eyechart.models.interfaces import Identity
+
+FORMAT = 1
+MAGIC = b"EYE1"
+HEAD = struct.Struct("<4sII")
+TAIL = struct.Struct("<I")
+DONE = "done.json"
+T = TypeVar("T")
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of whom about what; two keys are equal only if the answers must be."""
+
+    question: str
+    model: Identity
+    eyechart: str = __version__
+    data: str = ""
+    decoder: Mapping[str, Any] = {}
+    prompts: str = ""
+    decoding: Mapping[str, Any] = {}
+    limit: int | None = None
+    seed: int = 0
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the key's sorted JSON."""
+        return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+
+
+class Store:
+    """A folder of kept answers. `waiting` is told, in a sentence, when another run holds an entry."""
+
+    def __init__(self, root: Path, waiting: Callable[[str], None] = lambda _: None) -> None:
+        self.root = root
+        self.waiting = waiting
+
+    def entry(self, key: Key) -> "Entry":
+        """The place of one answer set; nothing is created before something is written."""
+        self.check_format()
+        return Entry(self.root / key.digest[:2] / key.digest, key, self.waiting)
+
+    def check_format(self) -> None:
+        """Refuse a store that another version of the format wrote."""
+        path = self.root / "format"
+        found = path.read_text(encoding="ascii").strip() if path.is_file() else str(FORMAT)
+        if found != str(FORMAT):
+            raise StoreError(
+                f"The store {self.root} has format {found!r}; this eyechart reads format {FORMAT}. "
+                "Choose another folder with --eye-store, or use the eyechart that wrote it."
+            )
+
+
+class Entry:
+    """One answer set of a store."""
+
+    def __init__(self, folder: Path, key: Key, waiting: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.key = key
+        self.waiting = waiting
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row is answered and kept."""
+        return (self.folder / DONE).is_file()
+
+    def done(self, kind: type[T]) -> T:
+        """What was written last, which says that all else is there."""
+        path = self.folder / DONE
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=kind)
+        except (OSError, msgspec.DecodeError) as error:
+            raise self.broken(path, str(error)) from error
+
+    def checked(self, name: str, wanted: str) -> Path:
+        """The path of a whole file; bytes that are not those that were written are refused."""
+        path = self.folder / name
+        try:
+            with path.open("rb") as file:
+                found = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise self.broken(path, str(error)) from error
+        if found != wanted:
+            raise self.broken(path, f"its sha256 is {found[:12]}…, not {wanted[:12]}…")
+        return path
+
+    def broken(self, path: Path, why: str) -> StoreError:
+        """Say that the kept answers cannot be trusted, and the remedy."""
+        return StoreError(
+            f"The kept answers {path} are damaged ({why}). Delete the folder {self.folder} and run again."
+        )
+
+    @contextmanager
+    def writing(self) -> Iterator["Writer"]:
+        """Hold the entry alone; another run that wants it waits, then finds it complete."""
+        with writable(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            stamp(self.folder.parent.parent / "format", f"{FORMAT}\n".encode("ascii"))
+            stamp(self.folder / "key.json", msgspec.json.format(msgspec.json.encode(self.key, order="sorted")))
+            lock = filelock.FileLock(self.folder / "lock")
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout:
+                self.waiting(
+                    f"another run is answering {self.key.model.name}; waiting for it ({self.folder.name[:12]}…)"
+                )
+                lock.acquire()
+        writer = Writer(self.folder)
+        try:
+            yield writer
+        finally:
+            writer.close()
+            lock.release()
+
+
+class Writer:
+    """Appends blocks to an entry that is held alone: a header and what it heads, both bytes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.part: BinaryIO | None = None
+
+    def blocks(self) -> Iterator[tuple[bytes, bytes]]:
+        """The whole blocks that earlier runs and this one left."""
+        for path in sorted(self.folder.glob("*.part")):
+            yield from blocks(path.read_bytes())
+
+    def append(self, header: bytes, payload: bytes) -> None:
+        """Keep one block; it survives whatever happens next."""
+        body = header + payload
+        with writable(self.folder):
+            file = self.open_part()
+            file.write(HEAD.pack(MAGIC, len(header), len(payload)) + body + TAIL.pack(zlib.crc32(body)))
+            file.flush()
+
+    def open_part(self) -> BinaryIO:
+        """This run's own part, after those of earlier runs."""
+        if self.part is None:
+            number = len(list(self.folder.glob("*.part")))
+            self.part = (self.folder / f"{number:05d}.part").open("ab")
+        return self.part
+
+    def seal(self, files: Mapping[str, bytes], done: object) -> None:
+        """Put whole files in the place of the parts; `done` is written last."""
+        with writable(self.folder):
+            for name, content in files.items():
+                stamp(self.folder / name, content)
+            stamp(self.folder / DONE, msgspec.json.encode(done))
+        self.close()
+        for path in self.folder.glob("*.part"):
+            path.unlink()
+
+    def close(self) -> None:
+        """Close this run's part; whatever could not be flushed has already been told by `append`."""
+        if self.part is not None:
+            with suppress(OSError):
+                self.part.close()
+            self.part = None
+
+
+def blocks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Read the whole blocks of a part, up to the first torn one."""
+    place = 0
+    while place + HEAD.size <= len(data):
+        magic, header, payload = HEAD.unpack_from(data, place)
+        body = data[place + HEAD.size : place + HEAD.size + header + payload]
+        end = place + HEAD.size + header + payload
+        if magic != MAGIC or end + TAIL.size > len(data) or TAIL.unpack_from(data, end)[0] != zlib.crc32(body):
+            return
+        yield body[:header], body[header:]
+        place = end + TAIL.size
+
+
+def stamp(path: Path, content: bytes) -> None:
+    """Write a small file so that nobody ever sees half of it; the same content is not written twice."""
+    if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
+        return
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Turn what the disk says into a sentence with a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"The store cannot be written at {folder}: {error.strerror or error}. Answers kept so far stay; "
+            "free some space or choose a writable folder with --eye-store, and run the same command again."
+        ) from error
