@@ -7,6 +7,7 @@ import pytest
 
 from eyechart.models.hf_generator import Hf
 from eyechart.models.interfaces import Request
+from eyechart.models.together import generate
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
@@ -31,10 +32,10 @@ def requests() -> list[Request]:
 def test_vllm_says_what_transformers_says(requests: list[Request]) -> None:
     assert len(requests) == REQUESTS
     told = Hf(parse("hf[toybox-mllm]"), offline=True)
-    expected, scored = told.generate(requests, TOKENS), told.score(requests[:4], names())
+    expected, scored = generate(told, requests, TOKENS), told.score(requests[:4], names())
     vllm = Vllm(parse("vllm[toybox-mllm,max_model_len=1024]"), offline=True)
     try:
-        found = vllm.generate(requests, TOKENS)
+        found = generate(vllm, requests, TOKENS)
         np.testing.assert_allclose(vllm.score(requests[:4], names()), scored, atol=1e-3)
     finally:
         vllm.close()

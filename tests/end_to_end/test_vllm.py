@@ -2,19 +2,22 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
-from eyechart.errors import ModelError, SpecError
+from eyechart.errors import SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.interfaces import Answer, Floats, Generator, Request
+from eyechart.models.together import generate
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 
@@ -55,6 +58,12 @@ class Pair:
     folder: Path
 
 
+def told(model: Generator, requests: list[Request]) -> list[Answer]:
+    """Answers without what a cache had of their prompts."""
+    said = generate(model, requests, 8)
+    return [replace(answer, usage=replace(answer.usage, cached=0)) for answer in said]
+
+
 @pytest.fixture(scope="module", params=FAMILIES)
 def pair(
     request: pytest.FixtureRequest,
@@ -67,7 +76,7 @@ def pair(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VLLM_CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))  # nothing found out earlier helps
         vllm = Vllm(parse(f"vllm[{folder},max_model_len=512]"), offline=True)
-        yield Pair(hf.generate(questions, 8), hf.score(questions, CHOICES), vllm, folder)
+        yield Pair(generate(hf, questions, 8), hf.score(questions, CHOICES), vllm, folder)
         vllm.close()
 
 
@@ -75,16 +84,16 @@ def test_it_is_a_generator_that_loads_at_its_first_question(pair: Pair, question
     assert isinstance(pair.vllm, Generator)
     assert (pair.vllm.identity.backend, pair.vllm.loads) == ("vllm", 0)
     for _ in range(2):
-        pair.vllm.generate(questions[:1], 1)
+        generate(pair.vllm, questions[:1], 1)
     assert pair.vllm.loads == 1
 
 
 def test_answers_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
-    assert pair.vllm.generate(questions, 8) == pair.answers
+    assert told(pair.vllm, questions) == pair.answers
 
 
 def test_answers_alone_are_those_together(pair: Pair, questions: list[Request]) -> None:
-    assert [pair.vllm.generate([question], 8)[0] for question in questions] == pair.answers
+    assert [told(pair.vllm, [question])[0] for question in questions] == pair.answers
 
 
 def test_scores_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
@@ -93,37 +102,78 @@ def test_scores_are_those_of_transformers(pair: Pair, questions: list[Request]) 
 
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
 def test_a_schema_holds_answers_to_it(pair: Pair, questions: list[Request]) -> None:
-    found = pair.vllm.generate(questions, 64, SCHEMA)
+    found = generate(pair.vllm, questions, 64, SCHEMA)
     assert all(answer.finished for answer in found)
     assert {json.loads(answer.text)["1"] for answer in found} <= {"cat", "dog"}
-    assert pair.vllm.generate(questions, 8) == pair.answers
+    assert told(pair.vllm, questions) == pair.answers
 
 
 def test_nothing_asked_is_nothing_answered(pair: Pair, questions: list[Request]) -> None:
-    assert pair.vllm.generate([], 8) == []
+    assert generate(pair.vllm, [], 8) == []
     assert pair.vllm.score(questions[:2], []).shape == (2, 0)
 
 
-def test_too_long_a_prompt_names_the_option(pair: Pair, questions: list[Request]) -> None:
-    with pytest.raises(ModelError, match=r"cannot take a request: .*max_model_len"):
-        pair.vllm.generate([questions[0], Request(("so on " * 600,))], 8)
-    assert pair.vllm.generate(questions[:1], 8) == pair.answers[:1]
+def test_too_long_a_prompt_is_an_error_of_its_own_that_names_the_option(pair: Pair, questions: list[Request]) -> None:
+    image = next(part for part in questions[1].parts if not isinstance(part, str))
+    first, refused, again, last = told(pair.vllm, [questions[0], *[Request(("so on " * 600, image))] * 2, questions[1]])
+    assert re.search("cannot take a request: .*max_model_len", refused.error)
+    assert (again, refused.retry) == (refused, False)
+    assert [first, last] == pair.answers[:2]
+
+
+def long(pair: Pair, start: str, tokens: int) -> str:
+    """A text that makes a prompt of so many tokens, images apart."""
+    shorter = start + " cat" * (tokens - 32)
+    return shorter + " cat" * (tokens - len(pair.vllm._chat.tokens(Request((shorter,)))))
+
+
+def test_images_of_refused_prompts_are_shown_again(pair: Pair, questions: list[Request]) -> None:
+    fresh = Image.fromarray(np.random.default_rng(9).integers(0, 256, (60, 60, 3), dtype=np.uint8))
+    refused, seen = told(pair.vllm, [Request((long(pair, "", 508), fresh)), Request(("what?", fresh))])
+    assert "cannot take a request" in refused.error
+    assert seen.tokens
+    assert [seen] == told(pair.vllm, [Request(("what?", fresh))])
+
+
+def test_an_early_end_leaves_the_engine_clean(pair: Pair, questions: list[Request]) -> None:
+    taken: list[int] = []
+    requests = (taken.append(place) or questions[place % 12] for place in range(1000))
+    answers = pair.vllm.answers(requests, 8)
+    next(answers)
+    answers.close()
+    assert len(taken) <= 3 * pair.vllm.batch_size
+    assert not pair.vllm._engine.llm.llm_engine.has_unfinished_requests()
+    assert told(pair.vllm, questions) == pair.answers
+
+
+def test_what_fails_on_the_way_is_raised_after_the_answers(pair: Pair, questions: list[Request]) -> None:
+    answers = pair.vllm.answers((questions[0 if place else 1 // place] for place in (1, 1, 0)), 8)
+    assert {next(answers)[0], next(answers)[0]} == {0, 1}
+    with pytest.raises(ZeroDivisionError):
+        next(answers)
+    assert told(pair.vllm, questions) == pair.answers
+
+
+def test_prompts_that_begin_alike_are_read_once(pair: Pair, questions: list[Request]) -> None:
+    alike = [Request((" ".join(f"name {place}" for place in range(40)), f"{last}?")) for last in "ab"]
+    first, second = (generate(pair.vllm, [request], 1)[0].usage for request in alike)
+    assert first.cached < second.cached
+    assert second.cached >= second.prompt - 40
 
 
 def test_an_answer_is_not_cut_short_in_silence(pair: Pair) -> None:
-    some = [f"{place}" + " cat" * 480 for place in range(12)]
-    lengths = [len(pair.vllm._chat.tokens(Request((text,)))) for text in some]
-    nearly = [Request((text + " cat" * (510 - length),)) for text, length in zip(some, lengths, strict=True)]
-    with pytest.raises(ModelError, match=r"no room for an answer of 8 tokens\. Raise max_model_len"):
-        pair.vllm.generate(nearly, 8)
+    nearly = [Request((long(pair, str(place), 510),)) for place in range(12)]
+    fault = "has no room for an answer of 8 tokens. Raise max_model_len."
+    assert all(fault in answer.error or answer.finished for answer in told(pair.vllm, nearly))
+    assert any(fault in answer.error for answer in told(pair.vllm, nearly))
 
 
 def test_closed_it_leaves_the_process_as_it_was(pair: Pair, questions: list[Request]) -> None:
     pair.vllm.close()
     assert torch.set_num_threads.__name__ == "set_num_threads"
     assert not {"LD_PRELOAD", "VLLM_DIST_IDENT"} & set(os.environ) - set(ENVIRONMENT)
-    assert Hf(parse(f"hf[{pair.folder}]"), offline=True).generate(questions, 8) == pair.answers
-    assert pair.vllm.generate(questions, 8) == pair.answers  # it starts anew when asked again
+    assert generate(Hf(parse(f"hf[{pair.folder}]"), offline=True), questions, 8) == pair.answers
+    assert told(pair.vllm, questions) == pair.answers  # it starts anew when asked again
 
 
 def test_what_changes_an_answer_is_in_the_identity(tiny_chat: Tiny) -> None:

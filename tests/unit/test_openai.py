@@ -11,6 +11,7 @@ import pytest
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Request, Usage
 from eyechart.models.openai_generator import OpenAi
+from eyechart.models.together import generate
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
@@ -24,7 +25,7 @@ def ask(*texts: str) -> list[Request]:
 def test_answers_come_in_the_order_of_their_requests(asking: Asking, faulty_server: Any) -> None:
     texts = [f"number {place}" for place in range(40)]
     faulty_server.faults = {text: [faulty_server.reply(after=0.03)] for text in texts[::3]}
-    found = asking().generate(ask(*texts), 8)
+    found = generate(asking(), ask(*texts), 8)
     assert [answer.text for answer in found] == texts
     assert {(answer.finished, answer.error, answer.usage) for answer in found} == {(True, "", Usage(90, 0, 10))}
 
@@ -33,38 +34,38 @@ def test_what_a_server_leaves_out_is_not_missed(asking: Asking, faulty_server: A
     told = faulty_server.good("a fish") | {"model": None, "usage": {"prompt_tokens": 5, "completion_tokens": None}}
     faulty_server.always = faulty_server.reply(told)
     model = asking(served=None)
-    assert [answer.text for answer in model.generate(ask("what?"), 8)] == ["a fish"]
+    assert [answer.text for answer in generate(model, ask("what?"), 8)] == ["a fish"]
     assert (model.identity.name, model.spent) == ("toy", Usage(10, 0, 0))
 
 
 def test_an_answer_that_the_server_broke_off_is_an_error(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(faulty_server.good("a f", finish_reason="error"))
-    (answer,) = asking().generate(ask("what?"), 8)
+    (answer,) = generate(asking(), ask("what?"), 8)
     assert (answer.text, answer.error, answer.retry) == ("", "the server broke off its answer", True)
 
 
 def test_what_is_asked_is_the_likeliest_answer(asking: Asking, faulty_server: Any) -> None:
-    asking().generate(ask("hello"), 7)
+    generate(asking(), ask("hello"), 7)
     body = faulty_server.asked[0].body
     assert body.pop("messages") == [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]
     assert body == {"model": "toy", "max_tokens": 7, "temperature": 0, "seed": 42}
 
 
 def test_a_model_that_reasons_is_asked_its_own_way(asking: Asking, faulty_server: Any) -> None:
-    asking(reasoning="true").generate(ask("hello"), 7)
+    generate(asking(reasoning="true"), ask("hello"), 7)
     assert set(faulty_server.asked[0].body) == {"model", "messages", "max_completion_tokens"}
 
 
 def test_a_schema_goes_with_the_request(asking: Asking, faulty_server: Any) -> None:
     schema = {"type": "object", "properties": {"1": {"type": "string"}}}
-    asking(seed="none").generate(ask("hello"), 7, schema)
+    generate(asking(seed="none"), ask("hello"), 7, schema)
     told = faulty_server.asked[0].body["response_format"]
     assert (told["type"], told["json_schema"]["schema"]) == ("json_schema", schema)
 
 
 def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(faulty_server.good("a gold", finish_reason="length"))
-    (answer,) = asking().generate(ask("what?"), 2)
+    (answer,) = generate(asking(), ask("what?"), 2)
     assert (answer.text, answer.finished, answer.error) == ("a gold", False, "")
 
 
@@ -87,7 +88,7 @@ def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: A
 )
 def test_what_may_pass_is_asked_again(asking: Asking, faulty_server: Any, fault: Callable[[Any], Any]) -> None:
     faulty_server.faults = {"b": [fault(faulty_server), fault(faulty_server)]}
-    found = asking().generate(ask("a", "b", "c"), 8)
+    found = generate(asking(), ask("a", "b", "c"), 8)
     assert [(answer.text, answer.error) for answer in found] == [("a", ""), ("b", ""), ("c", "")]
     assert [len(faulty_server.times(text)) for text in "abc"] == [1, 3, 1]
 
@@ -95,7 +96,7 @@ def test_what_may_pass_is_asked_again(asking: Asking, faulty_server: Any, fault:
 @pytest.mark.parametrize("slowly", [{"after": 30}, {"drip": 0.2}], ids=str)
 def test_no_answer_in_time_is_asked_again(asking: Asking, faulty_server: Any, slowly: dict[str, float]) -> None:
     faulty_server.faults = {"b": [faulty_server.reply(**slowly)]}
-    found = asking(timeout=1).generate(ask("a", "b"), 8)
+    found = generate(asking(timeout=1), ask("a", "b"), 8)
     assert [answer.text for answer in found] == ["a", "b"]
     assert len(faulty_server.times("b")) == 2
 
@@ -105,14 +106,14 @@ def test_no_answer_in_time_is_asked_again(asking: Asking, faulty_server: Any, sl
 )
 def test_as_long_as_the_server_asks_is_waited(asking: Asking, faulty_server: Any, header: str, value: str) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(429, "slow down", **{header: value})]}
-    asking(backoff=0).generate(ask("a"), 8)
+    generate(asking(backoff=0), ask("a"), 8)
     first, second = faulty_server.times("a")
     assert second - first >= 0.4
 
 
 def test_waits_grow(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(500, "oh")] * 3}
-    asking(backoff=0.1).generate(ask("a"), 8)
+    generate(asking(backoff=0.1), ask("a"), 8)
     times = faulty_server.times("a")
     waits = [later - sooner for sooner, later in pairwise(times)]
     assert all(wait >= 0.05 * 2**place for place, wait in enumerate(waits))
@@ -120,14 +121,14 @@ def test_waits_grow(asking: Asking, faulty_server: Any) -> None:
 
 def test_what_does_not_pass_is_an_error_that_is_not_to_be_kept(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"b": [faulty_server.refusal(503, "overloaded")] * 4}
-    found = asking().generate(ask("a", "b", "c"), 8)
+    found = generate(asking(), ask("a", "b", "c"), 8)
     assert [answer.text for answer in found] == ["a", "", "c"]
     assert (found[1].error, found[1].retry) == ("HTTP 503: overloaded, 4 times", True)
 
 
 def test_so_long_a_wait_is_not_waited(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(429, "come back tomorrow", retry_after="86400")]}
-    (answer,) = asking().generate(ask("a"), 8)
+    (answer,) = generate(asking(), ask("a"), 8)
     assert (answer.error, answer.retry) == ("HTTP 429: come back tomorrow, 1 times", True)
 
 
@@ -155,7 +156,7 @@ def test_a_refusal_is_an_outcome_of_its_own(
     asking: Asking, faulty_server: Any, fault: Callable[[Any], Any], sentence: str
 ) -> None:
     faulty_server.faults = {"b": [fault(faulty_server)]}
-    found = asking().generate(ask("a", "b", "c"), 8)
+    found = generate(asking(), ask("a", "b", "c"), 8)
     assert [answer.text for answer in found] == ["a", "", "c"]
     assert sentence in found[1].error
     assert not found[1].retry
@@ -164,7 +165,7 @@ def test_a_refusal_is_an_outcome_of_its_own(
 
 def test_a_refusal_of_an_unknown_kind_is_told_and_not_kept(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"b": [faulty_server.refusal(400, "no pictures, please")]}
-    found = asking().generate(ask("a", "b"), 8)
+    found = generate(asking(), ask("a", "b"), 8)
     assert (found[1].error, found[1].retry) == ("the server refused the request (HTTP 400: no pictures, please)", True)
 
 
@@ -183,7 +184,7 @@ def test_what_concerns_all_is_one_error_without_retries(
 ) -> None:
     faulty_server.always = faulty_server.refusal(status, said)
     with pytest.raises(ModelError, match=sentence) as error:
-        asking(served=None).generate(ask(*"abcdefgh"), 8)
+        generate(asking(served=None), ask(*"abcdefgh"), 8)
     assert len(faulty_server.asked) == 1
     assert KEY not in "".join(format_exception(error.value))
 
@@ -191,7 +192,7 @@ def test_what_concerns_all_is_one_error_without_retries(
 def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -> None:
     texts = [f"number {place}" for place in range(40)]
     faulty_server.faults = {texts[9]: [faulty_server.refusal(401, "revoked")]}
-    found = asking(concurrency=2).generate(ask(*texts), 8)
+    found = generate(asking(concurrency=2), ask(*texts), 8)
     asked = {one.text for one in faulty_server.asked} - {texts[9]}
     assert [answer.text for answer in found] == [text if text in asked else "" for text in texts]
     assert {answer.retry for answer in found if not answer.text} == {True}
@@ -209,7 +210,7 @@ def test_a_server_that_is_gone_ends_the_run(asking: Asking, faulty_server: Any) 
 def test_a_server_that_answers_now_and_then_is_not_gone(asking: Asking, faulty_server: Any) -> None:
     texts = [*map(str, range(30))]
     faulty_server.faults = {text: [faulty_server.refusal(503, "busy")] for text in texts[::3]}
-    found = asking(retries=0, concurrency=1).generate(ask(*texts), 8)
+    found = generate(asking(retries=0, concurrency=1), ask(*texts), 8)
     assert [answer.text for answer in found] == ["" if place % 3 == 0 else str(place) for place in range(30)]
 
 

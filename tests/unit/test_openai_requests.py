@@ -15,7 +15,7 @@ from eyechart.data.images import decode
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import openai_faults as faults
 from eyechart.models import openai_messages as messages
-from eyechart.models.interfaces import Request
+from eyechart.models.interfaces import Generator, Request
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.registry import create
 from eyechart.spec import parse
@@ -166,7 +166,7 @@ def test_what_changes_none_is_not(option: str) -> None:
 
 def test_it_offers_to_generate_and_not_to_score() -> None:
     model = create(parse(f"openai[toy,served=toy,{LOCAL}]"))
-    assert hasattr(model, "generate")
+    assert isinstance(model, Generator)
     assert not hasattr(model, "score")
 
 

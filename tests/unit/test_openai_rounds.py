@@ -11,6 +11,7 @@ import pytest
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Request, Usage
 from eyechart.models.openai_generator import OpenAi
+from eyechart.models.together import generate
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
@@ -24,7 +25,7 @@ def ask(*texts: str) -> list[Request]:
 @pytest.mark.parametrize("most", [1, 4])
 def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_server: Any, most: int) -> None:
     faulty_server.always = faulty_server.reply(after=0.05)
-    found = asking(concurrency=most).generate(ask(*map(str, range(5 * most))), 8)
+    found = generate(asking(concurrency=most), ask(*map(str, range(5 * most))), 8)
     assert [answer.text for answer in found] == [*map(str, range(5 * most))]
     assert faulty_server.most == most
 
@@ -51,7 +52,7 @@ def test_a_round_that_is_left_ends(asking: Asking, faulty_server: Any) -> None:
     assert {next(answers)[0], next(answers)[0]} == {0, 1}
     answers.close()
     start = time.monotonic()
-    assert model.generate(ask("next"), 8)[0].text == "next"
+    assert generate(model, ask("next"), 8)[0].text == "next"
     assert time.monotonic() - start < 4  # and not the 5 seconds of the timeout
 
 
@@ -59,7 +60,7 @@ def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server
     faulty_server.always = faulty_server.reply(after=0.01)
     model = asking(concurrency=2)
     for _ in range(2):
-        assert [answer.text for answer in model.generate(ask(*"abcdef"), 8)] == [*"abcdef"]
+        assert [answer.text for answer in generate(model, ask(*"abcdef"), 8)] == [*"abcdef"]
         model.close()
     assert "openai" not in [thread.name for thread in threading.enumerate()]
 
@@ -67,7 +68,7 @@ def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server
 def test_the_server_tells_its_name_once(asking: Asking, faulty_server: Any) -> None:
     model = asking(served=None)
     assert (model.identity.name, model.identity.processor["asked"]) == (NAME, "toy")
-    model.generate(ask("a"), 8)
+    generate(model, ask("a"), 8)
     assert len(faulty_server.asked) == 2
     assert model.spent == Usage(180, 0, 20)
 
@@ -85,7 +86,7 @@ def test_tokens_from_a_cache_cost_what_they_cost(asking: Asking, faulty_server: 
         "prompt_tokens_details": {"cached_tokens": 60},
     }
     model = asking(price_in=1, price_cached=0.5, price_out=4)
-    (answer,) = model.generate(ask("a"), 8)
+    (answer,) = generate(model, ask("a"), 8)
     assert answer.usage == Usage(100, 60, 10)
     assert model.cost(answer.usage) == pytest.approx(110e-6)
 
@@ -94,19 +95,19 @@ def test_tokens_from_a_cache_cost_what_they_cost(asking: Asking, faulty_server: 
 @pytest.mark.parametrize("budget", [{"budget_tokens": 1050}, {"budget": 0.00105, "price_in": 1, "price_out": 1}])
 def test_a_budget_stops_before_it_is_overdrawn(asking: Asking, concurrency: int, budget: dict[str, object]) -> None:
     model = asking(concurrency=concurrency, **budget)
-    found = model.generate(ask(*map(str, range(30))), 8)
+    found = generate(model, ask(*map(str, range(30))), 8)
     left = [answer for answer in found if not answer.text]
     assert (len(found), len(left), model.spent) == (30, 20, Usage(900, 0, 100))
     assert {answer.retry for answer in left} == {True}
     assert "The budget is spent as far as it goes" in left[-1].error
     with pytest.raises(ModelError, match=r"The budget is spent .* of .*Answers so far are kept"):
-        model.generate(ask("more"), 8)
+        generate(model, ask("more"), 8)
 
 
 def test_a_budget_needs_a_server_that_counts(asking: Asking, faulty_server: Any) -> None:
     faulty_server.usage = None
     with pytest.raises(ModelError, match="tells no token counts"):
-        asking(budget_tokens=1000).generate(ask("a"), 8)
+        generate(asking(budget_tokens=1000), ask("a"), 8)
 
 
 def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -116,7 +117,7 @@ def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, ca
         "b": [faulty_server.reply(KEY.encode())],
     }
     model = asking()
-    said = repr(model.generate(ask("a", "b"), 8)) + repr(model.identity) + caplog.text
+    said = repr(generate(model, ask("a", "b"), 8)) + repr(model.identity) + caplog.text
     assert faulty_server.asked[0].key == f"Bearer {KEY}"
     assert "your key is [key]" in said
     assert KEY not in said
@@ -125,7 +126,7 @@ def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, ca
 def test_it_is_quick_about_it(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(after=0.2)
     model = asking(concurrency=16)
-    model.generate(ask("warm"), 8)
+    generate(model, ask("warm"), 8)
     start = time.monotonic()
-    model.generate(ask(*map(str, range(32))), 8)
+    generate(model, ask(*map(str, range(32))), 8)
     assert time.monotonic() - start < 3.2  # one by one they take twice that

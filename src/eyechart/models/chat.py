@@ -10,7 +10,7 @@ from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import hf_files, runtime, shipped, weights
-from eyechart.models.interfaces import Answer, Identity, Request
+from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
 Inputs = Mapping[str, Any]  # names to torch tensors
@@ -112,11 +112,12 @@ class Chat:
         read = self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]
         return [(*row, self.end) for row in read]
 
-    def answer(self, tokens: Sequence[int]) -> Answer:
-        """Read what was said, up to the first end of turn."""
+    def answer(self, tokens: Sequence[int], prompt: int, cached: int = 0) -> Answer:
+        """Read what was said to a prompt of so many tokens, up to the first end of turn."""
         ends = [place for place, token in enumerate(tokens) if token in self.stops]
         said = tuple(tokens[: ends[0] + 1] if ends else tokens)
-        return Answer(str(self._tokenizer.decode(said, skip_special_tokens=True)), said, bool(ends))
+        text = str(self._tokenizer.decode(said, skip_special_tokens=True))
+        return Answer(text, said, bool(ends), usage=Usage(prompt, cached, len(said)))
 
     def _encode(self, text: str) -> list[int]:
         read: list[int] = self._tokenizer(text, add_special_tokens=self._adds(text))["input_ids"]

@@ -15,9 +15,9 @@ def length(inputs: Inputs) -> int:
     return int(inputs["input_ids"].shape[1])
 
 
-def cut(prompts: Sequence[Inputs], size: int) -> Iterator[list[int]]:
+def cut(prompts: Mapping[int, Inputs], size: int) -> Iterator[list[int]]:
     """Give the places of prompts that may share a batch, those of like length together."""
-    order = sorted(range(len(prompts)), key=lambda place: (_kind(prompts[place]), length(prompts[place])))
+    order = sorted(prompts, key=lambda place: (_kind(prompts[place]), length(prompts[place])))
     for _, alike in groupby(order, key=lambda place: _kind(prompts[place])):
         places = list(alike)
         yield from (places[start : start + size] for start in range(0, len(places), size))

@@ -3,8 +3,9 @@
 Answers are the likeliest ones, whatever generation_config.json asks for: no sampling, no penalties.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -61,36 +62,53 @@ class Hf:
         )
         return module
 
-    def generate(
+    def answers(
         self,
-        requests: Sequence[Request],
+        requests: Iterable[Request],
         max_tokens: int,
         schema: Mapping[str, Any] | None = None,  # noqa: ARG002
-    ) -> list[Answer]:
-        """Answer every request in up to so many tokens, the end of turn counted; no answer is held to a schema."""
-        found: dict[int, Answer] = {}
-        for places, batch in self._batches(requests, self.batch_size, max_tokens):
-            found.update(zip(places, map(self._chat.answer, self._say(batch, max_tokens)), strict=True))
-        return [found[place] for place in range(len(requests))]
+    ) -> Iterator[tuple[int, Answer]]:
+        """Give answers of up to so many tokens batch by batch; no answer is held to a schema."""
+        for prompts in self._ahead(requests, self.batch_size):
+            lengths = {place: hf_batches.length(prompt) for place, prompt in prompts.items()}
+            for place, length in lengths.items():
+                if self._excess(length, max_tokens):
+                    del prompts[place]
+                    yield place, Answer("", (), False, error=self._excess(length, max_tokens))
+            for places, batch in self._joined(prompts, self.batch_size):
+                for place, said in zip(places, self._say(batch, max_tokens), strict=True):
+                    yield place, self._chat.answer(said, lengths[place])
 
-    def _batches(self, requests: Sequence[Request], size: int, room: int) -> Iterator[tuple[list[int], dict[str, Any]]]:
+    def _batches(self, requests: Iterable[Request], size: int, room: int) -> Iterator[tuple[list[int], dict[str, Any]]]:
         """Give batches of prompts with their requests' places."""
-        ahead = AHEAD * size
-        like = next(self._module.parameters())
-        for start in range(0, len(requests), ahead):
-            prompts = [self._chat.inputs(request) for request in requests[start : start + ahead]]
-            self._check_room(max(map(hf_batches.length, prompts)), room)
-            for places in hf_batches.cut(prompts, size):
-                batch = hf_batches.joined([prompts[place] for place in places], self._chat.padding, like)
-                yield [start + place for place in places], batch
+        for prompts in self._ahead(requests, size):
+            if excess := self._excess(max(map(hf_batches.length, prompts.values())), room):
+                raise ModelError(excess)
+            yield from self._joined(prompts, size)
 
-    def _check_room(self, longest: int, answer: int) -> None:
+    def _ahead(self, requests: Iterable[Request], size: int) -> Iterator[dict[int, hf_batches.Inputs]]:
+        """Read the prompts of some batches."""
+        places = enumerate(requests)
+        while prompts := {place: self._chat.inputs(request) for place, request in islice(places, AHEAD * size)}:
+            yield prompts
+
+    def _joined(
+        self, prompts: Mapping[int, hf_batches.Inputs], size: int
+    ) -> Iterator[tuple[list[int], dict[str, Any]]]:
+        """Join prompts into batches, those of like length together."""
+        like = next(self._module.parameters())
+        for places in hf_batches.cut(prompts, size):
+            yield places, hf_batches.joined([prompts[place] for place in places], self._chat.padding, like)
+
+    def _excess(self, prompt: int, answer: int) -> str:
+        """Say that there is no room for a prompt of so many tokens and an answer; nothing if there is."""
         most = getattr(self._module.config.get_text_config(), "max_position_embeddings", None)
-        if most and longest + answer > most:
-            raise ModelError(
-                f"'{self.spec}' reads and writes up to {most} tokens; a prompt of {longest} leaves no room for an "
-                f"answer of {answer}. Put less into a request."
-            )
+        if not most or prompt + answer <= most:
+            return ""
+        return (
+            f"'{self.spec}' reads and writes up to {most} tokens; a prompt of {prompt} leaves no room for an "
+            f"answer of {answer}. Put less into a request."
+        )
 
     def _say(self, batch: dict[str, Any], max_tokens: int) -> list[list[int]]:
         with runtime.inference(self.device, "float32"):

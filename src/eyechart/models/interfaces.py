@@ -1,6 +1,6 @@
 """The small interfaces a model may offer. A model that is two things offers two."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -132,10 +132,15 @@ class Generator(Model, Protocol):
 
     structured: bool
 
-    def generate(
-        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> list[Answer]:
-        """Answer every request in up to so many tokens, the end of turn counted."""
+    def answers(
+        self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[int, Answer]]:
+        """Give answers of up to so many tokens, the end of turn counted, with their requests' places, as they come.
+
+        Requests are taken as there is room for them, perhaps in a thread, and never two at once; whatever takes long
+        about the next one may be done beside. A request that cannot be answered is an answer with an error; a
+        ModelError ends the run, after every answer that was still to come.
+        """
 
 
 @runtime_checkable
@@ -144,6 +149,12 @@ class Scorer(Generator, Protocol):
 
     def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
         """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""
+
+    def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
+        """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability (n,).
+
+        It is what `score` would find, perhaps sooner; choices.ByScore has it for models without a better way.
+        """
 
 
 @runtime_checkable

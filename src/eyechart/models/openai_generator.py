@@ -14,7 +14,7 @@
 | `budget`, `budget_tokens` | what one process may spend, in USD and in tokens |
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -111,23 +111,6 @@ class OpenAi:
                 task.cancel()
         if one.ended:
             raise one.ended
-
-    def generate(
-        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> list[Answer]:
-        """Answer every request in up to so many tokens; a schema holds the answers to it.
-
-        What ends the run is raised only if nothing was answered; else it is the error of what is left.
-        """
-        found: dict[int, Answer] = {}
-        left = ""
-        try:
-            found.update(self.answers(requests, max_tokens, schema))
-        except ModelError as error:
-            if not found:
-                raise
-            left = str(error)
-        return [found.get(place) or Answer("", (), False, left, retry=True) for place in range(len(requests))]
 
     @property
     def spent(self) -> Usage:

@@ -3,7 +3,7 @@
 Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes large models fast.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from itertools import groupby
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
-from eyechart.models import chat, runtime, vllm_engine, weights
+from eyechart.models import chat, runtime, vllm_engine, vllm_feed, weights
 from eyechart.models.choices import Trie
 from eyechart.models.interfaces import Answer, Floats, Identity, Request
 from eyechart.spec import ModelSpec
@@ -77,34 +77,46 @@ class Vllm:
         finalize(self, engine.close)
         return engine
 
-    def generate(
-        self, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
-    ) -> list[Answer]:
-        """Answer every request in up to so many tokens, the end of turn counted; a schema holds the answers to it."""
+    def answers(
+        self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[int, Answer]]:
+        """Give answers of up to so many tokens as they come; a schema holds them to it.
+
+        Requests are taken, and their images prepared, in a thread while the engine works.
+        """
         how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stops), **_held_to(schema)}
-        said = self._ask([self._prompt(request) for request in requests], [how] * len(requests))
-        answers = [self._chat.answer(one.outputs[0].token_ids) for one in said]
-        if any(not one.finished and len(one.tokens) < max_tokens for one in answers):
-            raise ModelError(f"'{self.spec}' has no room for an answer of {max_tokens} tokens. Raise max_model_len.")
-        return answers
+        for place, said in self._stream((self._prompt(request), how) for request in requests):
+            yield place, self._answer(said, max_tokens)
+
+    def _answer(self, said: Any, max_tokens: int) -> Answer:
+        if isinstance(said, vllm_feed.RefusedError):
+            return Answer("", (), False, error=self._refusal(said))
+        (first,) = said.outputs
+        answer = self._chat.answer(first.token_ids, len(said.prompt_token_ids), said.num_cached_tokens or 0)
+        if answer.finished or len(answer.tokens) == max_tokens:
+            return answer
+        if first.finish_reason == "length":
+            fault = f"'{self.spec}' has no room for an answer of {max_tokens} tokens. Raise max_model_len."
+            return Answer("", (), False, error=fault, usage=answer.usage)
+        fault = f"'{self.spec}' broke off its answer ({first.finish_reason})."
+        return Answer("", (), False, error=fault, retry=True, usage=answer.usage)
+
+    def _refusal(self, error: vllm_feed.RefusedError) -> str:
+        return f"'{self.spec}' cannot take a request: {error} Put less into a request, or give another max_model_len."
 
     def _prompt(self, request: Request) -> dict[str, Any]:
         images = {"multi_modal_data": {"image": list(request.images)}} if request.images else {}
         return {"prompt_token_ids": self._chat.tokens(request), **images}
 
-    def _ask(self, prompts: Sequence[dict[str, Any]], how: Sequence[dict[str, Any]]) -> list[Any]:
+    def _stream(self, asked: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
+        """Ask prompts with their settings."""
         llm = self._engine.llm
         from vllm import SamplingParams
-        from vllm.exceptions import VLLMValidationError
+        from vllm.sampling_params import RequestOutputKind
 
-        settings = [SamplingParams(temperature=0, detokenize=False, **one) for one in how]
-        try:
-            return list(llm.generate(prompts, settings, use_tqdm=False))
-        except (VLLMValidationError, ValueError) as error:
-            reason = " ".join(str(error).split())[:300]
-            raise ModelError(
-                f"'{self.spec}' cannot take a request: {reason} Put less into a request, or give another max_model_len."
-            ) from error
+        usual = {"temperature": 0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
+        made = ((prompt, SamplingParams(**usual, **how)) for prompt, how in asked)
+        return vllm_feed.stream(llm, made, self.batch_size)
 
     def close(self) -> None:
         """End the engine; the next question starts another."""
@@ -128,8 +140,10 @@ class Vllm:
         prompts = [{**prompt, "prompt_token_ids": [*read, *trie.nodes[node]]} for node, _ in asked]
         how = [{"max_tokens": 1, "logprob_token_ids": [trie.edges[edge][1] for edge in edges]} for _, edges in asked]
         values = np.empty(len(trie.edges))
-        for (_, edges), said in zip(asked, self._ask(prompts, how), strict=True):
-            given = said.outputs[0].logprobs[0]
+        for place, said in self._stream(zip(prompts, how, strict=True)):
+            if isinstance(said, vllm_feed.RefusedError):
+                raise ModelError(self._refusal(said))
+            given, edges = said.outputs[0].logprobs[0], asked[place][1]
             values[edges] = [given[trie.edges[edge][1]].logprob for edge in edges]
         return values
 

@@ -4,8 +4,10 @@ import argparse
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from eyechart.models.interfaces import Request, Scorer
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Answer, Request, Scorer
 from eyechart.models.registry import create
+from eyechart.models.together import generate
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
 from eyechart.toybox.exam import TRAINED, Item, Skill, groups, skills
@@ -23,8 +25,15 @@ def right(model: Scorer, skill: Skill, items: Sequence[Item]) -> int:
     if skill.constrained:
         said = [names()[best] for best in model.score(requests, names()).argmax(axis=1)]
     else:
-        said = [answer.text for answer in model.generate(requests, LONGEST)]
+        said = [told(answer) for answer in generate(model, requests, LONGEST)]
     return sum(text == item.question.answer for text, item in zip(said, items, strict=True))
+
+
+def told(answer: Answer) -> str:
+    """The words of an answer; an error is none."""
+    if answer.error:
+        raise ModelError(answer.error)
+    return answer.text
 
 
 def examine(model: Scorer, most: int) -> Iterator[tuple[Skill, Mapping[str, Share]]]:

@@ -1,0 +1,25 @@
+"""All answers of a generator together, for those who have all questions at hand."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Answer, Generator, Request
+
+
+def generate(
+    model: Generator, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+) -> list[Answer]:
+    """Answer every request, in their order.
+
+    What ends the run is raised only if nothing was answered; else it is the error of what is left.
+    """
+    found: dict[int, Answer] = {}
+    left = ""
+    try:
+        found.update(model.answers(requests, max_tokens, schema))
+    except ModelError as error:
+        if not found:
+            raise
+        left = str(error)
+    return [found.get(place) or Answer("", (), False, left, retry=True) for place in range(len(requests))]
