@@ -1,10 +1,13 @@
 """The trie of choices: every beginning once, every choice a path."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.models.choices import Tokens, Trie, cut
+from eyechart.models.choices import NOTHING, ByScore, Tokens, Trie
 
 CHOICES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12)
 
@@ -14,7 +17,7 @@ def beginnings(choices: list[Tokens]) -> set[Tokens]:
 
 
 @given(CHOICES)
-def test_every_beginning_is_a_node_once(choices: list[Tokens]) -> None:
+def test_every_beginning_is_a_node_once_and_the_root_the_first(choices: list[Tokens]) -> None:
     nodes = Trie.of(choices).nodes
     assert nodes[0] == ()
     assert len(nodes) == len(set(nodes))
@@ -32,18 +35,55 @@ def test_a_path_spells_its_choice(choices: list[Tokens]) -> None:
 
 
 @given(CHOICES)
-def test_an_edge_is_there_once(choices: list[Tokens]) -> None:
+def test_an_edge_is_there_once_beside_those_of_its_node(choices: list[Tokens]) -> None:
     trie = Trie.of(choices)
     assert len(set(trie.edges)) == len(trie.edges)
+    assert np.all(np.diff(trie.starts) >= 0)
 
 
 @given(CHOICES)
-def test_a_node_sees_its_own_beginnings_and_itself(choices: list[Tokens]) -> None:
+def test_nodes_and_edges_lead_to_one_another(choices: list[Tokens]) -> None:
     trie = Trie.of(choices)
-    behind = trie.nodes[1:]
-    assert trie.visible.tolist() == [[node[: len(other)] == other for other in behind] for node in behind]
-    assert trie.inner.tolist() == [node[-1] for node in behind]
-    assert trie.depths.tolist() == [len(node) for node in behind]
+    assert [trie.nodes[target][-1] for target in trie.targets if target != NOTHING] == [
+        token for (_, token), target in zip(trie.edges, trie.targets, strict=True) if target != NOTHING
+    ]
+    assert [trie.targets[edge] for edge in trie.into[1:]] == list(range(1, len(trie.nodes)))
+    assert trie.tokens[1:].tolist() == [node[-1] for node in trie.nodes[1:]]
+    assert trie.depths.tolist() == [len(node) for node in trie.nodes]
+
+
+@given(CHOICES)
+def test_a_node_begins_itself_and_all_that_stand_behind_it(choices: list[Tokens]) -> None:
+    trie = Trie.of(choices)
+    places = np.arange(-1, len(trie.nodes))
+    expected = [[other[: len(node)] == node for other in trie.nodes] for node in trie.nodes]
+    assert trie.begin(places[1:, None], places[None, 1:]).tolist() == expected
+    assert not trie.begin(places[:1], places).any()
+    assert not trie.begin(places, places[:1]).any()
+
+
+@given(CHOICES)
+def test_one_way_leads_on_where_nothing_else_may_follow(choices: list[Tokens]) -> None:
+    trie = Trie.of(choices)
+    for place, node in enumerate(trie.nodes):
+        ways = {
+            choice[: len(node) + 1] for choice in choices if len(choice) > len(node) and choice[: len(node)] == node
+        }
+        only = [trie.nodes.index(way) for way in ways if len(ways) == 1 and way in trie.nodes]
+        assert trie.only[place] == (only or [NOTHING])[0]
+
+
+@given(CHOICES, st.lists(st.tuples(st.integers(-1, 99), st.integers(-1, 99)), min_size=1, max_size=4))
+def test_the_edges_that_leave_some_nodes(choices: list[Tokens], drawn: list[tuple[int, int]]) -> None:
+    trie = Trie.of(choices)
+    nodes = np.minimum(np.array(drawn), len(trie.nodes) - 1)
+    expected = [
+        (row, column, edge)
+        for row, column in np.ndindex(*nodes.shape)
+        for edge, (node, _) in enumerate(trie.edges)
+        if node == nodes[row, column]
+    ]
+    assert list(zip(*trie.leaving(nodes), strict=True)) == expected
 
 
 @given(CHOICES, st.integers(0, 99))
@@ -52,18 +92,22 @@ def test_totals_are_sums_along_the_paths(choices: list[Tokens], seed: int) -> No
     values = np.random.default_rng(seed).normal(size=(2, len(trie.edges)))
     expected = [[sum(row[edge] for edge in path) for path in trie.paths] for row in values]
     np.testing.assert_allclose(trie.totals(values), expected)
+    np.testing.assert_allclose(trie.totals(values[0]), expected[0])
 
 
-@given(CHOICES, st.integers(1, 8))
-def test_cutting_loses_no_choice_and_keeps_to_the_size(choices: list[Tokens], most: int) -> None:
-    ended = [(*choice, 9) for choice in choices]  # as an end of turn ends them
-    parts = list(cut(ended, most))
-    assert sorted(place for part in parts for place in part) == list(range(len(ended)))
-    for part in parts:
-        assert len(part) == 1 or len(Trie.of([ended[place] for place in part]).inner) <= most
+class Told(ByScore):
+    """Scores that are known."""
+
+    def __init__(self, *scores: list[float]) -> None:
+        self.score = lambda requests, choices: np.array(scores, np.float32)
 
 
-@given(CHOICES)
-def test_nothing_is_cut_that_fits(choices: list[Tokens]) -> None:
-    ended = [(*choice, 9) for choice in choices]
-    assert len(list(cut(ended, len(Trie.of(ended).inner)))) <= 1 + (not Trie.of(ended).inner.size)
+def test_the_best_by_scores_is_the_first_of_equals() -> None:
+    places, values = Told([-3, -1, -1], [-2, -5, -4]).best([SimpleNamespace()] * 2, ["a", "b", "c"])
+    assert (places.tolist(), values.tolist()) == ([1, 0], [-1, -2])
+    assert (places.dtype, values.dtype) == (np.int64, np.float32)
+
+
+def test_there_is_no_best_of_nothing() -> None:
+    with pytest.raises(ValueError, match="one of some choices; got none"):
+        Told([]).best([SimpleNamespace()], [])

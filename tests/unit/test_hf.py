@@ -216,8 +216,8 @@ def test_small_passes_leave_the_scores_as_they_are(
 ) -> None:
     model = ours(tiny_chat(family))
     whole = model.score(questions, CHOICES)
-    monkeypatch.setattr("eyechart.models.hf_generator.NODES", 3)
-    monkeypatch.setattr("eyechart.models.hf_generator.LOGITS", (1, 1))
+    monkeypatch.setattr("eyechart.models.hf_trie.NODES", 3)
+    monkeypatch.setattr("eyechart.models.hf_generator.NUMBERS", (1, 1))
     np.testing.assert_allclose(model.score(questions, CHOICES), whole, rtol=0, atol=1e-5)
 
 

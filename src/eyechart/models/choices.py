@@ -4,31 +4,53 @@ A node is a proper beginning of some choice, an edge a node with the token after
 sum over the edges on its path, of which the first leaves the root.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.models.interfaces import Floats, Request, Scorer
+
 Tokens = tuple[int, ...]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+NOTHING = -1  # where there is no node
+
+
+class ByScore:
+    """Finds the likeliest choice by the scores of all."""
+
+    def best(self: Scorer, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
+        """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
+        check(choices)
+        scores = self.score(requests, choices)
+        first = scores.argmax(axis=1)
+        return first, scores[np.arange(len(scores)), first]
+
+
+def check(choices: Sequence[str]) -> None:
+    """Refuse to look for the best of nothing."""
+    if not choices:
+        raise ValueError("The best choice is one of some choices; got none.")
 
 
 @dataclass(frozen=True)
 class Trie:
     """The trie of some choices, none of them empty.
 
-    `nodes` are the beginnings in an order in which every one stands behind its own beginnings, the root () first;
-    `edges` are pairs of a node's place and a token; `paths` has for every choice the places of its edges.
+    `nodes` are the beginnings in their alphabet's order, so that the root () is first and all that begin with a node
+    stand right behind it; `edges` are pairs of a node's place and a token, those of a node side by side; `paths` has
+    for every choice the places of its edges.
 
     >>> trie = Trie.of([(5, 9), (5, 6, 9)])
     >>> trie.nodes
     ((), (5,), (5, 6))
     >>> trie.edges
-    ((0, 5), (1, 9), (1, 6), (2, 9))
+    ((0, 5), (1, 6), (1, 9), (2, 9))
     >>> trie.paths
-    ((0, 1), (0, 2, 3))
+    ((0, 2), (0, 1, 3))
     """
 
     nodes: tuple[Tokens, ...]
@@ -38,62 +60,95 @@ class Trie:
     @classmethod
     def of(cls, choices: Sequence[Tokens]) -> "Trie":
         """Build the trie."""
-        nodes: dict[Tokens, int] = {(): 0}
-        edges: dict[tuple[int, int], int] = {}
-        paths = []
-        for choice in choices:
-            at = [nodes.setdefault(choice[:length], len(nodes)) for length in range(len(choice))]
-            paths.append(tuple(edges.setdefault(edge, len(edges)) for edge in zip(at, choice, strict=True)))
-        return cls(tuple(nodes), tuple(edges), tuple(paths))
+        nodes = sorted({choice[:length] for choice in choices for length in range(len(choice))})
+        places = {node: place for place, node in enumerate(nodes)}
+        paths = [[(places[choice[:length]], token) for length, token in enumerate(choice)] for choice in choices]
+        edges = sorted({edge for path in paths for edge in path})
+        found = {edge: place for place, edge in enumerate(edges)}
+        return cls(tuple(nodes), tuple(edges), tuple(tuple(found[edge] for edge in path) for path in paths))
 
     @cached_property
-    def inner(self) -> Ints:
-        """The last tokens (n,) of all nodes but the root."""
-        return np.array([node[-1] for node in self.nodes[1:]], np.int64)
+    def tokens(self) -> Ints:
+        """The last token (nodes,) of every node; the root has none."""
+        return np.array([node[-1] if node else NOTHING for node in self.nodes], np.int64)
 
     @cached_property
     def depths(self) -> Ints:
-        """How many tokens (n,) lead to each node but the root."""
-        return np.array([len(node) for node in self.nodes[1:]], np.int64)
+        """How many tokens (nodes,) lead to each node."""
+        return np.array([len(node) for node in self.nodes], np.int64)
 
     @cached_property
-    def visible(self) -> NDArray[np.bool_]:
-        """Which nodes each node but the root stands behind, itself included: (n, n)."""
-        places = {node: place for place, node in enumerate(self.nodes[1:])}
-        found = np.eye(len(places), dtype=bool)
-        for node, place in places.items():
-            if len(node) > 1:
-                found[place] |= found[places[node[:-1]]]
+    def said(self) -> Ints:
+        """The tokens (edges,) of the edges."""
+        return np.array([token for _, token in self.edges], np.int64)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The nodes (edges,) that the edges leave."""
+        return np.array([node for node, _ in self.edges], np.int64)
+
+    @cached_property
+    def targets(self) -> Ints:
+        """The nodes (edges,) that the edges lead to; nothing where choices only end."""
+        places = {node: place for place, node in enumerate(self.nodes)}
+        return np.array([places.get((*self.nodes[node], token), NOTHING) for node, token in self.edges], np.int64)
+
+    @cached_property
+    def into(self) -> Ints:
+        """The edge (nodes,) that leads to each node; nothing leads to the root."""
+        found = np.full(len(self.nodes), NOTHING)
+        led = np.flatnonzero(self.targets >= 0)
+        found[self.targets[led]] = led
+        return found
+
+    @cached_property
+    def lasts(self) -> Ints:
+        """The last edge (choices,) of every path."""
+        return np.array([path[-1] for path in self.paths], np.int64)
+
+    @cached_property
+    def only(self) -> Ints:
+        """The node (nodes,) behind each node from which there is one way only; nothing where there are several."""
+        leaving = np.bincount(self.starts, minlength=len(self.nodes))
+        first = np.searchsorted(self.starts, np.arange(len(self.nodes)))
+        return np.where(leaving == 1, self.targets[first], NOTHING)
+
+    @cached_property
+    def stops(self) -> Ints:
+        """Where (nodes,) those that begin with a node stop."""
+        found = np.arange(1, len(self.nodes) + 1)
+        for place in range(len(self.nodes) - 1, 0, -1):
+            above = self.edges[self.into[place]][0]
+            found[above] = max(found[above], found[place])
+        return found
+
+    @cached_property
+    def levels(self) -> tuple[Ints, ...]:
+        """The nodes of each depth."""
+        return tuple(np.flatnonzero(self.depths == depth) for depth in range(self.depths.max() + 1))
+
+    def begin(self, nodes: Ints, others: Ints) -> Bools:
+        """Whether each node is a beginning of its partner among `others`, or that one itself; nothing is none."""
+        return (nodes >= 0) & (nodes <= others) & (others < self.stops[nodes])
+
+    def leaving(self, nodes: Ints) -> tuple[Ints, Ints, Ints]:
+        """Give the row, the column and the edge of every edge that leaves one of `nodes` (rows, columns)."""
+        first, stop = (np.searchsorted(self.starts, nodes, side) for side in ("left", "right"))
+        counts = (stop - first).ravel()  # nothing is no edge's start, so nothing leaves it
+        which = np.repeat(np.arange(nodes.size), counts)
+        rank = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows, columns = np.divmod(which, nodes.shape[1])
+        return rows, columns, first.ravel()[which] + rank
+
+    def reached(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Add values (..., edges) up along the path to every node: (..., nodes)."""
+        found = np.zeros((*values.shape[:-1], len(self.nodes)))
+        for level in self.levels[1:]:
+            edges = self.into[level]
+            found[..., level] = found[..., self.starts[edges]] + values[..., edges]
         return found
 
     def totals(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         """Add values (..., edges) up along every choice's path: (..., choices)."""
-        along = np.array([edge for path in self.paths for edge in path], np.int64)
-        starts = np.cumsum([0, *(len(path) for path in self.paths[:-1])])
-        return np.add.reduceat(values[..., along].astype(np.float64), starts, axis=-1)
-
-
-def cut(choices: Sequence[Tokens], most: int) -> Iterator[list[int]]:
-    """Give the places of choices whose trie has about `most` nodes or fewer, those that begin alike together.
-
-    >>> list(cut([(1, 2, 9), (5, 6, 9), (1, 3, 9)], 3))
-    [[0, 2], [1]]
-    """
-    part: list[int] = []
-    before: Tokens = ()
-    size = 0
-    for place in sorted(range(len(choices)), key=choices.__getitem__):
-        fresh = len(choices[place]) - 1 - _shared(before, choices[place])
-        if part and size + fresh > most:
-            yield part
-            part, size, fresh = [], 0, len(choices[place]) - 1
-        part.append(place)
-        size, before = size + fresh, choices[place]
-    if part:
-        yield part
-
-
-def _shared(one: Tokens, other: Tokens) -> int:
-    """How many nodes two neighbours share."""
-    longest = min(len(one), len(other)) - 1
-    return next((at for at in range(longest) if one[at] != other[at]), max(longest, 0))
+        totals: NDArray[np.float64] = self.reached(values)[..., self.starts[self.lasts]] + values[..., self.lasts]
+        return totals

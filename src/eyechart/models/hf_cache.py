@@ -1,0 +1,51 @@
+"""Keys and values of prompts that stay as they are, and of what is read behind them while it is needed."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass
+class Layer:
+    """One layer's keys and values (rows, heads, tokens, width) of prompts, and of what was read behind them.
+
+    It is what transformers asks of a layer in its Cache. Nobody changes the tensors that it was made of.
+    """
+
+    keys: "torch.Tensor"
+    values: "torch.Tensor"
+    held: "tuple[torch.Tensor, torch.Tensor] | None" = None
+    is_sliding = False
+    is_compileable = False
+
+    def update(
+        self, keys: "torch.Tensor", values: "torch.Tensor", *_: Any, **__: Any
+    ) -> "tuple[torch.Tensor, torch.Tensor]":
+        """Hold what is being read, and return it behind everything that was read."""
+        import torch
+
+        if self.held:
+            keys, values = torch.cat([self.held[0], keys], dim=2), torch.cat([self.held[1], values], dim=2)
+        self.held = keys, values
+        return torch.cat([self.keys, keys], dim=2), torch.cat([self.values, values], dim=2)
+
+    def get_seq_length(self) -> int:
+        """Return how many tokens were read."""
+        return int(self.keys.shape[2]) + (int(self.held[0].shape[2]) if self.held else 0)
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Return how many tokens there will be, and the place of the first."""
+        return self.get_seq_length() + query_length, 0
+
+    def keep(self, places: "torch.Tensor") -> None:
+        """Let go of everything behind the prompts but some places (rows, n)."""
+        if self.held:
+            keys, values = (held.take_along_dim(places[:, None, :, None], dim=2) for held in self.held)
+            self.held = keys, values
+
+    def rows(self, rows: "torch.Tensor") -> "Layer":
+        """Return a layer of some rows alone."""
+        held = (self.held[0][rows], self.held[1][rows]) if self.held else None
+        return Layer(self.keys[rows], self.values[rows], held)

@@ -1,0 +1,84 @@
+"""The likeliest of many choices after a prompt, found without looking at all of them.
+
+A choice is never likelier than its beginnings, so that only such nodes are looked at as are at least as likely as the
+best choice known. The likeliest come first, several in one pass, which costs little more than one alone.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eyechart.models.choices import NOTHING, Bools, Ints, Trie
+from eyechart.models.hf_trie import Told, read
+from eyechart.models.interfaces import Floats
+
+if TYPE_CHECKING:
+    import torch
+
+WIDTH = 16  # nodes of a prompt in the first pass, twice as many in each that follows
+
+
+def best(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> tuple[Ints, Floats]:
+    """Return for each prompt of a batch the place (n,) of its likeliest choice and that one's log-probability."""
+    behind, told = read(module, batch, trie)
+    search, most, width = Search(trie, len(behind.rows)), behind.most(numbers), WIDTH
+    search.learn(told)
+    while (nodes := search.next(min(width, most))).size:
+        rows = np.flatnonzero((nodes >= 0).any(axis=1))
+        behind.only(rows)
+        behind.keep(search.needed[rows])
+        search.learn(behind.look(nodes[rows]))
+        width *= 2
+    return search.best
+
+
+class Search:
+    """What is known of some prompts' choices, and what is to be looked at next."""
+
+    def __init__(self, trie: Trie, rows: int) -> None:
+        self.trie = trie
+        self.values = np.full((rows, len(trie.edges)), -np.inf, np.float32)
+        self.seen = np.zeros((rows, len(trie.nodes)), bool)
+
+    def learn(self, told: Told) -> None:
+        """Take in the log-probabilities of edges, all those that leave a node at once."""
+        rows, edges, values = told
+        self.values[rows, edges] = values
+        self.seen[rows, self.trie.starts[edges]] = True
+        self._reached = self.trie.reached(self.values)
+        self._totals = self.trie.totals(self.values).astype(np.float32)
+        least = self._totals.max(axis=1, keepdims=True)
+        self._open: Bools = ~self.seen & (self._reached > -np.inf) & (self._reached.astype(np.float32) >= least)
+
+    @property
+    def best(self) -> tuple[Ints, Floats]:
+        """The places (rows,) of the likeliest choices known, of equals the first, and their log-probabilities."""
+        first = self._totals.argmax(axis=1)
+        return first, self._totals[np.arange(len(first)), first]
+
+    @property
+    def needed(self) -> Bools:
+        """Which nodes (rows, nodes) are the beginnings of one that may be looked at."""
+        before = np.pad(np.cumsum(self._open, axis=1), ((0, 0), (1, 0)))
+        found: Bools = before[:, self.trie.stops] > before[:, :-1]
+        return found
+
+    def next(self, width: int) -> Ints:
+        """Give the nodes (rows, m) to look at, about `width` or fewer: the likeliest, and where they lead without a
+        choice; rows with fewer end in nothing, and there are none when the best choices are known.
+        """
+        order = np.argsort(np.where(self._open, -self._reached, np.inf), axis=1, kind="stable")[:, :width]
+        counts = np.minimum(self._open.sum(axis=1), width)
+        found = [self._with_chains(row[:count], width) for row, count in zip(order, counts, strict=True)]
+        longest = max(map(len, found), default=0)
+        rows = [[*row, *[NOTHING] * (longest - len(row))] for row in found]
+        return np.array(rows, np.int64).reshape(len(rows), longest)
+
+    def _with_chains(self, nodes: Ints, width: int) -> list[int]:
+        found: list[int] = []
+        for node in map(int, nodes):
+            while node != NOTHING and len(found) < width:
+                found.append(node)
+                node = int(self.trie.only[node])
+        return found
