@@ -12,6 +12,8 @@ from eyechart.metrics.intervals import fisher
 from eyechart.metrics.recall import per_class_recall
 
 from .answers import Floats, Ints
+from .chosen import headline
+from .columns import aligned
 from .render import CORRELATION, Number, Row, Table
 from .runs import Entry, Group, Pool
 
@@ -46,10 +48,10 @@ def f9(pool: Pool, labels: str | None) -> list[Table]:
 def matrices(pool: Pool, labels: str | None) -> list[Matrix]:
     """Both coefficients for every group and ground truth with something to correlate."""
     chosen = [
-        (group, name)
+        (chosen, name)
         for group, names in pool.chosen(labels)
         for name in names
-        if len(group.under(name)) + (name != group.reference) > 1
+        if len((chosen := headline(group, name)).under(name)) + (name != group.reference) > 1 and chosen.under(name)
     ]
     if not chosen:
         raise ReportError(
@@ -76,11 +78,7 @@ def both(group: Group, labels: str) -> list[Matrix]:
 
 def outcomes_of(group: Group, entries: Sequence[Entry], labels: str) -> tuple[tuple[str, ...], Floats]:
     """A row of outcomes a model, the original labels last; under those themselves they would be right throughout."""
-    keys = entries[0].answers.keys
-    for entry in entries:
-        if entry.answers.keys != keys:
-            raise ReportError(f"{entry.folder}: the answers to {entry.record.case} are not about the same images.")
-    rows = [entry.answers.truths[labels].correct for entry in entries]
+    rows = [entry.answers.truths[labels].correct for entry in aligned(entries)]
     tasks = group.tasks()
     twice = [entry.model for entry in entries]
     names = [e.model if twice.count(e.model) == 1 else f"{e.model} ({tasks[id(e)]})" for e in entries]

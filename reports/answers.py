@@ -53,6 +53,15 @@ class Truth:
 
 
 @dataclass(frozen=True)
+class Words:
+    """What answers in words have besides: the kind of one out of the prompt (or nothing), and the place asked at."""
+
+    kind: NDArray[np.str_]
+    place: Ints
+    outside: Floats  # out of the prompt (1), not (0), or no answer at all (NaN)
+
+
+@dataclass(frozen=True)
 class Answered:
     """Every image of a case: its key, its original label (-1: none), and each ground truth."""
 
@@ -60,6 +69,7 @@ class Answered:
     original: Ints
     truths: Mapping[str, Truth]
     empties: Mapping[str, str]
+    words: Words | None = None
 
     def originals_scored(self, labels: str) -> Floats:
         """How right the original labels would be if a model had said them: 1, 0, or NaN where there is none.
@@ -130,7 +140,16 @@ def answered(record: Record, rows: Sequence[Mapping[str, str]], empties: Mapping
         np.array([int(row["label"] or -1) for row in rows], np.int64),
         {name: truth(rows, name) for name in names},
         empties,
+        words(rows) if rows and "oop" in rows[0] else None,
     )
+
+
+def words(rows: Sequence[Mapping[str, str]]) -> Words:
+    """The columns of answers in words."""
+    kind = np.array([row["oop"] for row in rows], dtype="U7")
+    failed = np.array([bool(row["error"]) for row in rows])
+    place = np.array([int(row["place"] or 0) for row in rows], np.int64)
+    return Words(kind, place, np.where(failed, np.nan, (kind != "").astype(float)))
 
 
 def truth(rows: Sequence[Mapping[str, str]], name: str) -> Truth:

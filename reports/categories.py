@@ -8,9 +8,11 @@ import numpy as np
 from eyechart.errors import ReportError
 
 from .answers import COLUMNS, change, portion, share
+from .chosen import headline
 from .render import Number, Row, Table
 from .runs import Entry, Group, Pool
 
+CASES = "Make them with: pytest -k imagenet"
 BEFORE, AFTER, CHANGED, BOTH = "before", "after", "Δ", "both"
 INTERVALS = "Brackets: 95 % intervals, Wilson for shares, Bonett and Price for Δ, whose images are paired."
 RANKED = (BEFORE, *(name for name in COLUMNS if name != "N"))
@@ -116,7 +118,10 @@ def f3_table(group: Group, labels: str) -> Table:
 def t2(pool: Pool, labels: str | None) -> list[Table]:
     """Table 2: how many images of each category there are, under each ground truth."""
     chosen = pool.chosen(labels) if labels else [(group, group.labels) for group in pool.groups]
-    return [t2_table(group, names) for group, names in chosen]
+    known = [(group, [name for name in names if group.under(name)]) for group, names in chosen]
+    if not any(names for _, names in known):
+        raise ReportError(f"T2 counts images by their answers' labels; these runs have {listed(pool)}. {CASES}")
+    return [t2_table(group, names) for group, names in known if names]
 
 
 def t2_table(group: Group, labels: Sequence[str]) -> Table:
@@ -141,17 +146,22 @@ def t2_rows(group: Group, labels: str) -> list[Row]:
 
 
 def compared(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, str]]:
-    """Every group with every ground truth that stands beside its original labels."""
+    """Every group with every ground truth that stands beside its original labels, each model's best answers chosen."""
     found = [
-        (group, other)
+        (chosen, other)
         for group, names in pool.chosen(labels)
         for other in names
-        if other != group.reference and group.under(group.reference, other)
+        if other != group.reference and (chosen := headline(group, other)).under(group.reference, other)
     ]
     if not found:
         raise ReportError(
-            f"{name} compares a second ground truth with the original labels, and these runs have "
-            f"{', '.join(dict.fromkeys(n for group in pool.groups for n in group.labels)) or 'none'} only. "
-            "Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
+            f"{name} compares a second ground truth with the original labels, over answers that range over all classes;"
+            f" these runs have {listed(pool)}. Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
         )
     return found
+
+
+def listed(pool: Pool) -> str:
+    """What the runs have: `zero_shot under ImGT`."""
+    found = [entry for group in pool.groups for entry in group.entries]
+    return "; ".join(dict.fromkeys(f"{e.record.protocol} under {', '.join(e.labels) or 'no labels'}" for e in found))

@@ -24,6 +24,8 @@ SPECIAL = str.maketrans(
         "Δ": r"$\Delta$",
         "→": r"$\rightarrow$",
         "×": r"$\times$",
+        "±": r"$\pm$",
+        "†": r"$\dagger$",
         "—": r"\textemdash{}",
         "…": r"\ldots{}",
     }

@@ -10,6 +10,7 @@ from eyechart.records import Metric
 from eyechart.store import stamp
 
 from .categories import category_table, explained, standings
+from .chosen import headline
 from .published import mill_table
 from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
 from .runs import Entry, Group, Pool
@@ -53,8 +54,8 @@ def tables(pool: Pool) -> list[Table]:
 def group_tables(group: Group) -> Iterator[Table]:
     """Categories under each further ground truth, Mill's table where it applies, outcomes, and every metric."""
     for labels in group.others:
-        if rows := standings(group, labels):
-            notes = [*explained(rows, group.reference, labels), *group.notes()]
+        if rows := standings(chosen := headline(group, labels), labels):
+            notes = [*explained(rows, group.reference, labels), *chosen.notes()]
             yield category_table(rows, group.title, group.reference, labels, notes)
     if group.entries[0].record.benchmark == "imagenet":
         yield mill_table(group, group.reference)

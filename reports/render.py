@@ -47,12 +47,15 @@ class Number:
     ci: tuple[float, float] | None = None
     rank: int | None = None
     style: Style = PERCENT
+    half_width: bool = False  # the interval as ±, where it lies evenly around the value
 
     def text(self, *, with_n: bool) -> str:
-        """As it stands in a cell: `82.36 [81.93, 82.78] (9)`."""
+        """As it stands in a cell: `82.36 [81.93, 82.78] (9)`, or `74.69 ±0.19`."""
         parts = [self.style(self.value)]
         if self.known and self.ci is not None:
-            parts.append(f"[{self.style(self.ci[0])}, {self.style(self.ci[1])}]")
+            low, high = self.ci
+            even = f"±{self.style((high - low) / 2)}"
+            parts.append(even if self.half_width else f"[{self.style(low)}, {self.style(high)}]")
         if self.known and self.rank is not None:
             parts.append(f"({self.rank})")
         if with_n and self.n is not None:

@@ -1,6 +1,6 @@
 """Runs as reports see them: the records of one or more folders, put into groups that may be compared."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,18 @@ RULES = ("equivalences", "categories")
 EMPTY = "empty"  # the rule for images without labels, of each ground truth: `ImGT=exclude, ReaL=correct`
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
 FAMILIES: Mapping[str, int] = {"zero_shot": 1, "knn": 2, "supervised": 3}
+TASKS: Mapping[str, str] = {  # as the published tables call them; any other protocol goes by its own name
+    "closed_world": "CW",
+    "closed_world_plus": "CW+",
+    "open_world": "OW",
+    "multiple_choice": "MC",
+    "mcq": "MCQ",
+}
+SINGLE, REPEATED, CHOICES = (
+    "acc1",
+    "repeated_acc",
+    "mc_acc",
+)  # the first is of one answer an image, the others are means
 
 
 @dataclass(frozen=True)
@@ -38,8 +50,17 @@ class Entry:
     @property
     def wording(self) -> str:
         """How the question was put."""
-        chosen = {name: value for name, value in sorted(self.record.variant.items()) if name not in (*RULES, EMPTY)}
+        return self.worded(())
+
+    def worded(self, without: Collection[str]) -> str:
+        """How the question was put, but for the choices that a table compares."""
+        left_out = {*RULES, EMPTY, *without}
+        chosen = {name: value for name, value in sorted(self.record.variant.items()) if name not in left_out}
         return ", ".join(f"{name} {value}" for name, value in chosen.items())
+
+    def choice(self, name: str, default: str = "") -> str:
+        """What was chosen of the protocol's choices."""
+        return self.record.variant.get(name, default)
 
     @property
     def empties(self) -> dict[str, str]:
@@ -53,9 +74,15 @@ class Entry:
         return {name: (self.record.data.labels.get(name, ""), self.empties.get(name, "")) for name in self.labels}
 
     @property
+    def headline(self) -> str:
+        """The metric that says how many answers were right: of one answer an image, or the mean over several."""
+        found = {metric.name for metric in self.record.metrics}
+        return next((name for name in (SINGLE, REPEATED, CHOICES) if name in found), SINGLE)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The ground truths, in the order they were scored."""
-        return tuple(dict.fromkeys(metric.labels for metric in self.record.metrics if metric.name == "acc1"))
+        return tuple(dict.fromkeys(metric.labels for metric in self.record.metrics if metric.name == self.headline))
 
     @cached_property
     def answers(self) -> Answered:
@@ -91,6 +118,7 @@ class Group:
 
     entries: tuple[Entry, ...]
     number: int = 1
+    said: tuple[str, ...] = ()
 
     @property
     def benchmark(self) -> str:
@@ -128,26 +156,40 @@ class Group:
         return tuple(name for name in self.labels if name != self.reference)
 
     def under(self, *labels: str) -> tuple[Entry, ...]:
-        """The entries that were scored under all of these ground truths."""
-        return tuple(entry for entry in self.entries if {*labels} <= {*entry.labels})
+        """The entries with one answer an image that were scored under all of these ground truths."""
+        return tuple(entry for entry in self.entries if entry.headline == SINGLE and {*labels} <= {*entry.labels})
 
-    def tasks(self) -> Mapping[int, str]:
+    def of(self, *protocols: str) -> "Group":
+        """The entries of some protocols alone."""
+        return self.only([entry for entry in self.entries if entry.record.protocol in protocols])
+
+    def only(self, entries: Iterable[Entry], *said: str) -> "Group":
+        """Some of the entries, and what there is to say about the choice."""
+        return replace(self, entries=tuple(entries), said=(*self.said, *said))
+
+    def tasks(self, without: Collection[str] = ()) -> Mapping[int, str]:
         """What stands in the column Task, by the entry's identity; a letter where a protocol has several wordings."""
         seen: dict[str, list[str]] = {}
         for entry in self.entries:
             wordings = seen.setdefault(entry.record.protocol, [])
-            if entry.wording not in wordings:
-                wordings.append(entry.wording)
-        return {id(entry): lettered(entry, seen[entry.record.protocol]) for entry in self.entries}
+            if entry.worded(without) not in wordings:
+                wordings.append(entry.worded(without))
+        return {id(entry): lettered(entry, seen[entry.record.protocol], without) for entry in self.entries}
 
-    def notes(self) -> tuple[str, ...]:
+    def names(self, without: Collection[str] = ()) -> Mapping[int, str]:
+        """What stands in the column Model of a table without a column Task: the task only where there are several."""
+        tasks = self.tasks(without)
+        several = len({*tasks.values()}) > 1
+        return {id(e): f"{e.model}, {tasks[id(e)]}" if several else e.model for e in self.entries}
+
+    def notes(self, without: Collection[str] = ()) -> tuple[str, ...]:
         """Which images, protocols, wordings, rules and ground truths the numbers come from."""
-        tasks = self.tasks()
-        put = dict.fromkeys(f"{tasks[id(entry)]}: {entry.wording or 'no prompts'}." for entry in self.entries)
+        tasks = self.tasks(without)
+        put = dict.fromkeys(f"{tasks[id(e)]}: {e.worded(without) or 'no prompts'}." for e in self.entries)
         rules = "; ".join(f"{name} {value}" for name, value in zip(RULES, self.entries[0].rules, strict=True))
         fingerprint = self.entries[0].record.data.fingerprint
         said = f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}; {rules}."
-        return (said, *put, f"Ground truths, and images without labels: {self.truths()}.")
+        return (*self.said, said, *put, f"Ground truths, and images without labels: {self.truths()}.")
 
     def truths(self) -> str:
         """Each ground truth with the beginning of its sha256 and its rule for images without labels."""
@@ -157,11 +199,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Pool:
-    """Everything the runs hold, later runs winning, and what was said on the way."""
+    """Everything the runs hold, later runs winning, what was said on the way, and what annotators sent back."""
 
     groups: tuple[Group, ...]
     runs: tuple[tuple[Path, Run], ...]
     notes: tuple[str, ...]
+    annotations: tuple[Path, ...] = ()
 
     def chosen(self, labels: str | None) -> tuple[tuple[Group, tuple[str, ...]], ...]:
         """Each group with the ground truths to make tables of: the named one, or all but the original labels."""
@@ -175,6 +218,13 @@ class Pool:
         return tuple(
             (group, names) for group, found in picked if (names := tuple(n for n in found if n in group.labels))
         )
+
+    def each(self, labels: str | None) -> Iterator[tuple[Group, str]]:
+        """As `chosen`, one at a time; a group that has nothing but the original labels comes with these."""
+        found = {id(group): names for group, names in self.chosen(labels)}
+        for group in self.groups:
+            alone = () if labels else (group.reference,) * bool(group.labels)
+            yield from ((group, name) for name in found.get(id(group), alone))
 
 
 def load(paths: Sequence[Path]) -> Pool:
@@ -218,16 +268,17 @@ def agree(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
 
 def order(entry: Entry) -> tuple[int, float, str]:
     """By family of protocols, then by accuracy, then by name."""
-    first = entry.metric("acc1", entry.labels[0]) if entry.labels else None
+    first = entry.metric(entry.headline, entry.labels[0]) if entry.labels else None
     accuracy = first.value if first and first.value is not None else -1.0
     return FAMILIES.get(entry.record.protocol, 0), accuracy, entry.model
 
 
-def lettered(entry: Entry, wordings: Sequence[str]) -> str:
+def lettered(entry: Entry, wordings: Sequence[str], without: Collection[str]) -> str:
     """A protocol, with a letter where several wordings of it stand in one table."""
-    place = wordings.index(entry.wording)
+    place = wordings.index(entry.worded(without))
     mark = chr(ord("a") + place) if place < 26 else str(place)
-    return f"{entry.record.protocol} ({mark})" if len(wordings) > 1 else entry.record.protocol
+    task = TASKS.get(entry.record.protocol, entry.record.protocol)
+    return f"{task} ({mark})" if len(wordings) > 1 else task
 
 
 def model_name(spec: str) -> str:

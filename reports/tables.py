@@ -5,11 +5,16 @@ from collections.abc import Callable, Mapping
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
+from .ablations import t11, t12, t14, t18
 from .agreement import f9
 from .categories import f3, t2, t4
+from .multiple_choice import t7, t17, t19
+from .out_of_prompt import t5, t15, t16
+from .positions import t13
 from .published import mill_imagenet
 from .render import Table
 from .runs import Pool
+from .tasks import t6
 from .weasel import t9, t10
 
 Builder = Callable[[Pool, str | None], list[Table]]
@@ -19,9 +24,21 @@ BUILDERS: Mapping[str, Builder] = {
     "T2": t2,
     "T4": t4,
     "F3": f3,
+    "T5": t5,
+    "T6": t6,
+    "T7": t7,
     "T9": t9,
     "T10": t10,
     "F9": f9,
+    "T11": t11,
+    "T12": t12,
+    "T13": t13,
+    "T14": t14,
+    "T15": t15,
+    "T16": t16,
+    "T17": t17,
+    "T18": t18,
+    "T19": t19,
 }
 
 

@@ -66,7 +66,7 @@ def test_several_runs_are_merged(reports, make_run):
 
 def test_a_refusal_is_one_sentence(reports, run_folder):
     done = reports("table", "T4x", run_folder, code=2)
-    assert done.stderr.startswith("python -m eyechart.reports: There is no table 'T4x'; did you mean T4?")
+    assert done.stderr.startswith("python -m eyechart.reports: There is no table 'T4x'; did you mean T4 or T14?")
     assert "Traceback" not in done.stderr
 
 

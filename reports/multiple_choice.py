@@ -1,0 +1,159 @@
+"""Means over repeats: multiple choice and repeated closed worlds, Tables 7, 17 and 19 of arXiv 2603.06578."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from eyechart.errors import ReportError
+from eyechart.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
+
+from .categories import listed
+from .chosen import accuracy, oddity
+from .columns import Spot, counted, mean, spots
+from .render import Cell, Row, Table
+from .runs import REPEATED, Entry, Group, Pool
+
+MC, CW = "multiple_choice", "closed_world"
+VARIED = ("setting", "distractors")
+STUDENT = "±: 95 % intervals of the mean over the repeats, Student's t. Brackets: 95 % intervals, Wilson, of one run."
+ROWS = (*SETTINGS, CLOSED_WORLD)
+SHORT = tuple(row for row in ROWS if row not in SETTINGS or SETTINGS[row].hardness != "text")
+
+
+def t19(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 19: multiple choice by where the distractors come from, every model."""
+    return [setting_table(group, everything, truth, ROWS) for group, everything, truth in asked(pool, labels, "T19")]
+
+
+def t7(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 7: the same without neighbours in text space, for one model: the best in closed world."""
+    return [
+        setting_table(of_one(group, everything, truth), everything, truth, SHORT)
+        for group, everything, truth in asked(pool, labels, "T7")
+    ]
+
+
+def asked(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, Group, str]]:
+    """The multiple choices of every group under every ground truth, with the group they come from."""
+    found = [
+        (group.only(entries), group, truth)
+        for group, truth in pool.each(labels)
+        if (entries := [entry for entry in group.of(MC).entries if truth in entry.labels])
+    ]
+    if not found:
+        raise ReportError(
+            f"{name} compares settings of multiple choice; these runs have {listed(pool)}. "
+            'Make them with: pytest -k "multiple_choice or closed_world"'
+        )
+    return found
+
+
+def of_one(group: Group, everything: Group, labels: str) -> Group:
+    """The model with the best closed world, or without any the best first setting."""
+    best = max(blocks(group, everything, labels).values(), key=lambda block: strength(block, everything, labels))
+    said = [f"One model, the best in closed world: T19 has {len({entry.model for entry in group.entries})}."]
+    chosen = [entry for entry in group.entries if entry.model == best[0].model]
+    return group.only(chosen, *said * (len(chosen) < len(group.entries)))
+
+
+def blocks(group: Group, everything: Group, labels: str) -> Mapping[str, list[Entry]]:
+    """The rows of each model by its name, and by how it was asked where it was asked in several ways, best last."""
+    names = group.names(VARIED)
+    found: dict[str, list[Entry]] = {}
+    for entry in sorted(group.entries, key=place):
+        found.setdefault(names[id(entry)], []).append(entry)
+    return dict(sorted(found.items(), key=lambda item: strength(item[1], everything, labels)))
+
+
+def strength(block: Sequence[Entry], everything: Group, labels: str) -> float:
+    """A model's accuracy in closed world, or else in the first of its settings."""
+    return accuracy(closed_world(everything, block[0], labels) or block[0], labels)
+
+
+def place(entry: Entry) -> int:
+    """Where a setting stands in the published table; one that is not there stands last."""
+    setting = entry.choice("setting")
+    return ROWS.index(setting) if setting in ROWS else len(ROWS)
+
+
+def closed_world(group: Group, like: Entry, labels: str) -> Entry | None:
+    """The model's closed world: repeated ones first, read in the same way, asked in the usual way, the best."""
+
+    def order(entry: Entry) -> tuple[bool, bool, list[bool], float]:
+        same = entry.choice("reading") == like.choice("reading")
+        usual = [not odd for odd in oddity(entry, "images")]
+        return entry.headline == REPEATED, same, usual, accuracy(entry, labels)
+
+    return max(
+        (e for e in group.of(CW).entries if e.model == like.model and labels in e.labels), key=order, default=None
+    )
+
+
+def setting_table(group: Group, everything: Group, labels: str, settings: Sequence[str]) -> Table:
+    """One group's rows, model by model, each with its closed world last."""
+    shown = group.only(
+        entry for entry in group.entries if place(entry) == len(ROWS) or entry.choice("setting") in settings
+    )
+    columns = spots(group.reference, labels)
+    rows: list[Row] = []
+    worlds: list[Entry] = []
+    for name, block in blocks(shown, everything, labels).items():
+        rows += [(name, entry.choice("setting"), *means(entry, columns.values())) for entry in block]
+        if world := closed_world(everything, block[0], labels):
+            rows.append((name, f"{CLOSED_WORLD} (CW)", *means(world, columns.values())))
+            worlds.append(world)
+    return Table(
+        f"{group.title}: multiple choice, accuracy (%) by distractors, {group.reference} and {labels}",
+        ("Model", "Distractors", *columns),
+        tuple(rows),
+        (*explained(shown, worlds, settings), *shown.notes(VARIED)),
+        {"split": group.title, "labels": labels},
+    )
+
+
+def means(entry: Entry, found: Iterable[Spot]) -> list[Cell]:
+    """One row's numbers."""
+    return [mean(entry.metric(entry.headline, *spot)) for spot in found]
+
+
+def explained(group: Group, worlds: Sequence[Entry], settings: Sequence[str]) -> list[str]:
+    """Where distractors come from, which rows are missing, and how the closed world was asked."""
+    come = {e.choice("setting"): e.choice("distractors") for e in group.entries if e.choice("distractors")}
+    said = [STUDENT, *[f"Distractors: {'; '.join(f'{name}: {where}' for name, where in come.items())}."] * bool(come)]
+    said += dict.fromkeys(f"{CLOSED_WORLD} is the closed world, {world.wording}." for world in worlds)
+    had = {*(entry.choice("setting") for entry in group.entries), *[CLOSED_WORLD] * bool(worlds)}
+    missing = [setting for setting in settings if setting not in had]
+    return said + [f"Not in these runs: {'; '.join(missing)}."] * bool(missing)
+
+
+def t17(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 17: a closed world asked again and again; mean accuracy, and answers out of the prompt on average."""
+    found = [
+        (group.only(entries), truth)
+        for group, truth in pool.each(labels)
+        if (entries := [entry for entry in group.entries if entry.headline == REPEATED and truth in entry.labels])
+    ]
+    if not found:
+        raise ReportError(
+            f"T17 shows how far repeated evaluations of a closed world differ; these runs have {listed(pool)}. "
+            "Make them with: pytest -k closed_world --eye-evaluations=31"
+        )
+    return [t17_table(group, truth) for group, truth in found]
+
+
+def t17_table(group: Group, labels: str) -> Table:
+    """One group's models."""
+    columns, names = spots(group.reference, labels), group.names(("images",))
+    rows = [(names[id(e)], e.choice("images"), *means(e, columns.values()), outputs(e, labels)) for e in group.entries]
+    said = "OOP: answers out of the prompt in one evaluation, on average."
+    return Table(
+        f"{group.title}: repeated evaluations, accuracy (%), {group.reference} and {labels}",
+        ("Model", "Batch", *columns, "OOP"),
+        tuple(rows),
+        (said, STUDENT, *group.notes()),
+        {"split": group.title, "labels": labels},
+    )
+
+
+def outputs(entry: Entry, labels: str) -> Cell:
+    """How many answers were out of the prompt."""
+    found = mean(entry.metric("repeated_oop", labels))
+    return None if found is None else counted(found, 2)
