@@ -1,0 +1,53 @@
+"""A Qwen3-VL of 50 million random weights: large enough for a model's own work to outweigh what is around it."""
+
+from pathlib import Path
+
+from eyechart.models.vision_ops import repair
+
+from ..conftest import EYES, HALF, TEMPLATE, words_of
+
+WORDS = {
+    "hidden_size": 768,
+    "intermediate_size": 2048,
+    "num_hidden_layers": 8,
+    "num_attention_heads": 12,
+    "num_key_value_heads": 4,
+    "head_dim": 64,
+    "max_position_embeddings": 16384,
+}
+EYE = {
+    "depth": 4,
+    "hidden_size": 256,
+    "intermediate_size": 1024,
+    "num_heads": 4,
+    "out_hidden_size": 768,
+    "num_position_embeddings": 256,
+    "deepstack_visual_indexes": [1, 2],
+}
+ROPE = {"rope_type": "default", "mrope_section": [12, 10, 10], "mrope_interleaved": True, "rope_theta": 1e6}
+SIDE = 224  # of an image, which is 49 tokens
+
+
+def big_qwen3_vl(folder: Path) -> Path:
+    """Save the model with its processor in a folder, and return it."""
+    repair()  # before transformers is imported
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    tokenizer, words = words_of(rope_parameters=ROPE, **WORDS)
+    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in EYES.items()}
+    config = transformers.Qwen3VLConfig(
+        text_config=words,
+        vision_config=EYE,
+        tie_word_embeddings=True,
+        **{f"{name.removesuffix('_pad')}_token_id": token for name, token in ids.items()},
+    )
+    images = transformers.Qwen2VLImageProcessor(
+        patch_size=16, merge_size=2, min_pixels=SIDE**2, max_pixels=SIDE**2, **HALF
+    )
+    template = TEMPLATE.replace("IMAGE", "{vision_start}{image_pad}{vision_end}".format(**EYES))
+    videos = transformers.Qwen3VLVideoProcessor(patch_size=16, merge_size=2)
+    transformers.Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
+    transformers.Qwen3VLProcessor(images, tokenizer, videos, chat_template=template).save_pretrained(folder)
+    return folder
