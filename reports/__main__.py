@@ -4,6 +4,7 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from eyechart.errors import EyechartError
@@ -35,7 +36,8 @@ def overview(given: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
-        epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; -h after either.",
+        epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; disputed images for "
+        f"annotators: {PROGRAM} annotate RUN…; -h after each.",
     )
     runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: reports/ in the last RUN)")
@@ -53,8 +55,10 @@ def table(given: Sequence[str]) -> int:
     runs_argument(parser)
     parser.add_argument("--format", choices=tuple(RENDERERS), default="md", help="default: md")
     labels_argument(parser)
+    text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
+    parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
     chosen = parser.parse_args(given)
-    pool = load(chosen.runs)
+    pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations))
     found = tables(chosen.name, pool, chosen.labels)
     sys.stdout.write(RENDERERS[chosen.format](found))
     aside = [*pool.notes, *(note for made in found for note in made.notes if chosen.format == "csv")]
@@ -77,6 +81,42 @@ def figure(given: Sequence[str]) -> int:
     return 0
 
 
+def annotate(given: Sequence[str]) -> int:
+    """Write a sheet of disputed images."""
+    from .annotation import Wish, write
+
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} annotate",
+        description="Write an HTML sheet of the images where a model and a ground truth disagree, each with the names "
+        "that were suggested, in random order and without their source; beside it its key, which annotators must not "
+        "see.",
+    )
+    runs_argument(parser)
+    sheet_arguments(parser)
+    chosen = vars(parser.parse_args(given))
+    runs, out = chosen.pop("runs"), chosen.pop("out")
+    print(write(load(runs), Wish(**chosen), out or beside(runs) / "sheet.html"))
+    return 0
+
+
+def sheet_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the sheet is about."""
+    more = parser.add_argument
+    more("--labels", metavar="NAME", required=True, help="the ground truth to look at again")
+    more("--model", metavar="SPEC", required=True, help="the model that disagrees, or its whole case")
+    more("--protocol", metavar="NAME", help="how the model was asked, where there are several ways")
+    more("--second", metavar="SPEC", help="a second model, whose answers are shown, too")
+    more("--second-protocol", metavar="NAME", help="how that one was asked")
+    more("--category", metavar="S-,M-", default="S-,M-", help="label categories (default: S-,M-)")
+    more("--names", metavar="NAME", help="class names, as for pytest --eye-names (default: the split's own, or mill)")
+    more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
+    more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
+    more("--limit", metavar="N", type=int, help="only this many images, a seeded choice")
+    more("--part", metavar="K/N", default="1/1", help="the images of the K-th of N annotators")
+    more("--seed", metavar="N", type=int, default=42, help="the seed of every order (default: 42)")
+    more("--out", metavar="SHEET.html", type=Path, help="default: reports/sheet.html in the last RUN")
+
+
 def runs_argument(parser: argparse.ArgumentParser) -> None:
     """The runs, later ones winning."""
     text = "a run's folder, such as reports/runs/latest; of several, the later wins"
@@ -94,7 +134,7 @@ def beside(runs: Sequence[Path]) -> Path:
     return (last.parent if last.suffix == ".json" else last) / "reports"
 
 
-COMMANDS = {"table": table, "figure": figure}
+COMMANDS = {"table": table, "figure": figure, "annotate": annotate}
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -7,6 +7,7 @@ from eyechart.spec import did_you_mean
 
 from .ablations import t11, t12, t14, t18
 from .agreement import f9
+from .annotation_outcomes import f7
 from .categories import f3, t2, t4
 from .multiple_choice import t7, t17, t19
 from .out_of_prompt import t5, t15, t16
@@ -39,6 +40,7 @@ BUILDERS: Mapping[str, Builder] = {
     "T17": t17,
     "T18": t18,
     "T19": t19,
+    "F7": f7,
 }
 
 

@@ -1,0 +1,174 @@
+"""What a second annotation pass keeps beside its sheet, and what comes back: the key and the answers, as JSON.
+
+The sheet is for the annotator and does not tell who suggested what; the key does, and stays with whoever made it.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from eyechart.errors import ReportError
+from eyechart.records import encode
+
+SCHEMA = 1
+MODEL, LABELS, ORIGINAL, SECOND = "model", "labels", "original", "second"
+T = TypeVar("T")
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A class that an image is offered: its index, the name that is shown, and whose suggestion it is."""
+
+    label: int
+    name: str
+    by: tuple[str, ...]
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """An image with its candidates, in the order in which they are shown."""
+
+    key: str
+    category: str
+    candidates: tuple[Candidate, ...]
+
+
+class Count(msgspec.Struct, frozen=True, kw_only=True):
+    """How many images of a category there are, with a valid prediction, and with one that the labels dispute."""
+
+    category: str
+    images: int
+    valid: int
+    disputed: int
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Which answers are disputed by which labels; sheets of one source may be counted together."""
+
+    case: str
+    protocol: str
+    predictions: str
+    labels: str
+    labels_sha256: str
+    second: str | None
+    second_predictions: str | None
+    counts: tuple[Count, ...]
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """Which image is which on a sheet, and which candidate is whose; items are numbered from 1."""
+
+    schema: int = SCHEMA
+    source: Source
+    names: str
+    seed: int
+    items: tuple[Item, ...]
+
+    @property
+    def sheet(self) -> str:
+        """The sheet's id: that of no other sheet, and it tells nothing."""
+        return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An annotator's word on one image: the candidates chosen, by their place from 1, or that none is right."""
+
+    chosen: tuple[int, ...] = ()
+    none: bool = False
+    comment: str = ""
+
+    @property
+    def made(self) -> bool:
+        """Whether there is an answer, and not a comment alone."""
+        return self.none or bool(self.chosen)
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sheet's button writes: choices by the number of the image."""
+
+    schema: int
+    sheet: str
+    answers: dict[str, Choice]
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of answers with the key of its sheet."""
+
+    path: Path
+    key: Key
+    answers: Answers
+
+    @property
+    def choices(self) -> dict[int, Choice]:
+        """The answers by the place of their image in the key's items."""
+        return {int(number) - 1: choice for number, choice in self.answers.answers.items() if choice.made}
+
+
+def key_path(sheet: Path) -> Path:
+    """Where the key of a sheet lies."""
+    return sheet.with_suffix(".key.json")
+
+
+def write_key(key: Key, path: Path) -> None:
+    """Write a key, but never over that of another sheet, whose answers could not be read any more."""
+    if path.is_file() and read_key(path).sheet != key.sheet:
+        raise ReportError(
+            f"{path} is the key of another sheet, whose answers cannot be read without it. "
+            "Give this sheet another name with --out, or remove the key."
+        )
+    path.write_bytes(encode(key))
+
+
+def read_key(path: Path) -> Key:
+    """Read a key."""
+    return read(path, Key, "the key of a sheet", "Write the sheet again, with the same options.")
+
+
+def read_reply(path: Path, folders: Sequence[Path]) -> Reply:
+    """Read answers and check them against the key of their sheet, which lies beside them or in one of the folders."""
+    again = "Download the answers from the sheet again."
+    answers = read(path, Answers, "the answers to a sheet", again)
+    key = find_key(answers.sheet, path, (path.parent, *folders))
+    for number, choice in answers.answers.items():
+        if fault := fault_in(number, choice, key):
+            raise ReportError(f"{path}: the answer to picture {number!r} {fault}. {again}")
+    return Reply(path=path, key=key, answers=answers)
+
+
+def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> Key:
+    """The key of a sheet; others may lie beside it."""
+    keys = dict.fromkeys(path for folder in folders for path in sorted(folder.glob("*.key.json")))
+    found = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
+    if found is None:
+        places = ", ".join(dict.fromkeys(map(str, folders)))
+        raise ReportError(
+            f"{answers} answers the sheet {sheet}, and none of the {len(keys)} keys in {places} is of that sheet. "
+            "Put the .key.json that was written with the sheet beside the answers."
+        )
+    return found
+
+
+def fault_in(number: str, choice: Choice, key: Key) -> str:
+    """What is wrong with an answer."""
+    known = [str(place) for place in range(1, len(key.items) + 1)]
+    if number not in known:
+        return f"is about no picture of the sheet, which has 1 to {len(known)}"
+    most = len(key.items[int(number) - 1].candidates)
+    if len({*choice.chosen}) < len(choice.chosen) or not all(1 <= place <= most for place in choice.chosen):
+        return f"chooses {list(choice.chosen)}, expected different numbers from 1 to {most}"
+    return "chooses candidates and none of them at once" if choice.chosen and choice.none else ""
+
+
+def read(path: Path, kind: type[T], what: str, remedy: str) -> T:
+    """Read a JSON file of one of the kinds above, none of which has a later schema."""
+    try:
+        data = path.read_bytes()
+        found = msgspec.json.decode(data, type=kind)
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read ({error.strerror}); expected {what}. {remedy}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ReportError(f"{path} is not {what} ({error}). {remedy}") from error
+    if (schema := getattr(found, "schema", SCHEMA)) != SCHEMA:
+        raise ReportError(f"{path} has schema {schema}, expected {SCHEMA}. Use the eyechart that wrote it.")
+    return found
