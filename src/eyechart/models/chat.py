@@ -108,9 +108,19 @@ class Chat:
         return dict(self._processor(text=[text], **images, **how))
 
     def choices(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """Read whole answers as the tokens that the model would have to say, the end of turn included."""
-        read = self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]
-        return [(*row, self.end) for row in read]
+        """Read whole answers as the tokens that the model would have to say, the end of turn included.
+
+        They are read behind a prompt, where a tokenizer may cut them differently than alone; where prompt and answer
+        would share a token, which no model can say, they are read alone.
+        """
+        before = self.prompt(Request(("?",)))
+        start, adds = self._encode(before), self._adds(before)
+        behind = self._tokenizer([before + text for text in texts], add_special_tokens=adds)["input_ids"]
+        alone = self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]
+        rows = [
+            row[len(start) :] if row[: len(start)] == start else other for row, other in zip(behind, alone, strict=True)
+        ]
+        return [(*row, self.end) for row in rows]
 
     def answer(self, tokens: Sequence[int], prompt: int, cached: int = 0) -> Answer:
         """Read what was said to a prompt of so many tokens, up to the first end of turn."""
