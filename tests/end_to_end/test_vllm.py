@@ -37,7 +37,7 @@ def test_vllm_loads_the_repair_and_with_it_its_image_processors() -> None:
     assert done.stdout.splitlines()[-1:] == ["LLM CLIPImageProcessor"], done.stderr
 
 
-CHOICES = ["cat", "caterpillar", "a cat that sees", "dog", "cat", *map(str, range(10, 200)), ""]
+CHOICES = ["cat", "caterpillar", "a cat that sees", "dog", "cat", " cat", '{"1": "cat"}', *map(str, range(10, 200)), ""]
 SCHEMA = {
     "type": "object",
     "properties": {"1": {"enum": ["cat", "dog"]}},
@@ -98,6 +98,12 @@ def test_answers_alone_are_those_together(pair: Pair, questions: list[Request]) 
 
 def test_scores_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
     np.testing.assert_allclose(pair.vllm.score(questions, CHOICES), pair.scores, rtol=0, atol=1e-4)
+
+
+def test_the_best_choices_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
+    found, values = pair.vllm.best(questions, CHOICES)
+    assert found.tolist() == pair.scores.argmax(axis=1).tolist()
+    np.testing.assert_allclose(values, pair.scores.max(axis=1), rtol=0, atol=1e-4)
 
 
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
