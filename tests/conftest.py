@@ -180,12 +180,12 @@ HALF = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
 WORDS = {"hidden_size": 96, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 3}
 
 
-def words_of(**more: Any) -> tuple[Any, dict[str, Any]]:
-    """A tokenizer that cuts words into pieces, and the text model's configuration that goes with it."""
+def words_of(sample: str = "toybox-clip", **more: Any) -> tuple[Any, dict[str, Any]]:
+    """A packaged model's tokenizer, and the text model's configuration that goes with it."""
     from tokenizers.processors import ByteLevel
     from transformers import PreTrainedTokenizerFast
 
-    file = Path(str(files("eyechart.samples"))) / "toybox-clip" / "tokenizer.json"
+    file = Path(str(files("eyechart.samples"))) / sample / "tokenizer.json"
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(file), pad_token="<pad>", eos_token="<turn>")
     tokenizer.add_special_tokens({"additional_special_tokens": SPECIAL})
     tokenizer.backend_tokenizer.post_processor = ByteLevel(trim_offsets=False)  # no start or end of its own

@@ -28,14 +28,14 @@ ROPE = {"rope_type": "default", "mrope_section": [12, 10, 10], "mrope_interleave
 SIDE = 224  # of an image, which is 49 tokens
 
 
-def big_qwen3_vl(folder: Path) -> Path:
-    """Save the model with its processor in a folder, and return it."""
+def big_qwen3_vl(folder: Path, tokenizer_of: str = "toybox-clip") -> Path:
+    """Save the model with its processor in a folder, and return it; it cuts words as a packaged model does."""
     repair()  # before transformers is imported
     import torch
     import transformers
 
     torch.manual_seed(0)
-    tokenizer, words = words_of(rope_parameters=ROPE, **WORDS)
+    tokenizer, words = words_of(tokenizer_of, rope_parameters=ROPE, **WORDS)
     ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in EYES.items()}
     config = transformers.Qwen3VLConfig(
         text_config=words,
