@@ -9,14 +9,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from eyechart.errors import ModelError
-from eyechart.models import hf_files
 from eyechart.models.vision_ops import repair
 
 MOST_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
@@ -58,8 +56,6 @@ def start(path: Path, *, device: str, offline: bool, **settings: Any) -> Engine:
 def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
     from vllm import LLM
 
-    for architecture in hf_files.settings(path / "config.json").get("architectures", []):
-        _register(architecture)
     stack.enter_context(_same_classes())
     try:
         return LLM(
@@ -81,22 +77,6 @@ def _placed(device: str, several: int) -> Mapping[str, Any]:
     if device == "cpu":
         return {"block_size": 32, "distributed_executor_backend": "uni"}
     return {} if several > 1 else {"device_ids": [int(device.partition(":")[2] or 0)]}
-
-
-@cache
-def _register(architecture: str) -> None:
-    """Import a model's class here where torchvision had to be repaired.
-
-    vLLM looks at unknown classes in a process of its own that loads no plugins, and there torchvision's import fails.
-    """
-    if "torchvision" not in repair():
-        return
-    from vllm import ModelRegistry
-
-    known = ModelRegistry.models
-    through = [name for name in known if name.startswith("TransformersMultiModal") and name.endswith("ForCausalLM")]
-    for name in [architecture] if architecture in known else through:
-        ModelRegistry.register_model(name, known[name].load_model_cls())
 
 
 @contextmanager

@@ -12,11 +12,19 @@ def load() -> None:
 
     Its product there refuses a tensor that was turned, such as the features of a single image of fast_vlm.
     """
-    repair()
+    if "torchvision" in repair():
+        _look_here()
     from vllm.platforms import current_platform
 
     if current_platform.is_cpu():
         _let_turned_tensors_in()
+
+
+def _look_here() -> None:
+    """Let vLLM look at a model's class in this process: in the one that it starts, torchvision is not repaired."""
+    from vllm.model_executor.models import registry
+
+    registry._run_in_subprocess = lambda look: look()
 
 
 def _let_turned_tensors_in() -> None:
