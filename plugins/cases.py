@@ -9,12 +9,13 @@ import pytest
 from eyechart.data.splits import SplitRef, available
 from eyechart.errors import EyechartError
 from eyechart.models.registry import backend
+from eyechart.protocols.choices import PROTOCOLS
 from eyechart.settings import Case
 
 from .options import settings, suits
 
-CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+)\]$")  # how a case ends a node id
-NEEDS = {"zero_shot": "encoder", "supervised": "classifier", "knn": "neighbours", "replay": "answers"}
+# How a case ends a node id.
+CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+?\])(?:@(?P<choices>.+))?\]$")
 
 
 @cache
@@ -34,9 +35,9 @@ def marker_of(definition: pytest.Item) -> pytest.Mark | None:
     if not marker.args and "protocol" not in marker.kwargs:
         return None
     protocol = marker.kwargs.get("protocol")
-    if set(marker.kwargs) != {"protocol"} or protocol not in NEEDS or not marker.args:
+    if set(marker.kwargs) != {"protocol"} or protocol not in PROTOCOLS or not marker.args:
         raise pytest.Collector.CollectError(
-            f"{definition.nodeid}: benchmark takes names and protocol=…, one of {', '.join(NEEDS)}. "
+            f"{definition.nodeid}: benchmark takes names and protocol=…, one of {', '.join(PROTOCOLS)}. "
             f"Got {marker.args!r} and {marker.kwargs!r} instead."
         )
     return marker
@@ -49,18 +50,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     chosen = settings(metafunc.config)
     protocol = marker.kwargs["protocol"]
-    metafunc.parametrize(
-        "case",
-        [
-            pytest.param(
-                Case(split.benchmark, split.split, model, protocol), id=f"{split.benchmark}/{split.split}/{model}"
-            )
-            for model in chosen.models
-            if NEEDS[protocol] in backend(model).offers
-            for split in splits(chosen.data)
-            if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
-        ],
-    )
+    cases = [
+        Case(split.benchmark, split.split, model, protocol, variant)
+        for model in chosen.models
+        if PROTOCOLS[protocol].needs in backend(model).offers
+        for split in splits(chosen.data)
+        if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
+        for variant in PROTOCOLS[protocol].variants(chosen.choices)
+    ]
+    metafunc.parametrize("case", [pytest.param(case, id=str(case)) for case in cases])
 
 
 def case_of(item: pytest.Item) -> Case | None:
@@ -96,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Name the models that no protocol can put a question to, which would otherwise be missing in silence."""
-    needed = sorted({*NEEDS.values()})
+    needed = sorted({kind.needs for kind in PROTOCOLS.values()})
     return [
         f"eyechart: {model} offers {', '.join(sorted(offers))}, which no protocol asks for; they ask for "
         f"{', '.join(needed)}"

@@ -15,13 +15,14 @@ from eyechart.data.label_files import LabelsOption, parse_labels_option, read_la
 from eyechart.data.splits import available
 from eyechart.errors import EyechartError
 from eyechart.models.registry import backend
+from eyechart.protocols.choices import CHOICES
 from eyechart.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse
 
 SETTINGS = pytest.StashKey[Settings]()
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
-    "toybox": ("open_clip[toybox-clip]", "conse[]"),
+    "toybox": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
 }
 OTHERWISE = DEFAULT_MODELS["imagenet"]
 
@@ -75,6 +76,9 @@ OPTIONS = (
            "12", "SET"),
     Option("categories", "how an original label agrees: up to equivalence, or to the letter", "equivalent",
            choices=("equivalent", "strict")),
+    *(Option(one.long, f"{one.help}; several make one case each"
+             + (f" ({', '.join(one.known)}; or all)" if one.known else ""), one.default, "LIST")
+      for one in CHOICES.values()),
 )  # fmt: skip
 
 
@@ -144,6 +148,14 @@ def suits(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
     return bool(text(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, OTHERWISE)
 
 
+def choices(config: pytest.Config) -> Mapping[str, tuple[str, ...]]:
+    """The values of every choice that a protocol leaves."""
+    try:
+        return {name: choice.values(text(config, choice.long)) for name, choice in CHOICES.items()}
+    except EyechartError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
 def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:
     """The further ground truths, as NAME=FILE."""
     try:
@@ -190,5 +202,6 @@ def settings(config: pytest.Config) -> Settings:
             empty=text(config, "empty") or None,
             equivalences=text(config, "equivalences"),
             categories=text(config, "categories"),
+            choices=choices(config),
         )
     return config.stash[SETTINGS]

@@ -70,15 +70,15 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
             labels,
             str(found["acc1"].n),
             cell(found["acc1"]),
-            cell(found["acc5"]),
+            cell(found.get("acc5")),
             str(record.outcomes.error),
         )
         for labels, found in first.items()
     ]
 
 
-def cell(metric: Metric) -> str:
+def cell(metric: Metric | None) -> str:
     """A value in per cent with its interval."""
-    if metric.value is None or metric.ci is None:
+    if metric is None or metric.value is None or metric.ci is None:
         return "-"
     return f"{100 * metric.value:.2f} [{100 * metric.ci[0]:.2f}, {100 * metric.ci[1]:.2f}]"

@@ -28,6 +28,34 @@ def test_knn(predictions: Predictions, label_sets: list[LabelSet], record: Recor
         record.accuracy(predictions, labels)
 
 
+@pytest.mark.benchmark("imagenet", "toybox", protocol="mcq")
+def test_mcq(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """Mill's ten options, one letter."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", "toybox", protocol="closed_world")
+def test_closed_world(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """All class names in the prompt, one of them as the answer."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", "toybox", protocol="closed_world_plus")
+def test_closed_world_plus(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """The same answers, those out of the prompt taken for the nearest class."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", "toybox", protocol="open_world")
+def test_open_world(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """No list: an answer in free words is taken for the nearest class."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
 @pytest.mark.benchmark("imagenet", protocol="replay")
 def test_replay(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
     """Answers that were collected elsewhere."""

@@ -27,15 +27,25 @@ Prepare = Callable[[Image.Image], Any]
 Progress = Callable[[int, int], None]
 Prepared = tuple[int, Any]
 AHEAD = 3
+THREADS = min(16, os.cpu_count() or 1)
 DECODER = 1
 
 
 def image_key(question: str, model: Model, dataset: Dataset, *, limit: int | None, seed: int) -> Key:
     """The key of answers about images that no text came with."""
-    decoder = {"version": DECODER, "pillow": version("pillow"), "upright": dataset.upright}
     return Key(
-        question=question, model=model.identity, data=dataset.fingerprint, decoder=decoder, limit=limit, seed=seed
+        question=question,
+        model=model.identity,
+        data=dataset.fingerprint,
+        decoder=decoder(dataset),
+        limit=limit,
+        seed=seed,
     )
+
+
+def decoder(dataset: Dataset) -> dict[str, Any]:
+    """How bytes become pictures, as far as it can change an answer."""
+    return {"version": DECODER, "pillow": version("pillow"), "upright": dataset.upright}
 
 
 def answers(
@@ -95,7 +105,7 @@ def prefetched(dataset: Dataset, rows: Iterable[int], size: int, prepare: Prepar
     def fetch(span: tuple[int, int]) -> list[Prepared]:
         return list(decoders.map(one, dataset.read(*span)))
 
-    with ThreadPoolExecutor(min(16, os.cpu_count() or 1)) as decoders, ThreadPoolExecutor(1) as reader:
+    with ThreadPoolExecutor(THREADS) as decoders, ThreadPoolExecutor(1) as reader:
         cuts = spans(map(int, rows), size)
         waiting: deque[Future[list[Prepared]]] = deque(reader.submit(fetch, span) for span in islice(cuts, AHEAD))
         try:

@@ -125,7 +125,8 @@ class Recording:
         truths = [
             f"{scored.labels.name}.{what}" for scored in self.scored for what in ("labels", "category", "correct")
         ]
-        yield ["key", "label", *tops, "error", *truths]
+        words = self.predictions.spoken.columns() if self.predictions.spoken else {}
+        yield ["key", "label", *tops, "error", *words, *truths]
         top, original = self.predictions.top, self.original
         for row, key in enumerate(self.predictions.keys):
             best: list[int] = top[row].tolist()
@@ -133,7 +134,8 @@ class Recording:
             values = [f"{self.predictions.scores[row, place]:.6g}" if place >= 0 else "" for place in best]
             error = self.predictions.errors.get(row, "")
             label = original[row] if original[row] >= 0 else ""
-            yield [key, label, *classes, *values, error, *self.truth_cells(row)]
+            said = [column[row] for column in words.values()]
+            yield [key, label, *classes, *values, error, *said, *self.truth_cells(row)]
 
     def truth_cells(self, row: int) -> Iterator[str]:
         """One image under each ground truth: its labels, its finest category, and 1, 0 or nothing."""

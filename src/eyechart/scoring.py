@@ -16,6 +16,7 @@ from eyechart.metrics.intervals import Interval, stratified, wilson
 from eyechart.metrics.recall import mean_per_class_recall, single_label
 from eyechart.models.interfaces import Floats
 from eyechart.records import Metric, Outcomes
+from eyechart.spoken import Spoken
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -25,18 +26,23 @@ TOP = 5
 
 @dataclass(frozen=True)
 class Predictions:
-    """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why."""
+    """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why.
+
+    Rows in `unasked` are no part of the question, as images without a label are for a choice among options.
+    """
 
     keys: tuple[str, ...]
     scores: Floats
     errors: Mapping[int, str]
     variant: Mapping[str, str]
     unparsed: frozenset[int] = frozenset()
+    unasked: frozenset[int] = frozenset()
+    spoken: Spoken | None = None
 
     @cached_property
     def answered(self) -> Bools:
-        """Which rows did not end in an error."""
-        return ~self.among(self.errors)
+        """Which rows were asked about and did not end in an error."""
+        return ~self.among([*self.errors, *self.unasked])
 
     @cached_property
     def top(self) -> Ints:
@@ -94,7 +100,9 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
     )
     chained = None if rules.strict_categories else groups(rules.pairs, classes)
     masks = categories(original, labels.labels, labels.annotated, chained)
-    metrics = [accuracy("acc1", labels.name, correct), accuracy("acc5", labels.name, correct5)]
+    metrics = [accuracy("acc1", labels.name, correct)]
+    if predictions.spoken is None:  # words name one class
+        metrics.append(accuracy("acc5", labels.name, correct5))
     metrics.append(mean_recall(labels, correct, classes))
     finer = [] if labels.name == ORIGINAL else [category for category in masks if category != "A"]
     metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)

@@ -1,12 +1,14 @@
 """What the command line asks for, as typed values; the plugin fills it in and the fixtures read it."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
 from eyechart.data.labels import Empty
+from eyechart.protocols.choices import Chosen, differing
 from eyechart.spec import ModelSpec
 
 
@@ -29,19 +31,22 @@ class Settings:
     empty: Empty | None
     equivalences: str
     categories: str
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One test: a split put to a model under a protocol."""
+    """One test: a split put to a model under a protocol, with all of the protocol's choices."""
 
     benchmark: str
     split: str
     model: ModelSpec
     protocol: str
+    choices: Chosen = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.benchmark}/{self.split}/{self.model}"
+        chosen = differing(self.protocol, self.choices)
+        return f"{self.benchmark}/{self.split}/{self.model}{chosen and f'@{chosen}'}"
 
     @property
     def slug(self) -> str:

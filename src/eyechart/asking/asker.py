@@ -9,10 +9,13 @@ import numpy as np
 from eyechart.answering import Progress, answers, image_key
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
-from eyechart.models.interfaces import Classifier, Encoder, Floats, ImageEncoder, Neighbours
+from eyechart.interviewing import interview, question_key
+from eyechart.models.interfaces import Classifier, Encoder, Floats, Generator, ImageEncoder, Neighbours
 from eyechart.predictions import Answers, Block, append, finish, load
 from eyechart.protocols.nearest_neighbours import knn_scores
 from eyechart.protocols.zero_shot import class_weights, prompts, scores
+from eyechart.questions import Questions
+from eyechart.replies import Replies
 from eyechart.scoring import Predictions
 from eyechart.store import Key, Store
 
@@ -39,6 +42,11 @@ class Asker:
     def features(self, model: ImageEncoder, dataset: Dataset) -> Answers:
         """Features of every image, whatever they are compared with."""
         return self.kept("image_features", model, dataset, model.encode_images)
+
+    def replies(self, model: Generator, dataset: Dataset, questions: Questions) -> Replies:
+        """Replies to questions about images, in the questions' order."""
+        key = question_key(questions, model, dataset, limit=self.limit, seed=self.seed)
+        return interview(self.store, key, dataset, model, questions, self.progress)
 
     def kept(
         self,

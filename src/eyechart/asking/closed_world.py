@@ -1,0 +1,120 @@
+"""Closed world: the class list stands in the prompt, and an answer is right, wrong, out of the prompt, or not read."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from eyechart.asking.naming import Told, questions, told, wants_json
+from eyechart.asking.sitting import Notes, Sitting, ask
+from eyechart.asking.spaces import mapped
+from eyechart.data.class_names import class_names
+from eyechart.data.imagenet import CLASSES
+from eyechart.errors import SpecError
+from eyechart.models.interfaces import Usage
+from eyechart.parsers import class_name, compat, json_answers, number
+from eyechart.protocols.closed_world import class_list, closed_world_prompt
+from eyechart.protocols.out_of_prompt import kinds, named
+from eyechart.protocols.prompt_files import Prompt
+from eyechart.scoring import Predictions
+
+NONE = -1
+
+
+def closed_world(sitting: Sitting, evaluation: int = 0) -> Predictions:
+    """Every image with the class list, answers as they are: one out of the prompt is no class."""
+    asked, notes, usage = listen(sitting, evaluation)
+    return notes.predictions(sitting, usage, variant(sitting, asked), out_of_prompt(sitting, notes))
+
+
+def closed_world_plus(sitting: Sitting) -> Predictions:
+    """CW+: the closed world's own answers, those out of the prompt mapped to the nearest class."""
+    asked, notes, usage = listen(sitting, 0)
+    out = out_of_prompt(sitting, notes)
+    rows = [row for row, kind in enumerate(out) if kind]
+    for row, place in zip(rows, mapped(sitting, [notes.said[row] for row in rows]), strict=True):
+        notes.found[row] = place
+    return notes.predictions(sitting, usage, variant(sitting, asked), out, mapped=True)
+
+
+def listen(sitting: Sitting, evaluation: int) -> tuple[Prompt, Notes, Usage]:
+    """Ask, or take the kept replies, and read them."""
+    answer = sitting.chosen["answer"]
+    own = closed_world_prompt(answer, structured=sitting.chosen["structure"] == "enforced")
+    asked = sitting.prompt(own)
+    put = questions(
+        sitting, "closed_world", asked, asked.fill(class_list=class_list(sitting.listed, answer)), evaluation
+    )
+    replies, notes = ask(sitting, put), Notes(len(sitting.dataset))
+    for one in told(put, replies.said, json=is_json(sitting, asked)):
+        note(sitting, notes, one)
+    return asked, notes, replies.usage
+
+
+def is_json(sitting: Sitting, asked: Prompt) -> bool:
+    """Whether replies are JSON."""
+    return wants_json(asked) or sitting.chosen["structure"] == "enforced"
+
+
+def note(sitting: Sitting, notes: Notes, one: Told) -> None:
+    """Read one image's answer as a class."""
+    notes.show(one.row, one.request, one.place)
+    text = one.strict if sitting.chosen["reading"] == "strict" else one.lenient
+    notes.said[one.row] = one.whole if text is None else text
+    if one.error:
+        notes.errors[one.row] = one.error
+        return
+    if text is None:
+        notes.unparsed.add(one.row)
+    notes.strict[one.row] = placed(sitting, one.strict, "strict")
+    notes.found[one.row] = placed(sitting, text, sitting.chosen["reading"])
+
+
+def placed(sitting: Sitting, text: str | None, reading: str) -> int:
+    """The class that a text names under a reading, -1 for none."""
+    if text is None:
+        return NONE
+    place = by_id(sitting, text, reading) if sitting.chosen["answer"] == "id" else by_name(sitting, text, reading)
+    return NONE if place is None else sitting.offered[place]
+
+
+def by_name(sitting: Sitting, text: str, reading: str) -> int | None:
+    """The place in the list of a name; of two classes with one name the first has it."""
+    if reading == "mill":
+        raise SpecError("--eye-reading=mill reads letters, and here the answer is a name. Use lenient or authors.")
+    if reading == "authors":
+        return compat.authors_name(text, sitting.listed)
+    found = class_name.read(text, sitting.listed)
+    exact = int(named([text], sitting.listed)[0])
+    read = found.strict if reading == "strict" else found.lenient
+    return read if read is not None else exact if exact >= 0 else None
+
+
+def by_id(sitting: Sitting, text: str, reading: str) -> int | None:
+    """The place in the list of a number; to a lenient reader a name says it as well."""
+    found = number.read(text)
+    read = found.strict if reading != "lenient" else found.lenient
+    if read is None:
+        return by_name(sitting, text, reading) if reading == "lenient" else None
+    return read if 0 <= read < len(sitting.listed) else None
+
+
+def out_of_prompt(sitting: Sitting, notes: Notes) -> tuple[str, ...]:
+    """The kind of each answer that was read and is no class of the list, "" for all others."""
+    found = [""] * notes.size
+    outside = [
+        row
+        for row in range(notes.size)
+        if notes.requests[row] >= 0 and notes.found[row] < 0 and row not in notes.errors and row not in notes.unparsed
+    ]
+    known = class_names("openai").names if sitting.dataset.classes == CLASSES else ()
+    kind = partial(kinds, names=sitting.listed, known=known)
+    for row in outside:
+        found[row] = "Wrong" if named([notes.said[row]], sitting.listed)[0] >= 0 else kind([notes.said[row]])[0]
+    return tuple(found)
+
+
+def variant(sitting: Sitting, asked: Prompt) -> dict[str, str]:
+    """Every choice, the prompt, and the parsers with their versions."""
+    versions: Sequence[tuple[str, int]] = [("class_name", class_name.VERSION)]
+    if is_json(sitting, asked):
+        versions = [("json_answers", json_answers.VERSION), *versions]
+    return sitting.variant(asked, ", ".join(f"{name} {version}" for name, version in versions))

@@ -1,0 +1,35 @@
+"""Open world: no list in the prompt; what is said is mapped to a class afterwards."""
+
+from eyechart.asking.naming import questions, told, wants_json
+from eyechart.asking.sitting import Notes, Sitting, ask
+from eyechart.asking.spaces import mapped
+from eyechart.parsers import json_answers
+from eyechart.protocols.prompt_files import prompt
+from eyechart.scoring import Predictions
+
+
+def open_world(sitting: Sitting) -> Predictions:
+    """Every image with a question for its most specific name, each answer taken for the nearest class."""
+    held = sitting.chosen["structure"] == "enforced"
+    asked = sitting.prompt(prompt("open_world" if held else "open_world_json"))
+    json = held or wants_json(asked)
+    put = questions(sitting, "open_world", asked, asked.text)
+    replies, notes = ask(sitting, put), Notes(len(sitting.dataset))
+    strict: list[str] = [""] * notes.size
+    for one in told(put, replies.said, json=json):
+        notes.show(one.row, one.request, one.place)
+        text = one.strict if sitting.chosen["reading"] == "strict" else one.lenient
+        notes.said[one.row], strict[one.row] = text or "", one.strict or ""
+        if one.error:
+            notes.errors[one.row] = one.error
+    notes.found, notes.strict = places(sitting, notes.said, strict)
+    silent = [row for row in range(notes.size) if notes.requests[row] >= 0 and notes.found[row] < 0]
+    notes.unparsed.update(row for row in silent if row not in notes.errors)
+    parser = f"json_answers {json_answers.VERSION}" if json else "text"
+    return notes.predictions(sitting, replies.usage, sitting.variant(asked, parser))
+
+
+def places(sitting: Sitting, said: list[str], strict: list[str]) -> tuple[list[int], list[int]]:
+    """The classes of answers under the chosen reading and under the strict one; an empty one has none."""
+    classes = mapped(sitting, [*said, *strict])
+    return classes[: len(said)], classes[len(said) :]

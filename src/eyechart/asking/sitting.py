@@ -1,0 +1,135 @@
+"""Everything that a question in words may need, and how replies become predictions."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from eyechart.asking.asker import Asker
+from eyechart.data.dataset import Dataset
+from eyechart.data.labels import LabelSet
+from eyechart.errors import SpecError
+from eyechart.models.interfaces import Usage
+from eyechart.protocols.choices import Chosen
+from eyechart.protocols.prompt_files import Prompt, prompt
+from eyechart.questions import Questions
+from eyechart.replies import Replies
+from eyechart.scoring import Predictions
+from eyechart.spoken import Spoken
+
+OWN = "own"
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A model before a split, with the protocol's choices; `lend` makes another model by its specification."""
+
+    asker: Asker
+    model: Any
+    dataset: Dataset
+    names: tuple[str, ...]
+    names_by: str
+    chosen: Chosen
+    truths: Sequence[LabelSet] = ()
+    lend: Callable[[str], Any] = field(default=lambda spec: None)
+
+    @property
+    def labels(self) -> list[int]:
+        """The original label of each image, -1 where there is none."""
+        return [self.dataset.index[row].label for row in self.dataset.selected]
+
+    @property
+    def offered(self) -> tuple[int, ...]:
+        """The classes in play: all, or the split's own choice of them."""
+        return self.dataset.subset or tuple(range(self.dataset.classes))
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The names of the classes in play."""
+        return tuple(self.names[place] for place in self.offered)
+
+    @property
+    def images(self) -> int:
+        """How many images a request shows."""
+        return int(self.chosen.get("images", "1"))
+
+    def prompt(self, own: Prompt) -> Prompt:
+        """The protocol's own prompt, or the one that was asked for in its place."""
+        given = self.chosen.get("prompt", OWN)
+        found = own if given == OWN else prompt(given)
+        if {*found.slots} != {*own.slots}:
+            wanted, has = (", ".join(each.slots) or "none" for each in (own, found))
+            raise SpecError(f"--eye-prompt={given} has the slots: {has}. This protocol fills: {wanted}.")
+        return found
+
+    def variant(self, asked: Prompt, parser: str) -> dict[str, str]:
+        """Every choice, and by what prompt and parser."""
+        told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": parser, "names": self.names_by}
+        return {**self.chosen, **told}
+
+
+@dataclass
+class Notes:
+    """What is learnt of each image while replies are read; rows that stay blank were not asked about."""
+
+    size: int
+    said: list[str] = field(init=False)
+    strict: list[int] = field(init=False)
+    found: list[int] = field(init=False)
+    requests: list[int] = field(init=False)
+    places: list[int] = field(init=False)
+    errors: dict[int, str] = field(default_factory=dict)
+    unparsed: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.said = [""] * self.size
+        self.strict, self.found, self.requests, self.places = ([-1] * self.size for _ in range(4))
+
+    def show(self, row: int, request: int, place: int) -> None:
+        """Note where an image was shown."""
+        self.requests[row], self.places[row] = request, place
+
+    def predictions(
+        self,
+        sitting: Sitting,
+        usage: Usage,
+        variant: Mapping[str, str],
+        out: tuple[str, ...] | None = None,
+        **more: Any,
+    ) -> Predictions:
+        """Put it together."""
+        spoken = Spoken(
+            tuple(self.said),
+            np.array(self.strict, np.int64),
+            np.array(self.requests, np.int64),
+            np.array(self.places, np.int64),
+            usage,
+            out,
+            **more,
+        )
+        unasked = frozenset(row for row in range(self.size) if self.requests[row] < 0)
+        return Predictions(
+            sitting.dataset.keys,
+            one_answer(self.found, sitting.dataset.classes, [*self.errors, *unasked]),
+            self.errors,
+            variant,
+            frozenset(self.unparsed),
+            unasked,
+            spoken,
+        )
+
+
+def one_answer(found: Sequence[int], classes: int, without: Iterable[int]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Scores (n, classes) that have nothing but each row's class; a row of NaN where there was no answer."""
+    scores = np.full((len(found), classes), -np.inf, np.float32)
+    places = np.array(found, np.int64)
+    rows = np.flatnonzero(places >= 0)
+    scores[rows, places[rows]] = 0
+    scores[list(without)] = np.nan
+    return scores
+
+
+def ask(sitting: Sitting, questions: Questions) -> Replies:
+    """Put the questions, as far as they were not answered before."""
+    return sitting.asker.replies(sitting.model, sitting.dataset, questions)

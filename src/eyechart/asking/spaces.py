@@ -1,0 +1,52 @@
+"""Free words as classes: the nearest in a text embedding space, whose features are kept like any answer."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
+import numpy as np
+
+from eyechart.asking.sitting import Sitting
+from eyechart.data.class_names import templates
+from eyechart.models.interfaces import Floats, TextEncoder
+from eyechart.predictions import Block, append, finish, load
+from eyechart.protocols.open_world import BARE, Space, nearest, space
+from eyechart.protocols.text_inclusion import by_inclusion
+from eyechart.store import Key, Store
+
+
+def mapped(sitting: Sitting, answers: Sequence[str]) -> list[int]:
+    """The class of each answer by the mapping that was chosen, -1 for an empty one or where nothing is included."""
+    if not answers:
+        return []
+    if sitting.chosen["mapping"] == "inclusion":
+        found = by_inclusion(answers, sitting.listed)
+    else:
+        found = nearest(answer_space(sitting, sitting.listed), answers).classes
+    classes: list[int] = np.array([*sitting.offered, -1], np.int64)[found].tolist()
+    return classes
+
+
+def answer_space(sitting: Sitting, names: Sequence[str]) -> Space:
+    """The class names in the space of the encoder that was chosen."""
+    given = sitting.chosen["text_templates"]
+    formats = BARE if given == "none" else templates(given).formats
+    encoder: TextEncoder = sitting.lend(sitting.chosen["encoder"])
+
+    def encode(texts: Sequence[str]) -> Floats:
+        return kept_texts(sitting.asker.store, encoder, texts)
+
+    return space(encode, names, formats)
+
+
+def kept_texts(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
+    """Features of texts, asked for once."""
+    asked = sha256(msgspec.json.encode(texts)).hexdigest()
+    entry = store.entry(Key(question="text_features", model=encoder.identity, prompts=asked))
+    if not entry.complete:
+        with entry.writing() as writer:
+            if not entry.complete:
+                made = encoder.encode_texts(texts)
+                append(writer, Block(0, len(made), made.shape[1]), made)
+                finish(writer, len(made))
+    return load(entry).values

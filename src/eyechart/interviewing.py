@@ -1,0 +1,134 @@
+"""Putting questions to a language model, once: images are read while it works, each reply is kept as it comes."""
+
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from itertools import islice
+
+from eyechart import replies
+from eyechart.answering import THREADS, Progress, decoder, name
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import decode
+from eyechart.errors import ImageError
+from eyechart.models import interfaces
+from eyechart.models.interfaces import Answer, Request, Usage
+from eyechart.questions import Question, Questions
+from eyechart.replies import Kept, Replies, Reply
+from eyechart.store import Entry, Key, Store, Writer
+
+AHEAD = 64  # requests whose images are read before the model asks for them
+
+
+def question_key(
+    questions: Questions, model: interfaces.Generator, dataset: Dataset, *, limit: int | None, seed: int
+) -> Key:
+    """The key of a protocol's replies."""
+    return Key(
+        question=questions.name,
+        model=model.identity,
+        data=dataset.fingerprint,
+        decoder=decoder(dataset),
+        prompts=questions.sha256,
+        decoding=questions.decoding,
+        limit=limit,
+        seed=seed,
+    )
+
+
+def interview(
+    store: Store, key: Key, dataset: Dataset, model: interfaces.Generator, questions: Questions, progress: Progress
+) -> Replies:
+    """Give the kept replies, asking only for those that are missing."""
+    entry = store.entry(key)
+    if not entry.complete:
+        with entry.writing() as writer:
+            if not entry.complete:
+                found, passing = complete(writer, dataset, model, questions, progress)
+                if passing:
+                    return unfinished(entry, found, passing)
+    return replies.load(entry)
+
+
+def complete(
+    writer: Writer, dataset: Dataset, model: interfaces.Generator, questions: Questions, progress: Progress
+) -> tuple[dict[int, Kept], dict[int, Reply]]:
+    """Ask what is missing; an error that may pass is told apart and not kept, so that the next run asks again."""
+    found, total = replies.kept(writer), len(questions.asked)
+    progress(len(found), total)
+    missing = [place for place in range(total) if place not in found]
+    passing: dict[int, Reply] = {}
+    for places in questions.rounds(missing):
+        for place, answer in answered(dataset, model, questions, places):
+            if answer.retry:
+                passing[place] = Reply("", error=f"{answer.error}. The next run asks again")
+            else:
+                found[place] = replies.append(writer, place, answer)
+                progress(len(found), total)
+    if not passing:
+        replies.finish(writer, found)
+    return found, passing
+
+
+def unfinished(entry: Entry, found: dict[int, Kept], passing: dict[int, Reply]) -> Replies:
+    """What there is when some requests failed for now."""
+    said = {place: reply for place, (reply, _) in found.items()} | passing
+    usage = sum((usage for _, usage in found.values()), Usage())
+    return Replies(tuple(said[place] for place in range(len(said))), usage, entry.folder, "")
+
+
+def answered(
+    dataset: Dataset, model: interfaces.Generator, questions: Questions, places: Sequence[int]
+) -> Iterator[tuple[int, Answer]]:
+    """Ask one round; an image that cannot be read is an error of its request, which is then not sent."""
+    sent: list[int] = []
+    broken: list[tuple[int, Answer]] = []
+
+    def stream() -> Generator[Request]:
+        for place, made in prepared(dataset, questions, places):
+            if isinstance(made, Request):
+                sent.append(place)
+                yield made
+            else:
+                broken.append((place, Answer("", (), False, error=str(made))))
+
+    max_tokens, schema = questions.asked[places[0]].how
+    with closing(stream()) as requests:
+        for number, answer in model.answers(requests, max_tokens, schema):
+            yield sent[number], answer
+    yield from broken
+
+
+def prepared(
+    dataset: Dataset, questions: Questions, places: Sequence[int]
+) -> Iterator[tuple[int, Request | ImageError]]:
+    """Requests with their images, read and decoded in threads some way ahead."""
+    with ThreadPoolExecutor(THREADS) as readers:
+        left = iter(places)
+
+        def submit(some: Iterator[int]) -> Iterator[tuple[int, Future[Request | ImageError]]]:
+            yield from ((place, readers.submit(request, dataset, questions.asked[place])) for place in some)
+
+        waiting = deque(submit(islice(left, AHEAD)))
+        try:
+            while waiting:
+                place, future = waiting.popleft()
+                waiting.extend(submit(islice(left, 1)))
+                yield place, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+def request(dataset: Dataset, question: Question) -> Request | ImageError:
+    """Read the images of a question; the bytes they were decoded from go along, for a model that is elsewhere."""
+    files = [data for row in question.rows for _, data in dataset.read(row, row + 1)]
+    try:
+        images = [
+            decode(data, name(dataset, row), upright=dataset.upright)
+            for row, data in zip(question.rows, files, strict=True)
+        ]
+    except ImageError as error:
+        return error
+    shown = iter(images)
+    return Request(tuple(part if isinstance(part, str) else next(shown) for part in question.parts), tuple(files))

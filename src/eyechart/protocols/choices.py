@@ -1,0 +1,127 @@
+"""What each protocol needs of a model, and what about it may be chosen: every choice is an option and is recorded."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from eyechart.errors import SpecError
+from eyechart.spec import did_you_mean, pieces
+
+Chosen = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One choice: its name in cases and records, its option, its default, and the values there are; () for any."""
+
+    name: str
+    help: str
+    default: str
+    known: tuple[str, ...] = ()
+    option: str = ""
+    least: int | None = None
+
+    @property
+    def long(self) -> str:
+        """The option without its prefix."""
+        return self.option or self.name.replace("_", "-")
+
+    def values(self, given: str) -> tuple[str, ...]:
+        """Read a list of values; `all` is every known one. Raises SpecError for a value that is none.
+
+        >>> CHOICES["order"].values("random,same_class"), CHOICES["images"].values("1,10")
+        (('random', 'same_class'), ('1', '10'))
+        """
+        found = self.known if given == "all" and self.known else tuple(dict.fromkeys(pieces(given)))
+        for value in found:
+            self.check(value)
+        return found
+
+    def check(self, value: str) -> None:
+        """Refuse what is no value of this choice."""
+        if self.least is not None and not (value.isdecimal() and int(value) >= self.least):
+            raise SpecError(f"--eye-{self.long} takes whole numbers from {self.least} up. Got '{value}' instead.")
+        if not value or (self.known and value not in self.known):
+            listed = f" It takes {', '.join(self.known)}." if self.known else " Give a value."
+            raise SpecError(f"--eye-{self.long} does not know '{value}'{did_you_mean(value, self.known)}{listed}")
+
+
+READINGS = ("lenient", "strict", "authors", "mill")
+SHORT: Mapping[str, str] = {  # settings of multiple choice as one types them, and as Table 19 writes them
+    "ImGT+random": "ImGT + random",
+    "ImGT+confusion": "ImGT + confEVA(ImGT)",
+    "ImGT+text": "ImGT + confBERT(ImGT)",
+    "ReGT+confusion": "ReGT + confEVA(ReGT)",
+    "ReGT+text": "ReGT + confBERT(ReGT)",
+    "ImGT+ReGT+random": "ImGT + ReGT + random",
+    "ImGT+ReGT+confusion": "ImGT + ReGT + confEVA(ImGT,ReGT)",
+}
+CHOICES: Mapping[str, Choice] = {
+    choice.name: choice
+    for choice in (
+        Choice("images", "how many images a request shows", "1", option="images-per-request", least=1),
+        Choice("order", "which images a request shows together", "random", ("random", "same_class")),
+        Choice("answer", "how a class is named: by name, by id, or as the likeliest of all names", "name",
+               ("name", "id", "constrained")),
+        Choice("prefix", "paper: images, then the class list; shared: the list first, so that an engine computes it once",
+               "paper", ("paper", "shared")),
+        Choice("prompt", "a packaged prompt or a toml file in the place of the protocol's own", "own"),
+        Choice("structure", "who sees to JSON: the model as its prompt asks, or the engine by a schema", "parsed",
+               ("parsed", "enforced")),
+        Choice("reading", "how words become an answer: as a person reads them, to the letter of the prompt, or as a "
+               "published scorer did", "lenient", READINGS),
+        Choice("evaluations", "how often everything is asked again, for the spread of a model that is not the same twice",
+               "1", least=1),
+        Choice("mapping", "how free words become a class: nearest text embedding, or the name that occurs in them",
+               "nearest", ("nearest", "inclusion")),
+        Choice("encoder", "the text encoder of the mapping, as backend[…]", "sentence[minilm]"),
+        Choice("text_templates", "prompts that names and answers are put into: none, 80, 7, 1 or a file", "none"),
+        Choice("setting", "what is right and what distracts", "ImGT+random", tuple(SHORT)),
+        Choice("repeats", "how often options and their order are redrawn", "31", least=1),
+        Choice("distractors", "whose confusions distract: a model, or a csv or npy of classes × classes", "own"),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A protocol: the interface that it asks, and the names of its choices."""
+
+    needs: str
+    choices: tuple[str, ...] = ()
+
+    def defaults(self) -> Chosen:
+        """Every choice at its default."""
+        return {name: CHOICES[name].default for name in self.choices}
+
+    def variants(self, given: Mapping[str, Sequence[str]]) -> Iterator[Chosen]:
+        """Every combination of the values given, each with all choices."""
+        values = [given.get(name, (CHOICES[name].default,)) for name in self.choices]
+        yield from (dict(zip(self.choices, each, strict=True)) for each in product(*values))
+
+
+SHOWN = ("images", "order", "prefix", "prompt", "structure", "reading")
+ASKED = ("answer", *SHOWN)
+MAPPED = ("encoder", "mapping", "text_templates")
+PROTOCOLS: Mapping[str, Kind] = {
+    "zero_shot": Kind("encoder"),
+    "supervised": Kind("classifier"),
+    "knn": Kind("neighbours"),
+    "replay": Kind("answers"),
+    "mcq": Kind("generator", ("reading",)),
+    "closed_world": Kind("generator", (*ASKED, "evaluations")),
+    "closed_world_plus": Kind("generator", (*ASKED, *MAPPED)),
+    "open_world": Kind("generator", (*SHOWN, *MAPPED)),
+    "multiple_choice": Kind("generator", ("setting", "repeats", "distractors", "encoder", "prompt", "reading")),
+    "posterior": Kind("scorer", ("prompt",)),
+}
+
+
+def differing(protocol: str, chosen: Chosen) -> str:
+    """Write the choices that are not the defaults, as they stand in a case's name.
+
+    >>> differing("mcq", {"reading": "mill"}), differing("mcq", {"reading": "lenient"})
+    ('reading=mill', '')
+    """
+    defaults = PROTOCOLS[protocol].defaults()
+    return ",".join(f"{name}={value}" for name, value in sorted(chosen.items()) if value != defaults[name])

@@ -1,0 +1,71 @@
+"""What a language model is asked about a data set: requests before their images are read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+
+@dataclass(frozen=True)
+class Question:
+    """One request: its texts, and rows of the data set in the places of images; a schema where the engine holds to it."""
+
+    parts: tuple[str | int, ...]
+    max_tokens: int
+    schema: Mapping[str, Any] | None = None
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows whose images are shown, in their order."""
+        return tuple(part for part in self.parts if isinstance(part, int))
+
+    @property
+    def how(self) -> tuple[int, Mapping[str, Any] | None]:
+        """What requests of one round have in common."""
+        return self.max_tokens, self.schema
+
+
+@dataclass(frozen=True)
+class Questions:
+    """All requests of a protocol under one name; `evaluation` tells equal ones apart that are to be asked again."""
+
+    name: str
+    asked: tuple[Question, ...]
+    evaluation: int = 0
+
+    @cached_property
+    def sha256(self) -> str:
+        """The fingerprint of everything that is asked, in its order."""
+        texts: dict[str, str] = {}
+        whole = sha256()
+        for question in self.asked:
+            parts = [part if isinstance(part, int) else _once(texts, part) for part in question.parts]
+            whole.update(msgspec.json.encode([parts, question.how], order="sorted") + b"\n")
+        return whole.hexdigest()
+
+    def rounds(self, places: Sequence[int]) -> Iterator[list[int]]:
+        """Share the places of questions out among rounds that are asked in the same way."""
+        rounds: list[list[int]] = []
+        for place in places:
+            home = next((each for each in rounds if self.asked[each[0]].how == self.asked[place].how), None)
+            if home is None:
+                rounds.append([place])
+            else:
+                home.append(place)
+        yield from rounds
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        """How answers are made, for the key."""
+        longest = sorted({question.max_tokens for question in self.asked})
+        return {"temperature": 0, "max_tokens": longest, "evaluation": self.evaluation}
+
+
+def _once(known: dict[str, str], text: str) -> str:
+    """The fingerprint of a text; a list of a thousand names stands in every request."""
+    if text not in known:
+        known[text] = sha256(text.encode()).hexdigest()
+    return known[text]
