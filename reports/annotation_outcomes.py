@@ -127,12 +127,12 @@ def explained(source: Source, replies: Sequence[Reply]) -> Iterator[str]:
 def left_open(replies: Sequence[Reply]) -> Iterator[str]:
     """What the answers say nothing of, and what they say in words."""
     for reply in replies:
-        left, size = len(reply.key.items) - len(reply.choices), len(reply.key.items)
-        if left:
+        done, size = len(reply.choices), len(reply.key.items)
+        if done < size:
             yield (
-                f"{reply.path.name}: {left} of the sheet's {size} pictures have no answer and are left out. Load the "
-                "file into the sheet to go on."
+                f"{reply.path.name}: {done} of the sheet's {size} pictures are answered; the others are left out. Load "
+                "the file into the sheet to go on."
             )
     said = sum(bool(choice.comment.strip()) for reply in replies for choice in reply.answers.answers.values())
     if said:
-        yield f"{said} pictures have a comment; the files of answers hold them."
+        yield f"Pictures with a comment: {said}; the files of answers hold them."

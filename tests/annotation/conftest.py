@@ -1,0 +1,272 @@
+"""A small world of disputed images, a run about photographs, and a browser to look at sheets of both."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.data.class_names import synsets
+from eyechart.data.labels import label_set
+from eyechart.data.sample import open_sample
+from eyechart.data.splits import SplitRef, open_split
+from eyechart.reports.__main__ import main
+from eyechart.reports.annotation import Wish, write
+from eyechart.reports.annotation_files import Key, key_path, read_key
+from eyechart.reports.runs import load
+from eyechart.scoring import Predictions
+from eyechart.settings import Case
+from eyechart.spec import parse
+
+MODEL, SECOND = "timm[tf_efficientnet_lite0]", "conse[]"
+UNREAD = -1  # an answer that names no class
+FAILED = -2  # no answer
+NOTEBOOK, LAPTOP = 681, 620  # equivalent classes
+
+
+@dataclass(frozen=True)
+class Shot:
+    """An image: its original label, its new labels, and what both models say."""
+
+    original: int
+    labels: tuple[int, ...]
+    model: int
+    second: int
+    kind: str = "png"
+
+
+SHOTS: Mapping[str, Shot] = {
+    "four suggestions": Shot(1, (2,), 3, 4),
+    "model and original agree": Shot(7, (8,), 7, 8, "jpg"),
+    "equivalent classes": Shot(30, (31,), LAPTOP, NOTEBOOK, "ppm"),
+    "several labels": Shot(16, (17, 18), 19, 17, "gif"),
+    "second unread": Shot(26, (27, 28), 29, UNREAD, "webp"),
+    "model agrees with the labels": Shot(5, (6,), 6, 6),
+    "model agrees with one of them": Shot(20, (21, 22), 22, 23),
+    "model unread": Shot(9, (10,), UNREAD, 11),
+    "model failed": Shot(12, (13,), FAILED, 12),
+    "S+": Shot(14, (14,), 15, 14),
+    "N": Shot(24, (), 25, 25),
+}
+
+
+def encoded(place: int, kind: str) -> bytes:
+    file = BytesIO()
+    image = Image.linear_gradient("L").rotate(9 * place).resize((48 + place, 36)).convert("RGB")
+    image.save(file, {"jpg": "JPEG", "pgm": "PPM"}.get(kind, kind.upper()))
+    return file.getvalue()[: 40 if kind == "pgm" else None]  # one that was cut off
+
+
+@dataclass(frozen=True)
+class World:
+    """A run about the shots, and where its images are."""
+
+    shots: Mapping[str, Shot]
+    run: Path
+    root: Path
+    out: Path
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The name of each shot by its image's key, in the data set's order."""
+        named = {
+            f"{synsets()[s.original]}/{place}.{s.kind}": name for place, (name, s) in enumerate(self.shots.items())
+        }
+        return dict(sorted(named.items()))
+
+    def wish(self, **wanted: Any) -> Wish:
+        usual = {"labels": "ReGT", "model": MODEL, "second": SECOND, "data": str(self.root), "store": self.root / "s"}
+        return Wish(**usual | wanted)
+
+    def sheet(self, name: str = "sheet", **wanted: Any) -> Path:
+        """Write a sheet."""
+        path = self.out / f"{name}.html"
+        write(load([self.run]), self.wish(**wanted), path)
+        return path
+
+    def key(self, sheet: Path) -> Key:
+        return read_key(key_path(sheet))
+
+    def named(self, sheet: Path) -> list[str]:
+        """The shots on a sheet, in its order."""
+        return [self.keys[item.key] for item in self.key(sheet).items]
+
+    def answer(self, sheet: Path, choices: Mapping[str, Any], name: str = "answers.json", **more: Any) -> Path:
+        """Answers to a sheet, as it would write them; choices are classes by shot, or whole answers."""
+        key, answers = self.key(sheet), {}
+        for number, item in enumerate(key.items, 1):
+            said = choices.get(self.keys[item.key])
+            labels = [candidate.label for candidate in item.candidates]
+            if isinstance(said, dict):
+                answers[str(number)] = said
+            elif said is not None:
+                answers[str(number)] = {"chosen": [labels.index(label) + 1 for label in said], "none": not said}
+        path = self.out / name
+        path.write_bytes(msgspec.json.encode({"schema": 1, "sheet": key.sheet, "answers": answers} | more))
+        return path
+
+
+def dataset_of(root: Path, shots: Mapping[str, Shot]) -> Any:
+    """Draw the images and open them as a split of ImageNet's classes, under the original and the new labels."""
+    for place, shot in enumerate(shots.values()):
+        folder = root / "imagenet" / "tiny" / synsets()[shot.original]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{place}.{shot.kind}").write_bytes(encoded(place, shot.kind))
+    found = open_split(SplitRef("imagenet", "tiny", "folder", str(root / "imagenet" / "tiny")))
+    by_place = [*shots.values()]
+    ordered = [by_place[int(Path(row.file).stem)] for row in found.index]
+    new = label_set("ReGT", found.index, [shot.labels for shot in ordered], "correct", "test")
+    return replace(found, label_sets={**found.label_sets, "ReGT": new}), ordered
+
+
+@pytest.fixture
+def make_world(tmp_path: Path, make_run: Any) -> Callable[..., World]:
+    """Make a world of shots."""
+
+    def make(shots: Mapping[str, Shot] = SHOTS, name: str = "world") -> World:
+        dataset, ordered = dataset_of(tmp_path / name / "data", shots)
+        folder, records = tmp_path / name / "run", []
+        for spec, said in ((MODEL, [s.model for s in ordered]), (SECOND, [s.second for s in ordered])):
+            errors = {row: "it failed" for row, label in enumerate(said) if label == FAILED}
+            unread = frozenset(row for row, label in enumerate(said) if label == UNREAD)
+            scores = make_run.scores([max(label, 0) for label in said], errors)
+            found = Predictions(dataset.keys, np.array(scores), errors, {}, unread)
+            case = Case("imagenet", "tiny", parse(spec), "supervised")
+            records.append(make_run.record(case, dataset, found, folder, None))
+        make_run.written(folder, tuple(records))
+        (tmp_path / name / "out").mkdir()
+        return World(shots, folder, tmp_path / name / "data", tmp_path / name / "out")
+
+    return make
+
+
+@pytest.fixture
+def world(make_world: Callable[..., World]) -> Iterator[World]:
+    """The world above."""
+    return make_world()
+
+
+@pytest.fixture
+def shot() -> type[Shot]:
+    """What a world is made of."""
+    return Shot
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+REQUIRED = "EYECHART_BROWSER"  # .ci/run sets it to "required": there, nothing is skipped
+
+
+def missing(what: str) -> None:
+    (pytest.fail if os.environ.get(REQUIRED) == "required" else pytest.skip)(what)
+
+
+@pytest.fixture(scope="module")  # no longer: while it is there, no other event loop can run
+def browser() -> Iterator[Any]:
+    """A headless Chromium of the system."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        missing("there is no Chromium on this machine: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        alone = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
+        found = playwright.chromium.launch(executable_path=path, args=alone)
+        yield found
+        found.close()
+
+
+@dataclass
+class Seen:
+    """A page, with all that it complained of and asked for."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def text(self, name: str) -> str:
+        return str(self.page.locator(f"#{name}").inner_text())
+
+    def checked(self) -> list[str]:
+        """The names that are chosen on the page."""
+        found = self.page.locator("form li:has(:checked) span").all_inner_texts()
+        return [str(name) for name in found]
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def download(self, folder: Path) -> Path:
+        with self.page.expect_download() as found:
+            self.page.get_by_role("button", name="Download answers").click()
+        path = folder / found.value.suggested_filename
+        found.value.save_as(path)
+        return path
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Seen]]:
+    """Open sheets, each in a browser that knows nothing yet; no page may complain or ask for anything but itself."""
+    made: list[tuple[Seen, str]] = []
+
+    def opened(sheet: Path, **how: Any) -> Seen:
+        context = browser.new_context(accept_downloads=True, **how)
+        seen = Seen(context.new_page())
+        seen.listen()
+        made.append((seen, sheet.as_uri()))
+        seen.page.goto(sheet.as_uri())
+        return seen
+
+    yield opened
+    for seen, url in made:
+        seen.page.context.close()
+        assert seen.complaints == []
+        assert {asked for asked in seen.requests if not asked.startswith(("data:", "blob:"))} == {url}
+
+
+@pytest.fixture(scope="session")
+def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the packaged photographs with both default models, under labels that dispute what they see."""
+    folder = tmp_path_factory.mktemp("photographs")
+    lines = ["file,labels", *(f"{row.file},{wrong(row.label)}" for row in open_sample("sample").index)]
+    (folder / "regt.csv").write_text("\n".join(lines), encoding="utf-8")
+    options = [f"--eye-labels=ReGT={folder / 'regt.csv'}", f"--eye-out={folder / 'runs'}", "--eye-offline"]
+    command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", "imagenet/sample/", "-p", "no:cacheprovider"]
+    run = [sys.executable, "-m", *command, *options, f"--eye-store={folder / 'store'}"]
+    done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def wrong(label: int) -> str:
+    """Labels by their number: of every five classes, two have another label, one has two others, two have none."""
+    others: dict[int, tuple[int, ...]] = {0: (label + 1,), 1: (label + 1,), 2: (label + 1, label + 2)}
+    return ";".join(str(one % 1000) for one in others.get(label % 5, ()) if label >= 0)
+
+
+@pytest.fixture
+def sheet(photographs: Path, tmp_path: Path) -> Path:
+    """A sheet of six photographs."""
+    path = tmp_path / "sheet.html"
+    options = [
+        "--labels=ReGT",
+        f"--model={MODEL}",
+        f"--second={SECOND}",
+        f"--store={photographs / 'store'}",
+        "--limit=6",
+    ]
+    assert main(["annotate", str(photographs / "runs" / "latest"), *options, f"--out={path}"]) == 0
+    return path

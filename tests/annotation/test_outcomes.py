@@ -1,0 +1,222 @@
+"""Answers come back, are checked against their key, and become the four outcomes of Figure 7."""
+
+import csv
+import re
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.errors import ReportError
+from eyechart.reports.__main__ import main
+from eyechart.reports.annotation_files import Candidate, Choice, Count, Item
+from eyechart.reports.annotation_outcomes import HEADS, OUTCOMES, category_rows, outcome
+from eyechart.reports.render import Number, Table, to_csv
+
+SINGLE = {f"s{place}": "S-" for place in range(10)}
+SEVERAL = {f"m{place}": "M-" for place in range(6)}
+# Classes by what they are to the picture: the model's m, the labels' l and k, the original o, the second model's s.
+CHOSEN = {
+    "s0": "m", "s1": "m", "s2": "mo", "s3": "ms", "s4": "l", "s5": "l", "s6": "lo", "s7": "ml", "s8": "mlos", "s9": "",
+    "m0": "m", "m1": "lk", "m2": "k", "m3": "mk", "m4": "s",
+}  # fmt: skip
+# By hand: images, disputed, answered, preferred, preserved, combined, other, and their two sums.
+COUNTS = {"S-": [11, 10, 10, 4, 3, 2, 1, 6, 5], "M-": [6, 6, 5, 1, 2, 1, 1, 2, 2]}
+# Wilson's 95 % interval of 4, 3, 2 and 1 of 10, as tables of it have them.
+INTERVALS = {
+    "preferred": ("40.00", "16.82", "68.73"),
+    "preserved": ("30.00", "10.78", "60.32"),
+    "combined": ("20.00", "5.67", "50.98"),
+    "other": ("10.00", "1.79", "40.42"),
+}
+
+
+@pytest.fixture
+def second_pass(make_world: Any, shot: Any) -> Any:
+    """Ten disputed images with one label and six with two, and one where the model agrees."""
+    shots = {name: shot(n, (n + 200,), n + 400, n + 600) for n, name in enumerate(SINGLE)}
+    shots |= {name: shot(n, (n + 200, n + 800), n + 400, n + 600) for n, name in enumerate(SEVERAL, 100)}
+    return make_world(shots | {"agrees": shot(150, (350,), 350, 1)})
+
+
+@pytest.fixture
+def table(second_pass: Any, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Make F7 of answers by hand and return the rows of its csv, or what is said where it is refused."""
+
+    def table(*files: Path, run: Path | None = None, code: int = 0, more: tuple[str, ...] = ()) -> Any:
+        options = [f"--annotations={path}" for path in files]
+        assert main(["table", "F7", str(run or second_pass.run), "--format=csv", *options, *more]) == code
+        said = capsys.readouterr()
+        return (list(csv.DictReader(StringIO(said.out))), said.err) if code == 0 else said.err
+
+    return table
+
+
+def classes(world: Any) -> dict[str, list[int]]:
+    """The classes that the annotator chose for each shot."""
+    of = {name: dict(zip("omslk", (s.original, s.model, s.second, *s.labels), strict=False))
+          for name, s in world.shots.items()}  # fmt: skip
+    return {name: [of[name][letter] for letter in chosen] for name, chosen in CHOSEN.items()}
+
+
+@pytest.fixture
+def answers(second_pass: Any) -> Path:
+    found: Path = second_pass.answer(second_pass.sheet(), classes(second_pass))
+    return found
+
+
+def row(rows: list[dict[str, str]], category: str, kind: str) -> dict[str, str]:
+    (found,) = [row for row in rows if (row["Category"], row[""]) == (category, kind)]
+    return found
+
+
+@pytest.mark.parametrize("category", ["S-", "M-"])
+def test_the_outcomes_are_those_counted_by_hand(table: Any, answers: Path, category: str) -> None:
+    found = row(table(answers)[0], category, "#")
+    assert [int(found[head]) for head in HEADS[2:]] == COUNTS[category]
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_every_share_has_its_n_and_wilsons_interval(table: Any, answers: Path, name: str) -> None:
+    found = row(table(answers)[0], "S-", "%")
+    assert found[f"{name} n"] == "10"
+    assert (found[name], found[f"{name} low"], found[f"{name} high"]) == INTERVALS[name]
+
+
+def test_the_disputed_images_are_a_share_of_their_category(table: Any, answers: Path) -> None:
+    found = row(table(answers)[0], "S-", "%")
+    assert (found["disputed"], found["disputed n"], found["answered"]) == ("90.91", "11", "100.00")
+
+
+def test_pictures_without_an_answer_are_left_out_and_said(table: Any, answers: Path) -> None:
+    assert "answers.json: 15 of the sheet's 16 pictures are answered; the others are left out." in table(answers)[1]
+
+
+def test_a_comment_alone_is_no_answer_but_is_mentioned(table: Any, second_pass: Any) -> None:
+    said = {"chosen": [], "none": False, "comment": "blurred"}
+    rows, notes = table(second_pass.answer(second_pass.sheet(), classes(second_pass) | {"m5": said}))
+    assert row(rows, "M-", "#")["answered"] == "5"
+    assert "Pictures with a comment: 1;" in notes
+
+
+def test_parts_are_counted_together(table: Any, second_pass: Any, answers: Path) -> None:
+    sheets = [second_pass.sheet(f"part{k}", part=f"{k}/2") for k in (1, 2)]
+    files = [second_pass.answer(sheet, classes(second_pass), f"{sheet.stem}.json") for sheet in sheets]
+    assert table(*files)[0] == table(answers)[0]
+
+
+def test_two_answers_to_one_image_are_refused(table: Any, answers: Path) -> None:
+    other = answers.with_name("other.json")
+    other.write_bytes(answers.read_bytes())
+    said = table(answers, other, code=2)
+    assert re.search(r"answers\.json and .*other\.json both answer the image n\d+/\d+\.png, of 15 in common\.", said)
+
+
+def test_an_equivalent_of_the_models_class_stands_for_it(world: Any) -> None:
+    sheet = world.sheet()
+    item = world.key(sheet).items[world.named(sheet).index("equivalent classes")]
+    place = [c.label for c in item.candidates].index(681)  # the model said 620
+    assert outcome(item, Choice(chosen=(place + 1,))) == "preferred"
+
+
+ITEM = Item(
+    key="a",
+    category="S-",
+    candidates=tuple(
+        Candidate(label=n, name=str(n), by=by)
+        for n, by in enumerate([("model", "original"), ("labels",), ("labels", "second"), ("second",)])
+    ),
+)
+
+
+@given(st.lists(st.sets(st.integers(1, 4)), max_size=20))
+def test_the_four_outcomes_share_out_the_answered_images(chosen: list[set[int]]) -> None:
+    answered = [(ITEM, Choice(chosen=tuple(one), none=not one)) for one in chosen]
+    count = Count(category="S-", images=30, valid=25, disputed=20)
+    numbers = dict(zip(HEADS, category_rows(count, answered)[0], strict=True))
+    assert sum(numbers[name] for name in OUTCOMES) == numbers["answered"] == len(chosen)  # type: ignore[misc]
+    assert numbers["preferred + combined"] == sum(1 in one for one in chosen)
+    assert numbers["preferred + other"] == sum(not one & {2, 3} for one in chosen)
+
+
+def test_no_answer_gives_no_share() -> None:
+    shares = category_rows(Count(category="S-", images=0, valid=0, disputed=0), [])[1]
+    assert all(isinstance(cell, Number) and not cell.known for cell in shares[3:])
+    assert to_csv([Table("", HEADS, (shares,))]).count("\n") == 2
+
+
+BROKEN = {
+    "no json": (b"{", "answers.json is not the answers to a sheet"),
+    "other json": (b"[1]", "answers.json is not the answers to a sheet"),
+    "later": (b'{"schema": 2, "sheet": "x", "answers": {}}', "answers.json has schema 2, expected 1."),
+    "other sheet": (b'{"schema": 1, "sheet": "0123", "answers": {}}', "answers the sheet 0123, and none of the 1 keys"),
+}
+
+
+@pytest.mark.parametrize(("data", "sentence"), BROKEN.values(), ids=list(BROKEN))
+def test_a_file_that_is_no_answer_to_the_sheet_is_refused(
+    table: Any, answers: Path, data: bytes, sentence: str
+) -> None:
+    answers.write_bytes(data)
+    assert sentence in table(answers, code=2)
+
+
+WRONG = {
+    "unknown": ({"17": {"chosen": [1]}}, "the answer to picture '17' is about no picture of the sheet, which has 1 to"),
+    "no number": ({"01": {"chosen": [1]}}, "the answer to picture '01' is about no picture"),
+    "not offered": ({"1": {"chosen": [9]}}, "picture '1' chooses [9], expected different numbers from 1 to"),
+    "twice": ({"1": {"chosen": [1, 1]}}, "picture '1' chooses [1, 1], expected different numbers"),
+    "both": ({"1": {"chosen": [1], "none": True}}, "picture '1' chooses candidates and none of them at once"),
+    "no list": ({"1": {"chosen": "all"}}, "is not the answers to a sheet"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "sentence"), WRONG.values(), ids=list(WRONG))
+def test_an_answer_that_cannot_be_is_refused(table: Any, second_pass: Any, wrong: Any, sentence: str) -> None:
+    file = second_pass.answer(second_pass.sheet(), {}, answers=wrong)
+    said = table(file, code=2)
+    assert sentence in said
+    assert "Download the answers from the sheet again." in said
+
+
+def test_the_key_may_lie_beside_the_answers_or_in_the_runs_reports(table: Any, second_pass: Any, answers: Path) -> None:
+    reports = second_pass.run / "reports"
+    reports.mkdir()
+    (answers.parent / "sheet.key.json").rename(reports / "sheet.key.json")
+    assert len(table(answers)[0]) == 4
+    (reports / "sheet.key.json").rename(reports / "sheet.json")
+    said = table(answers, code=2)
+    assert "none of the 0 keys in" in said
+    assert "Put the .key.json that was written with the sheet beside the answers." in said
+
+
+def test_answers_about_another_run_are_refused(table: Any, answers: Path, run_folder: Path) -> None:
+    said = table(answers, run=run_folder, code=2)
+    assert "these runs do not hold them. Name the run that the sheet was made from." in said
+
+
+def test_another_ground_truth_is_refused(table: Any, answers: Path) -> None:
+    assert "--labels is 'ImGT', and the answers are about ReGT." in table(answers, code=2, more=("--labels=ImGT",))
+
+
+def test_without_answers_the_way_to_them_is_told(table: Any) -> None:
+    assert "Make one with: python -m eyechart.reports annotate" in table(code=2)
+
+
+def test_the_table_comes_in_every_format(answers: Path, second_pass: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    for form, mark in (("md", "| S-       | % "), ("tex", r"\toprule")):
+        assert main(["table", "F7", str(second_pass.run), f"--format={form}", f"--annotations={answers}"]) == 0
+        assert mark in capsys.readouterr().out
+
+
+def test_a_missing_file_is_a_sentence(table: Any, tmp_path: Path) -> None:
+    assert "gone.json cannot be read (No such file or directory)" in table(tmp_path / "gone.json", code=2)
+
+
+def test_a_broken_key_is_named(second_pass: Any, answers: Path) -> None:
+    (answers.parent / "sheet.key.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(ReportError, match=r"sheet\.key\.json is not the key of a sheet .* Write the sheet again"):
+        second_pass.sheet()
