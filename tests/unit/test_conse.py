@@ -10,12 +10,12 @@ from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError, SpecError, VocabularyError
 from eyechart.models.conse import ConSE, convex_combination
 from eyechart.models.interfaces import Encoder, Floats
-from eyechart.models.sentence_bert import SentenceBert
 from eyechart.models.vision_ops import repair
 from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
 
 repair()  # before any test imports timm itself
+READ_LOW = "conse[text=sentence[dtype=bfloat16]]"
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +73,11 @@ def test_texts_have_length_one_and_keep_their_order(conse: ConSE) -> None:
     np.testing.assert_allclose(found[:1], conse.encode_texts(texts[:1]), atol=1e-5)
 
 
-def test_texts_equal_sentence_transformers() -> None:
-    import sentence_transformers as library
-
-    texts = ["tench", "a photo of a great white shark.", "Siberian husky"]
-    bert = SentenceBert()
-    expected = library.SentenceTransformer(str(bert.source.path), device="cpu").encode(texts)
-    np.testing.assert_allclose(bert.encode(texts), expected, atol=1e-5)
+def test_any_text_encoder_will_do(conse: ConSE, exact: Any) -> None:
+    other = ConSE(parse("conse[text=open_clip[toybox-clip],top=1]"))
+    found = other.encode_images([other.prepare(exact.images[0])])
+    name = other.names.names[int(exact.labels[0])]
+    assert found.shape == other.encode_texts([name]).shape != conse.encode_texts([name]).shape
 
 
 def test_near_meanings_are_near(conse: ConSE) -> None:
@@ -87,7 +85,7 @@ def test_near_meanings_are_near(conse: ConSE) -> None:
     assert cat @ kitten > cat @ lorry
 
 
-@pytest.mark.parametrize("other", ["conse[top=5]", "conse[names=openai]", "conse[dtype=bfloat16]"])
+@pytest.mark.parametrize("other", ["conse[top=5]", "conse[names=openai]", "conse[dtype=bfloat16]", READ_LOW])
 def test_what_changes_answers_changes_the_identity(conse: ConSE, other: str) -> None:
     assert ConSE(parse(other)).identity != conse.identity
 
@@ -103,12 +101,22 @@ def test_another_classifier_needs_its_own_names(tmp_path: Path, exact: Any) -> N
         model.encode_images([model.prepare(exact.images[0])])
 
 
-def test_an_encoder_is_no_classifier() -> None:
-    with pytest.raises(SpecError, match="is not a classifier"):
-        ConSE(parse("conse[classifier=hf_clip[somewhere]]"))
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        (
+            "classifier=hf_clip[somewhere]",
+            r"hf_clip\[somewhere\] is not a classifier\. Use one, such as class",
+        ),
+        ("text=timm[]", r"timm\[\] is not a text encoder\. Use one, such as text=sentence\[minilm\]"),
+    ],
+)
+def test_a_part_that_cannot_do_its_work_is_refused(part: str, sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence):
+        ConSE(parse(f"conse[{part}]"))
 
 
 def test_a_missing_text_model_offline(empty_hub: Path) -> None:
-    model = ConSE(parse("conse[text=sentence-transformers/nothing]"), offline=True)
+    model = ConSE(parse("conse[text=sentence[sentence-transformers/nothing]]"), offline=True)
     with pytest.raises(ModelError, match="--eye-offline forbids fetching it"):
         model.encode_texts(["a"])

@@ -149,6 +149,34 @@ def test_images_equal_transformers_own(save: Save, family: str) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-4, rtol=1e-4)
 
 
+def heeding(folder: Path) -> Path:
+    """Give a model the tokenizer of most SigLIP 2 folders: Gemma's, which heeds case, with the end behind a text."""
+    from transformers import GemmaTokenizer
+
+    words = {word: at for at, word in enumerate(["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *LETTERS, "C"])}
+    more = {"add_bos_token": False, "add_eos_token": True, "padding_side": "right"}
+    GemmaTokenizer(vocab=words, merges=[], **more).save_pretrained(folder)
+    return folder
+
+
+def test_siglip_2_reads_small_letters_whatever_it_calls_itself(save: Save) -> None:
+    encoder = ours(heeding(save("siglip")))
+    upper, lower = encoder.encode_texts(["Cat", "cat"])
+    np.testing.assert_array_equal(upper, lower)
+    np.testing.assert_allclose([lower], padded(encoder.source.path, ["cat"]), atol=1e-4, rtol=1e-4)
+    assert np.abs(padded(encoder.source.path, ["Cat"]) - lower).max() > 1e-3
+
+
+def test_siglip_2_reads_the_end_of_text_and_its_padding(save: Save) -> None:
+    assert ours(heeding(save("siglip")))._read(["cat"]) == [[8, 6, 25, 1, *[0] * 60]]
+
+
+@pytest.mark.parametrize(("family", "lower"), [("clip", False), ("siglip", True), ("siglip2", True)])
+def test_the_identity_says_whether_case_is_dropped(save: Save, family: str, lower: bool) -> None:
+    folder = save(family)
+    assert ours(folder).identity.processor["lower_case"] is lower
+
+
 def test_the_dtype_is_honoured_and_recorded(save: Save) -> None:
     folder = save("clip")
     low, exact = ours(folder, ",dtype=bfloat16"), ours(folder)

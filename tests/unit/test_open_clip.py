@@ -129,6 +129,31 @@ def test_texts_are_encoded_as_open_clip_does(save: Save, theirs: Any, pool: str)
     close(ours(folder).encode_texts(TEXTS), expected)
 
 
+@pytest.fixture
+def siglip2(save: Save) -> Path:
+    """A SigLIP 2 text tower with a tokenizer as Gemma's: it heeds case, and puts the end behind every text."""
+    from transformers import GemmaTokenizer
+
+    words = {
+        word: at for at, word in enumerate(["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *"abcdefghinoprst"])
+    }
+    reading = {"hf_tokenizer_name": "absent/words", "tokenizer_kwargs": {"clean": "canonicalize"}}
+    folder = save(**POOLS["siglip"], **reading, context_length=64, vocab_size=32)
+    more = {"add_bos_token": False, "add_eos_token": True, "padding_side": "right"}
+    GemmaTokenizer(vocab=words, merges=[], **more).save_pretrained(folder)
+    return folder
+
+
+def test_siglip_2_reads_small_letters_and_64_tokens(siglip2: Path, theirs: Any) -> None:
+    import torch
+
+    model, _, tokenizer = theirs(siglip2)
+    read = tokenizer(["a cat", "dog"])
+    assert read[1].tolist() == [9, 16, 12, 1, *[0] * 60]
+    with torch.inference_mode():
+        close(ours(siglip2).encode_texts(["A Cat.", "dog"]), model.encode_text(read))
+
+
 @pytest.mark.parametrize("pool", POOLS)
 def test_texts_are_trimmed_exactly_where_that_is_valid(save: Save, theirs: Any, pool: str) -> None:
     from eyechart.models.causal_text import TextTower

@@ -17,6 +17,7 @@ METHODS = ("encode_images", "encode_texts", "classify", "generate", "score")
 OFFERS = {
     "encoder": interfaces.Encoder,
     "image_encoder": interfaces.ImageEncoder,
+    "text_encoder": interfaces.TextEncoder,
     "classifier": interfaces.Classifier,
     "generator": interfaces.Generator,
     "scorer": interfaces.Scorer,
@@ -44,7 +45,7 @@ def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: 
     module, _, attribute = BUILT_IN[name].target.partition(":")
     made = getattr(import_module(module), attribute)
     for interface, protocol in OFFERS.items():
-        methods = {one for one in METHODS if one in vars(protocol)}
+        methods = {one for one in METHODS if hasattr(protocol, one)}
         if interface in BUILT_IN[name].offers:
             assert methods <= {*dir(made)}
 
@@ -52,7 +53,7 @@ def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: 
 def test_a_package_adds_a_backend(site: Path) -> None:
     install(site, "mine", "[eyechart.encoder]\nmine = mine:Mine\n[eyechart.classifier]\nmine = mine:Mine\n")
     (site / "mine.py").write_text("def Mine(spec, **options):\n    return options\n")
-    assert backend(parse("mine[]")).offers == {"encoder", "classifier"}
+    assert backend(parse("mine[]")).offers == {"encoder", "image_encoder", "text_encoder", "classifier"}
     assert create(parse("mine[]"), device="cpu", offline=True) == {"device": "cpu", "offline": True}
 
 

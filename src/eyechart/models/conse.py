@@ -2,7 +2,8 @@
 
 Norouzi et al. 2014, "Zero-Shot Learning by Convex Combination of Semantic Embeddings", equations 2 and 3: an image lies
 at the mean of the embeddings of its most probable classes' names, weighted by their probabilities. The classifier is
-EfficientNet-Lite0 and the texts are read by MiniLM, both packaged, unless `classifier=timm[…]` or `text=PATH` is given.
+EfficientNet-Lite0 and the texts are read by MiniLM, both packaged, unless `classifier=timm[…]` or `text=sentence[…]`
+is given.
 """
 
 from collections.abc import Sequence
@@ -17,11 +18,11 @@ from eyechart.data.class_names import class_names
 from eyechart.errors import SpecError, VocabularyError
 from eyechart.models import runtime
 from eyechart.models.interfaces import Floats, Identity
-from eyechart.models.registry import create
-from eyechart.models.sentence_bert import SentenceBert
+from eyechart.models.registry import backend, create
 from eyechart.spec import ModelSpec, parse
 
 OPTIONS = ("classifier", "text", "top", "names", "dtype", "batch_size")
+EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
 class ConSE:
@@ -34,34 +35,34 @@ class ConSE:
         self.spec = spec
         self.top = runtime.whole_number(spec, "top", 10)
         self.names = class_names(spec.options.get("names", "mill"))
-        self.classifier = _classifier(spec, device, offline)
-        dtype = runtime.precision(spec, device)
-        self.text = SentenceBert(spec.options.get("text", ""), device=device, dtype=dtype, offline=offline)
+        here = {"device": device, "offline": offline}
+        self.classifier = create(_part(spec, "classifier", "timm[]", "classifier"), **here)
+        self.text = create(_part(spec, "text", "sentence[minilm]", "text_encoder"), **here)
         self.batch_size = runtime.batch_size(spec, self.classifier.batch_size)
 
     @property
     def loads(self) -> int:
         """How often the weights were read; classifier and text encoder are one model."""
-        return max(int(self.classifier.loads), self.text.loads)
+        return max(int(self.classifier.loads), int(self.text.loads))
 
     @cached_property
     def identity(self) -> Identity:
         """Who answers: both parts, and the names that join them."""
-        seen = self.classifier.identity
+        seen, read = self.classifier.identity, self.text.identity
         return Identity(
             backend="conse",
-            name=f"{seen.name}+{self.text.name}",
-            weights_sha256=sha256(f"{seen.weights_sha256}{self.text.sha256}".encode()).hexdigest(),
-            revision=",".join(filter(None, (seen.revision, self.text.source.revision))),
-            dtype=seen.dtype,
+            name=f"{seen.name}+{read.name}",
+            weights_sha256=sha256(f"{seen.weights_sha256}{read.weights_sha256}".encode()).hexdigest(),
+            revision=",".join(filter(None, (seen.revision, read.revision))),
+            dtype=",".join(dict.fromkeys((seen.dtype, read.dtype))),
             device=seen.device,
             processor={
                 "image": seen.processor,
-                "text": self.text.reading,
+                "text": read.processor,
                 "top": self.top,
                 "names_sha256": self.names.sha256,
             },
-            libraries={**seen.libraries, **runtime.libraries("transformers", "tokenizers")},
+            libraries={**seen.libraries, **read.libraries},
         )
 
     def prepare(self, image: Image.Image) -> Any:
@@ -80,11 +81,12 @@ class ConSE:
 
     @cached_property
     def _embeddings(self) -> Floats:
-        return self.text.encode(self.names.names)
+        return self.encode_texts(self.names.names)
 
     def encode_texts(self, texts: Sequence[str]) -> Floats:
-        """Return unit vectors (m, d)."""
-        return self.text.encode(texts)
+        """Return what the text encoder does (m, d)."""
+        found: Floats = self.text.encode_texts(texts)
+        return found
 
 
 def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
@@ -102,11 +104,12 @@ def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
     return np.asarray(np.einsum("nt,ntd->nd", shares, embeddings[first]), dtype=np.float32)
 
 
-def _classifier(spec: ModelSpec, device: str, offline: bool) -> Any:
-    asked = parse(spec.options.get("classifier", "timm[]"))
+def _part(spec: ModelSpec, option: str, default: str, interface: str) -> ModelSpec:
+    """Read one of the two models; the precision that is asked of both is asked of each that names none."""
+    asked = parse(spec.options.get(option, default))
+    if interface not in backend(asked).offers:
+        what = interface.replace("_", " ")
+        raise SpecError(f"'{spec}': {asked} is not a {what}. Use one, such as {option}={EXAMPLES[option]}.")
     if "dtype" in spec.options and "dtype" not in asked.options:
-        asked = ModelSpec(asked.backend, asked.arguments, {**asked.options, "dtype": spec.options["dtype"]})
-    made = create(asked, device=device, offline=offline)
-    if not hasattr(made, "classify"):
-        raise SpecError(f"'{spec}': {asked} is not a classifier. Use one, such as classifier=timm[resnet50].")
-    return made
+        return ModelSpec(asked.backend, asked.arguments, {**asked.options, "dtype": spec.options["dtype"]})
+    return asked

@@ -1,7 +1,8 @@
 """CLIP, SigLIP and SigLIP 2 through transformers: `hf_clip[PATH]` or `hf_clip[owner/name]`.
 
 Texts are read as each family was trained: CLIP's causal tower needs no padding, SigLIP's sees the padding up to its
-full length and no attention mask. Images are resized with Pillow, as for the published numbers.
+full length and no attention mask, and SigLIP 2's, whose tokenizer is Gemma's, saw small letters alone. Images are
+resized with Pillow, as for the published numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,10 +62,17 @@ class HfClip:
             device=self.device.partition(":")[0],
             processor={
                 "family": self.configuration.model_type,
+                "lower_case": self._lower_case,
                 "files_sha256": hf_files.texts_sha256(self.source.path),
             },
             libraries=runtime.libraries("transformers", "tokenizers", "torch", "pillow"),
         )
+
+    @cached_property
+    def _lower_case(self) -> bool:
+        """Whether this is a SigLIP 2; most of them say `siglip` of themselves and have a tokenizer that heeds case."""
+        told = hf_files.settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
+        return PADDED[self.configuration.model_type] and str(told).startswith(("Gemma", "Siglip2"))
 
     @cached_property
     def _processor(self) -> Any:
@@ -105,7 +113,10 @@ class HfClip:
     def _read(self, once: list[str]) -> list[list[int]]:
         longest = self.configuration.text_config.max_position_embeddings
         padding = "max_length" if PADDED[self.configuration.model_type] else False
-        read: list[list[int]] = self._tokenizer(once, truncation=True, max_length=longest, padding=padding)["input_ids"]
+        cased = [text.lower() for text in once] if self._lower_case else once
+        read: list[list[int]] = self._tokenizer(cased, truncation=True, max_length=longest, padding=padding)[
+            "input_ids"
+        ]
         return read
 
     def _encode(self, read: list[list[int]]) -> Floats:

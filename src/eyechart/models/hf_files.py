@@ -12,6 +12,7 @@ from eyechart.models.vision_ops import repair
 
 CONFIGURATION = ("*.json", "*.txt", "*.model", "*.jinja")
 TENSORS = ("*.safetensors", "*.bin")
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
 def folder(where: str, *, offline: bool) -> weights.Found:
@@ -41,8 +42,16 @@ def texts_sha256(path: Path) -> str:
 
 def settings(path: Path) -> dict[str, Any]:
     """Read a JSON file of settings; one that is not there sets nothing."""
+    found = told(path, {})
+    if not isinstance(found, dict):
+        raise ModelError(f"{path} holds no settings by name. Fetch the model again.")
+    return found
+
+
+def told(path: Path, otherwise: Any) -> Any:
+    """Read what a JSON file says, if it is there."""
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else otherwise
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read as JSON ({error}). Fetch the model again.") from error
 
@@ -54,7 +63,7 @@ def model(kind: str, path: Path, optional: tuple[str, ...] = (), dtype: str = "f
     import transformers
 
     how = {"dtype": getattr(torch, dtype), "ignore_mismatched_sizes": True, "local_files_only": True}
-    with weights.loading(path, kind), _quiet():
+    with weights.loading(path, kind), quiet():
         loaded, told = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, **how)
     missing = [key for key in sorted(told["missing_keys"]) if not key.startswith(optional or "\0")]
     if missing or told["mismatched_keys"]:
@@ -71,6 +80,10 @@ def reader(kind: str, path: Path, **options: Any) -> Any:
     repair()
     import transformers
 
+    if kind == "AutoTokenizer" and not any(file for pattern in VOCABULARIES for file in path.glob(pattern)):
+        raise ModelError(  # transformers would make one that knows no words
+            f"The folder {path} holds no tokenizer ({', '.join(VOCABULARIES)}). Fetch the model with all its files."
+        )
     try:
         return getattr(transformers, kind).from_pretrained(path, local_files_only=True, **options)
     except (OSError, ValueError, KeyError, ImportError) as error:
@@ -81,7 +94,8 @@ def reader(kind: str, path: Path, **options: Any) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Let transformers neither report nor draw progress while it loads; what is wrong is said in an error."""
     from transformers.utils import logging
 
     before, shown = logging.get_verbosity(), logging.is_progress_bar_enabled()

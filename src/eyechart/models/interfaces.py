@@ -54,13 +54,18 @@ class ImageEncoder(Model, Protocol):
 
 
 @runtime_checkable
-class Encoder(ImageEncoder, Protocol):
+class TextEncoder(Model, Protocol):
+    """Reads texts as vectors."""
+
+    def encode_texts(self, texts: Sequence[str]) -> Floats:
+        """Return features of shape (m, d), of whatever length, in the order of the texts."""
+
+
+@runtime_checkable
+class Encoder(ImageEncoder, TextEncoder, Protocol):
     """Sees images and reads texts in one space; `templates` names the prompts that suit it."""
 
     templates: str
-
-    def encode_texts(self, texts: Sequence[str]) -> Floats:
-        """Return features of shape (m, d), not normalised, in the order of the texts."""
 
 
 @runtime_checkable

@@ -54,7 +54,7 @@ class Knn:
 
 def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
     asked = parse(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
-    if not backend(asked).offers & {"image_encoder", "encoder"}:
+    if "image_encoder" not in backend(asked).offers:
         raise SpecError(f"'{spec}': {asked} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
     return create(asked, device=device, offline=offline)
 

