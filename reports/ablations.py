@@ -1,19 +1,17 @@
 """One choice changed and all else equal: the published Tables 11 to 14 and 18 of arXiv 2603.06578."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from eyechart.errors import ReportError
-
 from .answers import Bools, change
-from .categories import INTERVALS, listed
+from .categories import INTERVALS, WILSON, listed
 from .chosen import accuracy
 from .columns import CELLS, aligned, counted, moved, out_of_prompt, right, spots, words
 from .render import Cell, Number, Table
-from .runs import Entry, Group, Pool
+from .runs import Entry, Group, NothingToShowError, Pool
 
-BARE = "none"
+BARE, USUAL = "none", "80"  # templates; the published ones are marked by the dagger alone
 ORDERS = {"random": "Random", "same_class": "Same-Class"}
 RESPONSES = {"id": "ID", "name": "Class name"}
 
@@ -55,7 +53,8 @@ def space(entry: Entry) -> str:
     """The text embedding space, with a dagger for templates; text inclusion has none."""
     if entry.choice("mapping") == "inclusion":
         return "text inclusion"
-    return entry.choice("encoder") + "†" * (entry.choice("text_templates", BARE) != BARE)
+    mark = {BARE: "", USUAL: "†"}.get(templates := entry.choice("text_templates", BARE), f"† ({templates})")
+    return f"{entry.choice('encoder')}{mark}"
 
 
 def space_order(entry: Entry) -> tuple[bool, str, bool, str]:
@@ -112,7 +111,7 @@ def ablated(what: Ablation, pool: Pool, labels: str | None) -> list[tuple[Group,
         if (blocks := compared(what, group, truth))
     ]
     if not found:
-        raise ReportError(
+        raise NothingToShowError(
             f"{what.table} compares {what.what} of one model, all else equal; these runs have {listed(pool)}. "
             f"Make them with: {what.remedy}"
         )
@@ -140,7 +139,7 @@ def table(what: Ablation, group: Group, labels: str) -> Table:
         f"{group.title}: {what.what}, accuracy (%), {group.reference} and {labels}",
         tuple(rows[0]),
         tuple(tuple(row.values()) for row in rows),
-        (*explained(what), *group.notes(what.choices)),
+        (*explained(what, group.entries), *group.notes(what.choices)),
         {"split": group.title, "labels": labels},
     )
 
@@ -164,12 +163,17 @@ def more_outside(before: Entry, after: Entry, labels: str, mask: Bools | None = 
     return counted(change(one, other, chosen if mask is None else chosen & mask), signed=True)
 
 
-def explained(what: Ablation) -> Iterator[str]:
-    """What a reader must know."""
+def explained(what: Ablation, entries: Sequence[Entry]) -> Iterator[str]:
+    """What a reader must know, and what goes with each value."""
+    if len(what.choices) > 1:
+        yield from dict.fromkeys(
+            f"{what.shown(entry)}: {', '.join(f'{name} {entry.choice(name)}' for name in what.choices)}."
+            for entry in sorted(entries, key=what.order)
+        )
     if what.outside:
         yield "OOP: how many answers are out of the prompt."
     if what.changes:
         yield "Δ: change from the first row of the model, over the same images."
     if what.protocol == "open_world":
         yield "†: class names and answers in templates, the mean of their embeddings."
-    yield INTERVALS
+    yield INTERVALS if what.changes else WILSON

@@ -147,9 +147,9 @@ def answered(record: Record, rows: Sequence[Mapping[str, str]], empties: Mapping
 def words(rows: Sequence[Mapping[str, str]]) -> Words:
     """The columns of answers in words."""
     kind = np.array([row["oop"] for row in rows], dtype="U7")
-    failed = np.array([bool(row["error"]) for row in rows])
+    silent = np.array([bool(row["error"]) or not row["request"] for row in rows])
     place = np.array([int(row["place"] or 0) for row in rows], np.int64)
-    return Words(kind, place, np.where(failed, np.nan, (kind != "").astype(float)))
+    return Words(kind, place, np.where(silent, np.nan, (kind != "").astype(float)))
 
 
 def truth(rows: Sequence[Mapping[str, str]], name: str) -> Truth:

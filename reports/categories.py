@@ -14,6 +14,7 @@ from .runs import Entry, Group, Pool
 
 CASES = "Make them with: pytest -k imagenet"
 BEFORE, AFTER, CHANGED, BOTH = "before", "after", "Δ", "both"
+WILSON = "Brackets: 95 % intervals, Wilson."
 INTERVALS = "Brackets: 95 % intervals, Wilson for shares, Bonett and Price for Δ, whose images are paired."
 RANKED = (BEFORE, *(name for name in COLUMNS if name != "N"))
 

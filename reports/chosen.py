@@ -6,7 +6,8 @@ from .runs import Entry, Group
 
 # How images were shown and answers taken, which answers that are compared must share, with what is usual.
 ASKED: Mapping[str, str] = {
-    "images": "1", "order": "random", "answer": "name", "prefix": "paper", "reading": "", "names": ""
+    "images": "1", "order": "random", "answer": "name", "prefix": "paper", "structure": "parsed", "reading": "lenient",
+    "names": "",
 }  # fmt: skip
 IN_WORDS = ("closed_world", "closed_world_plus", "open_world")
 FEW_OPTIONS = ("mcq",)  # a choice among ten says nothing beside one among all classes
@@ -15,10 +16,10 @@ FEW_OPTIONS = ("mcq",)  # a choice among ten says nothing beside one among all c
 def headline(group: Group, labels: str) -> Group:
     """As Table 4 of arXiv 2603.06578: of a model's answers in words the best alone, and no choice among few options."""
     words = [entry for entry in group.under(group.reference, labels) if entry.record.protocol in IN_WORDS]
-    kept = best(words, lambda entry: entry.model, labels)
+    kept = best(sorted(words, key=oddity), lambda entry: entry.model, labels)
     worse = [entry for entry in words if entry not in kept]
-    few = [entry for entry in group.entries if entry.record.protocol in FEW_OPTIONS]
-    rest = [entry for entry in group.entries if entry not in worse and entry not in few]
+    few = group.of(*FEW_OPTIONS).entries
+    rest = [entry for entry in group.under(group.reference, labels) if entry not in worse and entry not in few]
     said = [f"{entry.record.protocol}: left out, its options are few." for entry in few[:1]]
     if worse:
         said.append(

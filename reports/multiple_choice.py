@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from eyechart.errors import ReportError
+from eyechart.protocols.choices import SHORT
 from eyechart.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
 
 from .categories import listed
 from .chosen import accuracy, oddity
 from .columns import Spot, counted, mean, spots
 from .render import Cell, Row, Table
-from .runs import REPEATED, Entry, Group, Pool
+from .runs import REPEATED, Entry, Group, NothingToShowError, Pool
 
 MC, CW = "multiple_choice", "closed_world"
-VARIED = ("setting", "distractors")
+VARIED = ("setting", "distractors", "encoder")
 STUDENT = "±: 95 % intervals of the mean over the repeats, Student's t. Brackets: 95 % intervals, Wilson, of one run."
 ROWS = (*SETTINGS, CLOSED_WORLD)
-SHORT = tuple(row for row in ROWS if row not in SETTINGS or SETTINGS[row].hardness != "text")
+WITHOUT_TEXT = tuple(row for row in ROWS if row not in SETTINGS or SETTINGS[row].hardness != "text")
 
 
 def t19(pool: Pool, labels: str | None) -> list[Table]:
@@ -26,7 +26,7 @@ def t19(pool: Pool, labels: str | None) -> list[Table]:
 def t7(pool: Pool, labels: str | None) -> list[Table]:
     """Table 7: the same without neighbours in text space, for one model: the best in closed world."""
     return [
-        setting_table(of_one(group, everything, truth), everything, truth, SHORT)
+        setting_table(of_one(group, everything, truth), everything, truth, WITHOUT_TEXT)
         for group, everything, truth in asked(pool, labels, "T7")
     ]
 
@@ -39,9 +39,9 @@ def asked(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, Group,
         if (entries := [entry for entry in group.of(MC).entries if truth in entry.labels])
     ]
     if not found:
-        raise ReportError(
+        raise NothingToShowError(
             f"{name} compares settings of multiple choice; these runs have {listed(pool)}. "
-            'Make them with: pytest -k "multiple_choice or closed_world"'
+            'Make them with: pytest -k "multiple_choice or closed_world" --eye-setting=all'
         )
     return found
 
@@ -70,8 +70,13 @@ def strength(block: Sequence[Entry], everything: Group, labels: str) -> float:
 
 def place(entry: Entry) -> int:
     """Where a setting stands in the published table; one that is not there stands last."""
-    setting = entry.choice("setting")
-    return ROWS.index(setting) if setting in ROWS else len(ROWS)
+    return ROWS.index(setting(entry)) if setting(entry) in ROWS else len(ROWS)
+
+
+def setting(entry: Entry) -> str:
+    """The setting as the published table writes it."""
+    chosen = entry.choice("setting")
+    return SHORT.get(chosen, chosen)
 
 
 def closed_world(group: Group, like: Entry, labels: str) -> Entry | None:
@@ -89,14 +94,12 @@ def closed_world(group: Group, like: Entry, labels: str) -> Entry | None:
 
 def setting_table(group: Group, everything: Group, labels: str, settings: Sequence[str]) -> Table:
     """One group's rows, model by model, each with its closed world last."""
-    shown = group.only(
-        entry for entry in group.entries if place(entry) == len(ROWS) or entry.choice("setting") in settings
-    )
+    shown = group.only(entry for entry in group.entries if place(entry) == len(ROWS) or setting(entry) in settings)
     columns = spots(group.reference, labels)
     rows: list[Row] = []
     worlds: list[Entry] = []
     for name, block in blocks(shown, everything, labels).items():
-        rows += [(name, entry.choice("setting"), *means(entry, columns.values())) for entry in block]
+        rows += [(name, setting(entry), *means(entry, columns.values())) for entry in block]
         if world := closed_world(everything, block[0], labels):
             rows.append((name, f"{CLOSED_WORLD} (CW)", *means(world, columns.values())))
             worlds.append(world)
@@ -116,12 +119,18 @@ def means(entry: Entry, found: Iterable[Spot]) -> list[Cell]:
 
 def explained(group: Group, worlds: Sequence[Entry], settings: Sequence[str]) -> list[str]:
     """Where distractors come from, which rows are missing, and how the closed world was asked."""
-    come = {e.choice("setting"): e.choice("distractors") for e in group.entries if e.choice("distractors")}
-    said = [STUDENT, *[f"Distractors: {'; '.join(f'{name}: {where}' for name, where in come.items())}."] * bool(come)]
+    said = [STUDENT, *dict.fromkeys(f"{setting(entry)}: {source(entry)}." for entry in group.entries if source(entry))]
     said += dict.fromkeys(f"{CLOSED_WORLD} is the closed world, {world.wording}." for world in worlds)
-    had = {*(entry.choice("setting") for entry in group.entries), *[CLOSED_WORLD] * bool(worlds)}
-    missing = [setting for setting in settings if setting not in had]
+    had = {*map(setting, group.entries), *[CLOSED_WORLD] * bool(worlds)}
+    missing = [name for name in settings if name not in had]
     return said + [f"Not in these runs: {'; '.join(missing)}."] * bool(missing)
+
+
+def source(entry: Entry) -> str:
+    """Where hard distractors come from."""
+    known = SETTINGS.get(setting(entry))
+    made = {"confusion": "distractors", "text": "encoder"}.get(known.hardness if known else "")
+    return f"{made} {entry.choice(made)}" if made else ""
 
 
 def t17(pool: Pool, labels: str | None) -> list[Table]:
@@ -132,7 +141,7 @@ def t17(pool: Pool, labels: str | None) -> list[Table]:
         if (entries := [entry for entry in group.entries if entry.headline == REPEATED and truth in entry.labels])
     ]
     if not found:
-        raise ReportError(
+        raise NothingToShowError(
             f"T17 shows how far repeated evaluations of a closed world differ; these runs have {listed(pool)}. "
             "Make them with: pytest -k closed_world --eye-evaluations=31"
         )

@@ -1,21 +1,20 @@
 """Answers out of the prompt's list, as the published Tables 5, 15 and 16 of arXiv 2603.06578 have them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from eyechart.errors import ReportError
 from eyechart.protocols.out_of_prompt import KINDS
 
 from .answers import COLUMNS, Bools, portion, share
-from .categories import listed
+from .categories import WILSON, listed
 from .chosen import asked, best
 from .columns import aligned, out_of_prompt, words
 from .render import Cell, Number, Row, Table
-from .runs import Entry, Group, Pool
+from .runs import Entry, Group, NothingToShowError, Pool
 
 CLOSED, PLUS = "closed_world", "closed_world_plus"
-WILSON = "Brackets: 95 % intervals, Wilson."
 CATEGORIES = "S: one label; M: several; N: none. In S+ and M+ the original label is among them, in S- and M- it is not."
 
 
@@ -26,7 +25,7 @@ def outside(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, str]
         if entries := group.of(CLOSED).under(truth):
             found.append((group.only(sorted(entries, key=lambda entry: rate(entry, truth))), truth))
     if not found:
-        raise ReportError(
+        raise NothingToShowError(
             f"{name} looks at answers out of a closed world's list of classes; these runs have {listed(pool)}. "
             "Make them with: pytest -k closed_world"
         )
@@ -57,13 +56,14 @@ def t15(pool: Pool, labels: str | None) -> list[Table]:
 
 
 def t15_table(group: Group, everything: Group, labels: str) -> Table:
-    """One group's counts; closed-world answers that were not mapped have dashes."""
+    """One group's counts; where nothing was mapped, dashes stand for it."""
     mapped = mappings(group.entries, everything, labels)
-    shown = everything.only((*group.entries, *mapped.values()))
-    names = group.names()
+    chosen = group.only(entry for entry in group.entries if not mapped or id(entry) in mapped)
+    names = chosen.names()
     rows = [
-        (names[id(entry)], *row) for entry in group.entries for row in t15_rows(entry, mapped.get(id(entry)), labels)
+        (names[id(entry)], *row) for entry in chosen.entries for row in t15_rows(entry, mapped.get(id(entry)), labels)
     ]
+    shown = chosen.only((*chosen.entries, *mapped.values()))
     rule = group.entries[0].empties.get(labels) or "excluded"
     notes = [
         "OOP: out of the prompt, % of the images with an answer. Mapped: to a right class in CW+, % of the former.",
@@ -71,7 +71,7 @@ def t15_table(group: Group, everything: Group, labels: str) -> Table:
     ]
     if missing := [e.record.case for e in group.entries if id(e) not in mapped]:
         notes.append(f"Not mapped: {', '.join(missing)}. Map them with: pytest -k closed_world_plus")
-    columns = ("Model", "", "Images", "OOP #", "OOP %", "mapped #", "mapped %")
+    columns = ("Model", "Category", "Images", "OOP #", "OOP %", "mapped #", "mapped %")
     return made(shown, labels, "answers out of the prompt by label category", columns, rows, *notes, WILSON)
 
 
@@ -116,16 +116,18 @@ def t16_table(group: Group, labels: str) -> Table:
     rows: list[Row] = [(names[id(entry)], *kinds(entry, labels)) for entry in group.entries]
     said = (
         "Abstain: declines. IN: exactly one of OpenAI's class names. Partial: its words are among those of one class "
-        "name of the prompt. Wrong: all others. n: answers out of the prompt."
+        "name of the prompt. Wrong: all others. OOP: how many answers are out of the prompt."
     )
-    return made(group, labels, "kinds of answers out of the prompt (%)", ("Model", *KINDS), rows, said, WILSON)
+    columns = ("Model", *KINDS, "OOP")
+    return made(group, labels, "kinds of answers out of the prompt (%)", columns, rows, said, WILSON)
 
 
-def kinds(entry: Entry, labels: str) -> list[Number]:
-    """The share of each kind."""
+def kinds(entry: Entry, labels: str) -> list[Cell]:
+    """The share of each kind, and of how many answers."""
     said = words(entry)
     found = said.kind[(said.outside == 1) & entry.answers.truths[labels].annotated]
-    return [portion(int(np.sum(found == kind)), len(found)) for kind in KINDS]
+    shares = [portion(int(np.sum(found == kind)), len(found)) for kind in KINDS]
+    return [*(replace(each, n=None) for each in shares), len(found)]
 
 
 def made(group: Group, labels: str, what: str, columns: Sequence[str], rows: Iterable[Row], *notes: str) -> Table:

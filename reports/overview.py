@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from io import StringIO
 from math import sqrt
 from pathlib import Path
@@ -9,19 +10,27 @@ from pathlib import Path
 from eyechart.records import Metric
 from eyechart.store import stamp
 
+from .ablations import t11, t12, t14, t18
 from .categories import category_table, explained, standings
 from .chosen import headline
+from .multiple_choice import t17, t19
+from .out_of_prompt import t5, t15, t16
+from .positions import t13
 from .published import mill_table
 from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
-from .runs import Entry, Group, Pool
+from .runs import SINGLE, Entry, Group, NothingToShowError, Pool
+from .tasks import t6
 
 AGGREGATE = ("model", "benchmark", "task", "task_type", "n_shot", "metric", "performance", "stderr")
+MCQ = "mcq"  # Mill's other rendering of a benchmark, a task and a metric of its own
 TASK_TYPES: Mapping[str, str] = {
     "zero_shot": "zero_shot_classification",
     "supervised": "supervised_classification",
     "knn": "knn_classification",
+    MCQ: "multiple_choice",
 }
 MILL_METRICS = {"acc1": "acc"}
+IN_WORDS = (t6, t5, t15, t16, t19, t11, t12, t13, t14, t17, t18)  # T7 is a part of T19
 
 
 def write(pool: Pool, folder: Path) -> str:
@@ -52,13 +61,16 @@ def tables(pool: Pool) -> list[Table]:
 
 
 def group_tables(group: Group) -> Iterator[Table]:
-    """Categories under each further ground truth, Mill's table where it applies, outcomes, and every metric."""
+    """Categories, Mill's table where it applies, what answers in words have to say, outcomes, and every metric."""
     for labels in group.others:
         if rows := standings(chosen := headline(group, labels), labels):
             notes = [*explained(rows, group.reference, labels), *chosen.notes()]
             yield category_table(rows, group.title, group.reference, labels, notes)
     if group.entries[0].record.benchmark == "imagenet":
         yield mill_table(group, group.reference)
+    for builder in IN_WORDS:
+        with suppress(NothingToShowError):
+            yield from builder(Pool((group,), (), ()), None)
     yield outcome_table(group)
     yield metric_table(group)
 
@@ -110,15 +122,29 @@ def aggregate(pool: Pool) -> str:
 def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
     """One row a metric; Mill's `imagenet` is our imagenet/val, every other split keeps its name."""
     benchmark = "imagenet" if group.benchmark == "imagenet/val" else group.benchmark
-    protocol = entry.record.protocol
-    who = (TASK_TYPES.get(protocol, protocol), "0" if protocol == "zero_shot" else "")
+    protocol, whole = entry.record.protocol, task(entry, benchmark)
+    who = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
     for metric in entry.record.metrics:
         if metric.value is None:
             continue
         rollup = metric.labels == entry.labels[0] and metric.category == "A"
-        task = benchmark if rollup else f"{benchmark}/{metric.labels}/{metric.category}"
-        name = MILL_METRICS.get(metric.name, metric.name)
-        yield entry.model, benchmark, task, *who, name, FRACTION(metric.value), stderr(metric)
+        named = whole if rollup else f"{whole}/{metric.labels}/{metric.category}"
+        yield entry.model, benchmark, named, *who, mill_metric(entry, metric), FRACTION(metric.value), stderr(metric)
+
+
+def task(entry: Entry, benchmark: str) -> str:
+    """The benchmark itself, Mill's `imagenet_mcq`, or either with the choices that are not the usual ones."""
+    record = entry.record
+    chosen = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.spec}")
+    return f"{record.benchmark}_{MCQ}{chosen}" if record.protocol == MCQ else f"{benchmark}{chosen}"
+
+
+def mill_metric(entry: Entry, metric: Metric) -> str:
+    """A metric as Mill names it: `acc`, or `imagenet_mcq_acc`."""
+    record = entry.record
+    if record.protocol == MCQ and metric.name == SINGLE:
+        return f"{record.benchmark}_{MCQ}_{MILL_METRICS[SINGLE]}"
+    return MILL_METRICS.get(metric.name, metric.name)
 
 
 def stderr(metric: Metric) -> str:

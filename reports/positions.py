@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
-from eyechart.errors import ReportError
-
 from .ablations import BATCHES, batch, compared, more_outside
 from .answers import Bools, change, share
 from .categories import INTERVALS, listed
 from .columns import aligned, counted, words
 from .render import Cell, Table
-from .runs import Entry, Group, Pool
+from .runs import Entry, Group, NothingToShowError, Pool
 
 RANDOM = "random"
 
@@ -18,7 +16,7 @@ def t13(pool: Pool, labels: str | None) -> list[Table]:
     """Table 13: the same images in requests of one, five and ten, by their place in the largest."""
     found = [(group, truth) for group, truth in pool.each(labels) if blocks(group, truth)]
     if not found:
-        raise ReportError(
+        raise NothingToShowError(
             "T13 looks at images by their place in requests of several sizes, in random order; these runs have "
             f"{listed(pool)}. Make them with: {BATCHES.remedy}"
         )

@@ -21,10 +21,11 @@ def mill_imagenet(pool: Pool, labels: str | None) -> list[Table]:
 
 def mill_table(group: Group, labels: str) -> Table:
     """One group's table."""
+    group = group.only(group.under(labels))
     return Table(
         f"{group.title}: top-1 accuracy under {labels} beside reported numbers",
         COLUMNS,
-        tuple(mill_row(entry, group, labels) for entry in group.under(labels)),
+        tuple(mill_row(entry, group, labels) for entry in group.entries),
         (
             "Fractions; brackets: 95 % Wilson interval. Reported numbers are for imagenet/val, in full.",
             *group.notes(),

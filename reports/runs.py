@@ -30,6 +30,10 @@ SINGLE, REPEATED, CHOICES = (
 )  # the first is of one answer an image, the others are means
 
 
+class NothingToShowError(ReportError):
+    """The runs have nothing of what a table is about; the sentence says how to make it."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One record, with the folder its files lie in."""

@@ -1,14 +1,13 @@
 """Closed world, closed world with mapping and open world side by side, as Table 6 of arXiv 2603.06578 has them."""
 
-from collections.abc import Mapping
-
-from eyechart.errors import ReportError
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from .categories import INTERVALS, listed
 from .chosen import IN_WORDS, accuracy, asked, best, oddity
 from .columns import moved, right, spots
 from .render import Cell, Table
-from .runs import Entry, Group, Pool
+from .runs import Entry, Group, NothingToShowError, Pool
 
 ORDER = ("open_world", "closed_world_plus", "closed_world")
 CLOSED = "closed_world"
@@ -18,7 +17,7 @@ def t6(pool: Pool, labels: str | None) -> list[Table]:
     """Table 6: accuracy in CW, CW+ and OW by label category, and the change from CW."""
     found = [(group, truth) for group, name in pool.each(labels) for group, truth in compared(group, name)]
     if not found:
-        raise ReportError(
+        raise NothingToShowError(
             f"T6 puts CW, CW+ and OW side by side; these runs have {listed(pool)}. "
             'Make them with: pytest -k "closed_world or open_world"'
         )
@@ -27,13 +26,23 @@ def t6(pool: Pool, labels: str | None) -> list[Table]:
 
 def compared(group: Group, labels: str) -> list[tuple[Group, str]]:
     """The answers in words of a group, if they are of two tasks or more; of several encoders, the best."""
-    words = group.of(*IN_WORDS)
-    found = best(words.under(group.reference, labels), lambda e: (e.model, e.record.protocol, asked(e)), labels)
+    words = group.of(*IN_WORDS).under(group.reference, labels)
+    found = best(words, lambda e: (e.model, e.record.protocol, asked(e)), labels)
     if len({entry.record.protocol for entry in found}) < 2:
         return []
-    fewer = len(words.under(group.reference, labels)) - len(found)
-    said = f"Of several encoders the most accurate under {labels} is shown; {fewer} more are left out: T18 has them."
-    return [(group.only(ordered(found, group.reference), *[said] * bool(fewer)), labels)]
+    shown = ordered(side_by_side(found), group.reference)
+    said = (
+        f"Of several encoders the most accurate under {labels} is shown, and of several ways of asking those that have "
+        f"more than one task; {len(words) - len(shown)} more are left out: T11 to T14 and T18 compare them."
+    )
+    return [(group.only(shown, *[said] * (len(shown) < len(words))), labels)]
+
+
+def side_by_side(entries: Sequence[Entry]) -> list[Entry]:
+    """The ways of asking a model that have more than one task; all of a model that has no such."""
+    tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((entry.model, asked(entry)) for entry in entries)
+    several = {model for (model, _), count in tasks.items() if count > 1}
+    return [entry for entry in entries if tasks[entry.model, asked(entry)] > 1 or entry.model not in several]
 
 
 def ordered(entries: list[Entry], reference: str) -> list[Entry]:

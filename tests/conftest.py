@@ -99,7 +99,7 @@ class Maker:
         (folder / "records.json").write_bytes(encode(Records(run=run, records=records)))
         return folder
 
-    def dataset(self, labels: tuple[str, ...], split: str, rows: tuple[Truth, ...]) -> Dataset:
+    def dataset(self, labels: tuple[str, ...], split: str = "val", rows: tuple[Truth, ...] = TRUTHS) -> Dataset:
         """The images, of which only the labels matter here."""
         index = tuple(Row(f"{place:04d}", f"{place}.jpg", f"{place:064x}", old) for place, (old, *_) in enumerate(rows))
         given = {

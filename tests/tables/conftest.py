@@ -1,0 +1,164 @@
+"""Runs of answers in words, made by the real scoring and recording, for the tables that compare them."""
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from eyechart.data.class_names import class_names
+from eyechart.metrics.intervals import t_interval
+from eyechart.models.interfaces import Usage
+from eyechart.protocols.choices import PROTOCOLS
+from eyechart.protocols.closed_world import batches
+from eyechart.protocols.out_of_prompt import kinds, named
+from eyechart.records import Metric, Record
+from eyechart.reports.render import to_csv
+from eyechart.reports.runs import Pool, load
+from eyechart.reports.tables import tables
+from eyechart.scoring import Predictions
+from eyechart.settings import Case
+from eyechart.spec import parse
+from eyechart.spoken import Spoken
+
+NAMES, OPENAI = class_names("kisel").names, class_names("openai").names
+MODEL = "hf[toybox-mllm]"
+Said = Sequence[int | str]  # a class stands for its name
+RIGHT = (356, 356, 357, 357, 357, 357, 358, 359, 359, 359, 359, 7, 0, 0, 1, 2, 681, 7)  # under ReGT, N anyhow
+
+
+@dataclass
+class Session:
+    """Answers of some models to one data set; `pool` is what the reports read."""
+
+    maker: Any
+    name: str = "run"
+    labels: tuple[str, ...] = ("ImGT", "ReGT")
+    truths: tuple[Any, ...] = ()
+    records: list[Record] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        kept = {"rows": self.truths} if self.truths else {}
+        self.dataset = self.maker.dataset(self.labels, "val", **kept)
+        self.folder: Path = self.maker.root / self.name
+
+    def closed_world(self, said: Said, model: str = MODEL, errors: Mapping[int, str] = {}, **chosen: str) -> None:
+        """Answers as they are: those out of the prompt are no class."""
+        texts, found = self.read(said)
+        self.words("closed_world", texts, found, self.kinds(texts, found), model, errors, chosen)
+
+    def closed_world_plus(self, said: Said, mapped: Mapping[str, int], model: str = MODEL, **chosen: str) -> None:
+        """The same answers, those out of the prompt as the classes they are mapped to."""
+        texts, found = self.read(said)
+        places = np.array([mapped.get(text, place) for text, place in zip(texts, found.tolist(), strict=True)])
+        self.words("closed_world_plus", texts, places, self.kinds(texts, found), model, {}, chosen)
+
+    def open_world(self, found: Sequence[int], model: str = MODEL, **chosen: str) -> None:
+        """Free words, of which only the class they were mapped to matters."""
+        self.words("open_world", ["something"] * len(found), np.array(found), None, model, {}, chosen)
+
+    def mcq(self, found: Sequence[int], model: str = MODEL) -> None:
+        """Letters of Mill's options, as the classes they stand for."""
+        self.words("mcq", ["A"] * len(found), np.array(found), None, model, {}, {})
+
+    def classifier(self, found: Sequence[int], model: str = "timm[tf_efficientnet_lite0]") -> None:
+        """A classifier beside."""
+        said = Predictions(self.dataset.keys, self.maker.scores(list(found), {}), {}, {})
+        self.records.append(self.recorded("supervised", model, said))
+
+    def multiple_choice(self, setting: str, repeats: Sequence[Sequence[int]], model: str = MODEL) -> None:
+        """The mean over redrawn options."""
+        self.mean("multiple_choice", repeats, model, {"setting": setting, "repeats": str(len(repeats))}, "mc_acc")
+
+    def evaluations(self, saids: Sequence[Said], model: str = MODEL, **chosen: str) -> None:
+        """The mean over a closed world that was asked again and again."""
+        places = [self.read(said)[1].tolist() for said in saids]
+        self.mean("closed_world", places, model, {"evaluations": str(len(saids)), **chosen}, "repeated_acc")
+        outside = [float(np.mean(np.array(found) < 0)) for found in places]
+        more = [average("repeated_oop", name, "A", outside, len(self.dataset)) for name in self.labels]
+        self.records[-1] = msgspec.structs.replace(self.records[-1], metrics=(*self.records[-1].metrics, *more))
+
+    def read(self, said: Said) -> tuple[list[str], np.ndarray]:
+        """Texts, and the classes they name."""
+        texts = [NAMES[each] if isinstance(each, int) else each for each in said]
+        return texts, named(texts, NAMES)
+
+    def kinds(self, texts: Sequence[str], found: np.ndarray) -> tuple[str, ...]:
+        """What answers out of the prompt are."""
+        outside = iter(kinds([text for text, place in zip(texts, found, strict=True) if place < 0], NAMES, OPENAI))
+        return tuple("" if place >= 0 else next(outside) for place in found)
+
+    def words(self, protocol, texts, found, out, model, errors, chosen) -> None:
+        """One case of answers in words, as it is recorded."""
+        choices = {**PROTOCOLS[protocol].defaults(), **chosen}
+        requests, places = self.shown(choices)
+        spoken = Spoken(
+            said=tuple(texts), found=found, strict=found, requests=requests, places=places, usage=Usage(), out=out,
+            mapped=protocol == "closed_world_plus",
+        )  # fmt: skip
+        variant = {**choices, "prompt": f"{protocol}_json (0123abcd)", "parser": "json_answers 1", "names": "kisel"}
+        scores = np.zeros((len(texts), 0), np.float32)
+        said = Predictions(self.dataset.keys, scores, errors, variant, spoken=spoken)
+        self.records.append(self.recorded(protocol, model, said, choices))
+
+    def shown(self, choices: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
+        """The request and the place at which each image was shown."""
+        classes = [row.label for row in self.dataset.index]
+        cut = batches(self.dataset.keys, classes, int(choices.get("images", "1")), choices.get("order", "random"))
+        at = {row: (number, place) for number, rows in enumerate(cut) for place, row in enumerate(rows)}
+        requests, places = zip(*(at[row] for row in range(len(classes))), strict=True)
+        return np.array(requests), np.array(places)
+
+    def recorded(self, protocol: str, model: str, said: Predictions, choices: Mapping[str, str] = {}) -> Record:
+        """The record of one case."""
+        case = Case("imagenet", "val", parse(model), protocol, choices)
+        record: Record = self.maker.record(case, self.dataset, said, self.folder, None)
+        return record
+
+    def mean(self, protocol, repeats, model, chosen, name) -> None:
+        """One case whose numbers are means over repeats, each scored like any other."""
+        made = []
+        for found in repeats:
+            self.words(protocol, [""] * len(found), np.array(found), None, model, {}, chosen)
+            made.append(self.records.pop())
+        kept = [m for m in made[0].metrics if m.name == "acc1"]
+        values = {(m.labels, m.category): [r.metrics[made[0].metrics.index(m)].value for r in made] for m in kept}
+        metrics = tuple(average(name, *spot, values[spot], m.n) for m, spot in zip(kept, values, strict=True))
+        self.records.append(msgspec.structs.replace(made[0], metrics=metrics, predictions=None))
+
+    def pool(self) -> Pool:
+        """The run as the reports read it."""
+        return load([self.maker.written(self.folder, tuple(self.records))])
+
+    def rows(self, table: str, labels: str | None = None, pool: Pool | None = None) -> list[dict[str, str]]:
+        """One table as the rows of its csv."""
+        return list(csv.DictReader(StringIO(to_csv(tables(table, pool or self.pool(), labels)))))
+
+    def notes(self, table: str) -> str:
+        """What stands beneath a table."""
+        return "\n".join(note for made in tables(table, self.pool()) for note in made.notes)
+
+    @staticmethod
+    def right(changes: Mapping[int, int | str] = {}) -> list[int | str]:
+        """Answers that ReGT calls right throughout, but for some changes by image."""
+        return [changes.get(place, each) for place, each in enumerate(RIGHT)]
+
+
+def average(name: str, labels: str, category: str, values: Sequence[float | None], n: int) -> Metric:
+    """A mean with Student's interval."""
+    if None in values:
+        return Metric(name=name, labels=labels, category=category, value=None, n=0, ci=None, ci_method="t")
+    low, high = t_interval(values)
+    value = float(np.mean(np.array(values, float)))
+    return Metric(name=name, labels=labels, category=category, value=value, n=n, ci=(low, high), ci_method="t")
+
+
+@pytest.fixture
+def session(make_run: Any) -> Callable[..., Session]:
+    """Begin a session of answers in words."""
+    return lambda **how: Session(make_run, **how)
