@@ -1,0 +1,85 @@
+"""Answers in free words as ImageNet classes: the packaged MiniLM, with and without the 80 templates, and inclusion."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.class_names import class_names, templates
+from eyechart.models.registry import create
+from eyechart.protocols.open_world import BARE, Space, closed_world_plus, nearest, space
+from eyechart.protocols.out_of_prompt import named
+from eyechart.protocols.text_inclusion import by_inclusion
+from eyechart.spec import parse
+
+NAMES = class_names("openai").names
+FEW = [NAMES[index] for index in (2, 207, 248, 250, 281, 322, 605, 606, 620, 681, 820, 839)]
+SAID = {
+    "golden retriever puppy": "Golden Retriever",
+    "a tabby cat": "tabby cat",
+    "laptop computer": "laptop computer",
+    "A great white shark, swimming.": "great white shark",
+    "photo of a steam train": "steam locomotive",
+    "an ipod": "iPod",
+}
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Any:
+    return create(parse("sentence[minilm]"), offline=True)
+
+
+@pytest.fixture(scope="module")
+def bare(minilm: Any) -> Space:
+    return space(minilm.encode_texts, NAMES)
+
+
+@pytest.fixture(scope="module")
+def framed(minilm: Any) -> Space:
+    return space(minilm.encode_texts, FEW, templates("80").formats)
+
+
+def nearest_names(known: Space, names: Sequence[str], answers: Sequence[str]) -> list[str]:
+    return [names[index] for index in nearest(known, answers).classes]
+
+
+def test_answers_find_their_class_among_all_of_imagenet(bare: Space) -> None:
+    assert nearest_names(bare, NAMES, [*SAID]) == [*SAID.values()]
+
+
+def test_answers_find_their_class_under_80_templates(framed: Space) -> None:
+    assert len(framed.templates) == 80
+    assert nearest_names(framed, FEW, [*SAID]) == [*SAID.values()]
+
+
+def test_templates_may_change_a_class(minilm: Any, framed: Space) -> None:
+    said = ["I see a husky dog in the snow"]
+    assert nearest_names(space(minilm.encode_texts, FEW, BARE), FEW, said) == ["Siberian Husky"]
+    assert nearest_names(framed, FEW, said) == ["husky"]
+
+
+def test_a_name_lies_on_its_own_class_with_and_without_templates(bare: Space, framed: Space) -> None:
+    np.testing.assert_allclose(nearest(bare, FEW).cosines, 1, atol=1e-5)
+    np.testing.assert_allclose(nearest(framed, FEW).cosines, 1, atol=1e-5)
+
+
+def test_a_caterpillar_is_no_cat_but_where_letters_count(minilm: Any) -> None:
+    names = ["cat", "dog", "butterfly"]
+    assert nearest_names(space(minilm.encode_texts, names), names, ["caterpillar"]) == ["butterfly"]
+    assert by_inclusion(["caterpillar"], names).tolist() == [-1]
+    assert by_inclusion(["caterpillar"], names, whole_words=False).tolist() == [0]
+
+
+def test_inclusion_leaves_answers_that_hold_no_name(bare: Space) -> None:
+    said = ["photo of a steam train", "a tabby cat"]
+    assert by_inclusion(said, NAMES).tolist() == [-1, NAMES.index("tabby cat")]
+    assert nearest(bare, said).classes.min() >= 0
+
+
+def test_cw_plus_maps_what_the_closed_world_could_not_read(bare: Space) -> None:
+    said = ["Tabby Cat", "golden retriever puppy", ""]
+    read = named(said, NAMES)
+    found = closed_world_plus(bare, said, read, read == -1)
+    assert read.tolist() == [NAMES.index("tabby cat"), -1, -1]
+    assert found.tolist() == [NAMES.index("tabby cat"), NAMES.index("Golden Retriever"), -1]
