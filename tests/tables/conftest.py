@@ -7,17 +7,16 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
 from eyechart.data.class_names import class_names
-from eyechart.metrics.intervals import t_interval
 from eyechart.models.interfaces import Usage
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.protocols.closed_world import batches
 from eyechart.protocols.out_of_prompt import kinds, named
-from eyechart.records import Metric, Record
+from eyechart.records import Record
+from eyechart.repeats import Repeated
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Pool, load
 from eyechart.reports.tables import tables
@@ -71,17 +70,24 @@ class Session:
         said = Predictions(self.dataset.keys, self.maker.scores(list(found), {}), {}, {})
         self.records.append(self.recorded("supervised", model, said))
 
-    def multiple_choice(self, setting: str, repeats: Sequence[Sequence[int]], model: str = MODEL) -> None:
+    def multiple_choice(self, setting: str, repeats: Sequence[Said], model: str = MODEL) -> None:
         """The mean over redrawn options."""
-        self.mean("multiple_choice", repeats, model, {"setting": setting, "repeats": str(len(repeats))}, "mc_acc")
+        chosen = {"setting": setting, "repeats": str(len(repeats))}
+        self.repeated("multiple_choice", repeats, model, chosen, {"acc1": "mc_acc"})
 
     def evaluations(self, saids: Sequence[Said], model: str = MODEL, **chosen: str) -> None:
         """The mean over a closed world that was asked again and again."""
-        places = [self.read(said)[1].tolist() for said in saids]
-        self.mean("closed_world", places, model, {"evaluations": str(len(saids)), **chosen}, "repeated_acc")
-        outside = [float(np.mean(np.array(found) < 0)) for found in places]
-        more = [average("repeated_oop", name, "A", outside, len(self.dataset)) for name in self.labels]
-        self.records[-1] = msgspec.structs.replace(self.records[-1], metrics=(*self.records[-1].metrics, *more))
+        renamed = {"acc1": "repeated_acc", "oop": "repeated_oop"}
+        self.repeated("closed_world", saids, model, {"evaluations": str(len(saids)), **chosen}, renamed)
+
+    def repeated(self, protocol, saids, model, chosen, renamed) -> None:
+        """One case of several rounds."""
+        choices = {**PROTOCOLS[protocol].defaults(), **chosen}
+        rounds = []
+        for texts, found in map(self.read, saids):
+            out = self.kinds(texts, found) if "oop" in renamed else None
+            rounds.append(self.predictions(protocol, texts, found, out, {}, choices))
+        self.records.append(self.recorded(protocol, model, Repeated(tuple(rounds), renamed), choices))
 
     def read(self, said: Said) -> tuple[list[str], np.ndarray]:
         """Texts, and the classes they name."""
@@ -96,15 +102,19 @@ class Session:
     def words(self, protocol, texts, found, out, model, errors, chosen) -> None:
         """One case of answers in words, as it is recorded."""
         choices = {**PROTOCOLS[protocol].defaults(), **chosen}
+        said = self.predictions(protocol, texts, found, out, errors, choices)
+        self.records.append(self.recorded(protocol, model, said, choices))
+
+    def predictions(self, protocol, texts, found, out, errors, choices) -> Predictions:
+        """Answers in words with all that is known of them."""
         requests, places = self.shown(choices)
         spoken = Spoken(
             said=tuple(texts), found=found, strict=found, requests=requests, places=places, usage=Usage(), out=out,
             mapped=protocol == "closed_world_plus",
         )  # fmt: skip
         variant = {**choices, "prompt": f"{protocol}_json (0123abcd)", "parser": "json_answers 1", "names": "kisel"}
-        scores = np.zeros((len(texts), 0), np.float32)
-        said = Predictions(self.dataset.keys, scores, errors, variant, spoken=spoken)
-        self.records.append(self.recorded(protocol, model, said, choices))
+        none = np.zeros((len(texts), 0), np.float32)
+        return Predictions(self.dataset.keys, none, errors, variant, spoken=spoken)
 
     def shown(self, choices: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
         """The request and the place at which each image was shown."""
@@ -114,22 +124,13 @@ class Session:
         requests, places = zip(*(at[row] for row in range(len(classes))), strict=True)
         return np.array(requests), np.array(places)
 
-    def recorded(self, protocol: str, model: str, said: Predictions, choices: Mapping[str, str] = {}) -> Record:
+    def recorded(
+        self, protocol: str, model: str, said: Predictions | Repeated, choices: Mapping[str, str] = {}
+    ) -> Record:
         """The record of one case."""
         case = Case("imagenet", "val", parse(model), protocol, choices)
         record: Record = self.maker.record(case, self.dataset, said, self.folder, None)
         return record
-
-    def mean(self, protocol, repeats, model, chosen, name) -> None:
-        """One case whose numbers are means over repeats, each scored like any other."""
-        made = []
-        for found in repeats:
-            self.words(protocol, [""] * len(found), np.array(found), None, model, {}, chosen)
-            made.append(self.records.pop())
-        kept = [m for m in made[0].metrics if m.name == "acc1"]
-        values = {(m.labels, m.category): [r.metrics[made[0].metrics.index(m)].value for r in made] for m in kept}
-        metrics = tuple(average(name, *spot, values[spot], m.n) for m, spot in zip(kept, values, strict=True))
-        self.records.append(msgspec.structs.replace(made[0], metrics=metrics, predictions=None))
 
     def pool(self) -> Pool:
         """The run as the reports read it."""
@@ -147,15 +148,6 @@ class Session:
     def right(changes: Mapping[int, int | str] = {}) -> list[int | str]:
         """Answers that ReGT calls right throughout, but for some changes by image."""
         return [changes.get(place, each) for place, each in enumerate(RIGHT)]
-
-
-def average(name: str, labels: str, category: str, values: Sequence[float | None], n: int) -> Metric:
-    """A mean with Student's interval."""
-    if None in values:
-        return Metric(name=name, labels=labels, category=category, value=None, n=0, ci=None, ci_method="t")
-    low, high = t_interval(values)
-    value = float(np.mean(np.array(values, float)))
-    return Metric(name=name, labels=labels, category=category, value=value, n=n, ci=(low, high), ci_method="t")
 
 
 @pytest.fixture
