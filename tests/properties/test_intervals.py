@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyechart.metrics.intervals import clopper_pearson, fisher, stratified, t_interval, wilson
+from eyechart.metrics.intervals import clopper_pearson, effective_wilson, fisher, stratified, t_interval, wilson
 from eyechart.metrics.recall import mean_per_class_recall
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -60,6 +60,19 @@ def test_failures_mirror_successes(interval, trial) -> None:
     k, n = trial
     mirrored = interval(n - k, n)
     assert interval(k, n) == pytest.approx((1 - mirrored.high, 1 - mirrored.low), abs=1e-12)
+
+
+@given(st.floats(0, 1), st.floats(0.01, 1e6), levels)
+def test_an_effective_number_need_not_be_whole(p, n, level) -> None:
+    low, high = effective_wilson(p, n, level)
+    assert 0 <= low <= p <= high <= 1
+    assert effective_wilson(p, 2 * n, level).low >= low
+
+
+@given(trials, levels)
+def test_an_effective_number_that_is_whole_gives_wilsons_interval(trial, level) -> None:
+    k, n = trial
+    assert effective_wilson(k / n, n, level) == wilson(k, n, level)
 
 
 @given(trials, levels)

@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 from eyechart import metrics
-from eyechart.metrics import accuracy, agreement, categories, equivalence, intervals, recall
+from eyechart.metrics import accuracy, agreement, calibration, categories, equivalence, intervals, recall, thresholds
 
 MODULES = [
     importlib.import_module(f"{metrics.__name__}.{found.name}") for found in pkgutil.iter_modules(metrics.__path__)
@@ -101,6 +101,45 @@ REFUSED = [
     ("r", "fisher", lambda: intervals.fisher(1.5, 9), "1.5"),
     ("kind", "fisher", lambda: intervals.fisher(0.5, 9, "kendall"), "'kendall'"),
     ("correct", "phi_matrix", lambda: agreement.phi_matrix([[0.5]]), "0.5"),
+    ("p", "effective_wilson", lambda: intervals.effective_wilson(1.5, 9), "1.5"),
+    ("n", "effective_wilson", lambda: intervals.effective_wilson(0.5, 0), "0"),
+    ("confidences", "reliability", lambda: calibration.reliability([1.5], [1]), "1.5"),
+    ("correct", "reliability", lambda: calibration.reliability([0.5], [0.5]), "0.5"),
+    ("bins", "reliability", lambda: calibration.reliability([0.5], [1], 0), "0"),
+    ("level", "reliability", lambda: calibration.reliability([0.5], [1], level=95), "95"),
+    ("binning", "calibration_error", lambda: calibration.calibration_error([0.5], [1], binning="equal"), "'equal'"),
+    (
+        "correct",
+        "calibration_error",
+        lambda: calibration.calibration_error([0.5], [1, 0]),
+        "an array of float64 with shape (2,)",
+    ),
+    ("level", "calibration_error_interval", lambda: calibration.calibration_error_interval([1], [1], level=1), "1"),
+    ("confidences", "brier_score", lambda: calibration.brier_score([-0.5], [1]), "-0.5"),
+    ("level", "brier_interval", lambda: calibration.brier_interval([1], [1], 0), "0"),
+    (
+        "confidences",
+        "accuracy_coverage",
+        lambda: thresholds.accuracy_coverage([[1]], [1]),
+        "an array of float64 with shape (1, 1)",
+    ),
+    ("weights", "accuracy_coverage", lambda: thresholds.accuracy_coverage([1], [1], [-1]), "-1.0"),
+    ("weights", "accuracy_coverage", lambda: thresholds.accuracy_coverage([1], [1], [math.inf]), "inf"),
+    (
+        "weights",
+        "accuracy_coverage_auc",
+        lambda: thresholds.accuracy_coverage_auc([1], [1], [1, 1]),
+        "an array of float64 with shape (2,)",
+    ),
+    ("correct", "accuracy_coverage_auc", lambda: thresholds.accuracy_coverage_auc([1], [2]), "2.0"),
+    ("coverage", "accuracy_at", lambda: thresholds.accuracy_at([1], [1], 0), "0"),
+    ("coverage", "accuracy_at", lambda: thresholds.accuracy_at([1], [1], 1.5), "1.5"),
+    (
+        "level",
+        "accuracy_coverage_interval",
+        lambda: thresholds.accuracy_coverage_interval([1], [1], level=2),
+        "2",
+    ),
     ("recalls", "spearman_matrix", lambda: agreement.spearman_matrix([0.5]), "an array of float64 with shape (1,)"),
 ]
 

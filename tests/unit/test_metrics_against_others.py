@@ -7,10 +7,12 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from sklearn import metrics
+from sklearn import calibration, metrics
 
 from eyechart.metrics.accuracy import accuracy, hits, outcomes, top_k
+from eyechart.metrics.calibration import brier_score, reliability
 from eyechart.metrics.recall import mean_per_class_recall, per_class_recall
+from eyechart.metrics.thresholds import accuracy_coverage
 from eyechart.models.vision_ops import repair
 
 IMAGES, CLASSES = 400, 12
@@ -45,6 +47,37 @@ def test_mean_recall_over_the_classes_present_is_balanced_accuracy(scored) -> No
     correct = hits(top_k(scores, 1), labels[:, None]).astype(float)
     theirs = metrics.recall_score(labels, top_k(scores, 1)[:, 0], labels=np.unique(labels), average="macro")
     assert mean_per_class_recall(correct, labels, CLASSES) == pytest.approx(theirs)
+
+
+@pytest.fixture(scope="module", params=[3, 6], ids=["with ties", "without"])
+def sure(request):
+    """Confidences of so many digits, and answers that are right a little less often than they say."""
+    random = np.random.default_rng(8)
+    confidences = random.beta(4, 1, 2000).round(request.param)
+    return confidences, (random.random(2000) < 0.95 * confidences).astype(float)
+
+
+def test_the_brier_score_is_scikit_learns(sure) -> None:
+    confidences, correct = sure
+    assert brier_score(confidences, correct) == pytest.approx(metrics.brier_score_loss(correct, confidences))
+
+
+@pytest.mark.parametrize(("binning", "strategy"), [("width", "uniform"), ("mass", "quantile")])
+@pytest.mark.parametrize("bins", [1, 10, 15])
+def test_the_reliability_diagram_is_scikit_learns(sure, binning, strategy, bins) -> None:
+    confidences, correct = sure
+    ours = reliability(confidences, correct, bins, binning)
+    theirs = calibration.calibration_curve(correct, confidences, n_bins=bins, strategy=strategy)
+    seen = ours.counts > 0
+    np.testing.assert_allclose([ours.accuracy[seen], ours.confidence[seen]], theirs)
+
+
+def test_the_accuracy_kept_at_each_threshold_is_scikit_learns_precision(sure) -> None:
+    confidences, correct = sure
+    ours = accuracy_coverage(confidences, correct)
+    precision, _, thresholds = metrics.precision_recall_curve(correct, confidences)
+    np.testing.assert_array_equal(ours.thresholds[::-1], thresholds)
+    np.testing.assert_allclose(ours.accuracy[::-1], precision[:-1])
 
 
 @cache

@@ -1,6 +1,6 @@
 """Confidence intervals: what else the number could have been."""
 
-from math import atanh, isnan, nan, sqrt, tanh
+from math import atanh, inf, isnan, nan, sqrt, tanh
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -36,6 +36,23 @@ def wilson(k: float, n: float, level: float = 0.95) -> Interval:
     n = whole("wilson", "n", n)
     k = whole("wilson", "k", k, most=n)
     return _score_interval(k / n, n, _normal("wilson", level)) if n else _NONE
+
+
+def effective_wilson(p: float, n: float, level: float = 0.95) -> Interval:
+    """Wilson's score interval of an estimated fraction that is known as well as a proportion of n trials.
+
+    Args: `p` in [0, 1], estimated in whatever way; `n` above 0, the effective number of trials, such as
+    p (1 - p) / variance, not always whole; `level` in (0, 1).
+    Returns: Interval of fractions, inside [0, 1] and around p.
+    Raises: ValueError where p, n or the level is out of range.
+    Source: N. Dean and M. Pagano, Journal of Survey Statistics and Methodology 3 (2015) 484-503.
+
+    >>> effective_wilson(0.98, 50) == wilson(49, 50)
+    True
+    """
+    demand(0 <= p <= 1, "effective_wilson", "p", "in [0, 1]", p)
+    demand(0 < n < inf, "effective_wilson", "n", "above 0 and finite", n)
+    return _score_interval(p, n, _normal("effective_wilson", level))
 
 
 def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:

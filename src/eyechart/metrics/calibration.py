@@ -1,0 +1,203 @@
+"""Whether a model is as often right as it says."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri, stdtrit
+
+from eyechart.metrics._checks import demand, fractions, lengths, outcome_array, whole
+from eyechart.metrics.intervals import Interval, wilson
+
+Binning = Literal["width", "mass"]
+Vector = NDArray[np.float64]
+
+
+class Reliability(NamedTuple):
+    """The bins of a reliability diagram, each with its bounds; NaN for what an empty bin does not have."""
+
+    low: Vector
+    high: Vector
+    counts: NDArray[np.int64]
+    confidence: Vector
+    accuracy: Vector
+    ci_low: Vector
+    ci_high: Vector
+
+
+def reliability(
+    confidences: ArrayLike, correct: ArrayLike, bins: int = 15, binning: Binning = "width", level: float = 0.95
+) -> Reliability:
+    """How often the answers of about the same confidence are right.
+
+    Args: `confidences` (n,) in [0, 1], the probability given to the answer; `correct` (n,) of 1, 0 and NaN; an image
+    where either is NaN is left out; `bins`, how many, at least 1; `binning`: "width" cuts [0, 1] into bins of equal
+    width, "mass" at the confidences' quantiles, into bins of about as many images (equal confidences stay together, so
+    that some may be empty); `level` in (0, 1).
+    Returns: Reliability of (bins,) arrays: a bin's bounds (a bin holds its upper one, and the first its lower one as
+    well), images, mean confidence, accuracy, and Wilson's interval of the accuracy, all fractions.
+    Raises: ValueError where the lengths differ, a value is out of range or `binning` is unknown.
+    Source: arXiv 1706.04599, Section 2, whose bins are of equal width; of equal mass in arXiv 1909.10155.
+
+    >>> table = reliability([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], bins=2)
+    >>> table.counts.tolist(), table.confidence.round(3).tolist(), table.accuracy.tolist()
+    ([2, 2], [0.25, 0.9], [0.5, 1.0])
+    >>> table.ci_low.round(3).tolist(), table.ci_high.round(3).tolist()
+    ([0.095, 0.342], [0.905, 1.0])
+    """
+    demand(0 < level < 1, "reliability", "level", "between 0 and 1", level)
+    edges, counts, confidence, right = _binned("reliability", confidences, correct, bins, binning)
+    said, rate = (
+        np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0) for total in (confidence, right)
+    )
+    ends = np.array([wilson(k, n, level) for k, n in zip(right.tolist(), counts.tolist(), strict=True)])
+    return Reliability(edges[:-1], edges[1:], counts, said, rate, ends[:, 0], ends[:, 1])
+
+
+def calibration_error(confidences: ArrayLike, correct: ArrayLike, bins: int = 15, binning: Binning = "width") -> float:
+    """Expected calibration error (ECE): the mean distance of confidence and accuracy over bins, weighted by images.
+
+    Limits: chance alone makes it greater than 0, the more so the fewer images a bin has; and what cancels within a bin
+    is not seen. Compare values of the same bins and about as many images.
+
+    Args: `confidences`, `correct`, `bins` and `binning` as for `reliability`.
+    Returns: a fraction; NaN where no image is scored.
+    Raises: ValueError as `reliability` does.
+    Source: arXiv 1706.04599, Eq. (3), with M = 15 bins of equal width.
+
+    >>> round(calibration_error([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], bins=2), 3)
+    0.175
+    """
+    _, counts, confidence, right = _binned("calibration_error", confidences, correct, bins, binning)
+    return float(np.abs(right - confidence).sum() / counts.sum()) if counts.any() else float("nan")
+
+
+def calibration_error_interval(
+    confidences: ArrayLike, correct: ArrayLike, bins: int = 15, binning: Binning = "width", level: float = 0.95
+) -> Interval:
+    """The interval of the expected calibration error that other images would show in the same bins.
+
+    Noise makes the gap of a bin larger whichever way it points. So the lower end gives back, besides the usual share of
+    the standard error, the most that noise is expected to have added to the gaps that are not clearly gaps (a gap is
+    taken for two standard errors smaller than it looks). A bin's accuracy is drawn towards a half by z² imaginary
+    images. A percentile bootstrap adds the noise twice, and its interval hardly ever reaches the 0 of a calibrated
+    model.
+    Limits: the level is approximate; with gaps all large the interval is the normal one, otherwise it errs on the wide
+    side (at 0.95, simulated coverage is 0.93 to 1.00). It is about the error in these bins, and finer bins can only
+    show more.
+
+    Args: `confidences`, `correct`, `bins` and `binning` as for `reliability`; `level` in (0, 1).
+    Returns: Interval of fractions, inside [0, 1] and around the error; NaN where no image is scored.
+    Raises: ValueError as `reliability` does.
+    Source: own, from the mean of the folded normal distribution (F. C. Leone, L. S. Nelson and R. B. Nottingham,
+    Technometrics 3 (1961) 543-550) in each bin; on the bias of ECE, arXiv 1909.10155.
+
+    >>> low, high = calibration_error_interval([0.7] * 100, [1] * 40 + [0] * 60)
+    >>> round(low, 3), round(high, 3)
+    (0.204, 0.396)
+    """
+    demand(0 < level < 1, "calibration_error_interval", "level", "between 0 and 1", level)
+    _, counts, confidence, right = _binned("calibration_error_interval", confidences, correct, bins, binning)
+    seen = counts > 0
+    if not seen.any():
+        return Interval(float("nan"), float("nan"))
+    return _around_error(counts[seen], confidence[seen], right[seen], float(ndtri((1 + level) / 2)))
+
+
+def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
+    """The Brier score of the answers: the mean squared difference of confidence and outcome.
+
+    It scores the probability given to the one answer, as scikit-learn's `brier_score_loss(correct, confidences)`; not
+    the probabilities of all classes, which an image with several right labels does not say how to score.
+
+    Args: `confidences` (n,) in [0, 1]; `correct` (n,) of 1, 0 and NaN; an image where either is NaN is left out.
+    Returns: from 0, the best, to 1; NaN where no image is scored.
+    Raises: ValueError where the lengths differ or a value is out of range.
+    Source: G. W. Brier, Monthly Weather Review 78 (1950) 1-3, for two outcomes and halved, as is usual today.
+
+    >>> round(brier_score([0.9, 0.6], [1, 0]), 3)
+    0.185
+    """
+    confidence, outcome = _pairs("brier_score", confidences, correct)
+    error = (confidence - outcome) ** 2
+    seen = error[~np.isnan(error)]
+    return float(seen.mean()) if seen.size else float("nan")
+
+
+def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.95) -> Interval:
+    """The interval of the Brier score: Student's, of a mean, among z² imaginary images.
+
+    Half of those are right and half are wrong, all at the mean confidence, and only the variance sees them: that every
+    image seen is right, and surely so, does not show that all others are.
+    Limits: the level is approximate (at 0.95, simulated coverage is 0.91 to 1.00 from 10 images on).
+
+    Args: `confidences`, `correct` as for `brier_score`; `level` in (0, 1).
+    Returns: Interval inside [0, 1] and around the score; NaN where no image is scored.
+    Raises: ValueError where the lengths differ or a value is out of range.
+    Source: own: n degrees of freedom, and imaginary images in the manner of A. Agresti and B. A. Coull, The American
+    Statistician 52 (1998) 119-126.
+
+    >>> low, high = brier_interval([0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0])
+    >>> round(low, 3), round(high, 3)
+    (0.0, 0.442)
+    """
+    demand(0 < level < 1, "brier_interval", "level", "between 0 and 1", level)
+    confidence, outcome = _pairs("brier_interval", confidences, correct)
+    errors = (confidence - outcome) ** 2
+    seen = ~np.isnan(errors)
+    if not seen.any():
+        return Interval(float("nan"), float("nan"))
+    n, z = int(seen.sum()), float(ndtri((1 + level) / 2))
+    imagined = (confidence[seen].mean() - np.array([0, 1])) ** 2
+    half = float(stdtrit(n, (1 + level) / 2)) * _standard_error(errors[seen], imagined, z * z / 2)
+    score = float(errors[seen].mean())
+    return Interval(max(0.0, score - half), min(1.0, score + half))
+
+
+def _pairs(function: str, confidences: ArrayLike, correct: ArrayLike) -> tuple[Vector, Vector]:
+    confidence = fractions(function, "confidences", confidences, ndim=1)
+    outcome = outcome_array(function, "correct", correct, ndim=1)
+    lengths(function, "correct", outcome, len(confidence))
+    return confidence, outcome
+
+
+def _standard_error(seen: Vector, imagined: Vector, times: float) -> float:
+    """A mean's standard error, with each of the imagined values added so many times."""
+    first, second = ((seen**power).sum() + times * (imagined**power).sum() for power in (1, 2))
+    total = len(seen) + times * len(imagined)
+    return float(np.sqrt(max(0.0, second / total - (first / total) ** 2) / len(seen)))
+
+
+def _binned(
+    function: str, confidences: ArrayLike, correct: ArrayLike, bins: int, binning: Binning
+) -> tuple[Vector, NDArray[np.int64], Vector, Vector]:
+    """The bins' edges, and of each bin: images, sum of confidences, number of right answers."""
+    bins = whole(function, "bins", bins, least=1)
+    demand(binning in ("width", "mass"), function, "binning", "'width' or 'mass'", binning)
+    confidence, outcome = _pairs(function, confidences, correct)
+    scored = ~np.isnan(confidence) & ~np.isnan(outcome)
+    confidence, outcome = confidence[scored], outcome[scored]
+    edges = np.linspace(0, 1, bins + 1)
+    if binning == "mass":
+        edges = np.quantile(confidence, edges) if confidence.size else np.full(bins + 1, np.nan)
+    place = np.searchsorted(edges[1:-1], confidence)
+    said, right = (np.bincount(place, weights, bins).astype(np.float64) for weights in (confidence, outcome))
+    return edges, np.bincount(place, minlength=bins).astype(np.int64), said, right
+
+
+def _around_error(counts: NDArray[np.int64], confidence: Vector, right: Vector, z: float) -> Interval:
+    n, weight = counts.sum(), z * z
+    gaps = np.abs(right - confidence) / n
+    error = float(gaps.sum())
+    drawn = (right + weight / 2) / (counts + weight)
+    noise = np.sqrt(counts * drawn * (1 - drawn)) / n
+    between = max(0.0, float((n * gaps**2 / counts).sum()) - error**2) / n  # which bins other images would fall in
+    half = z * float(np.sqrt((noise**2).sum() + between))
+    added = float((noise * _folded(np.maximum(gaps / noise - 2, 0))).sum())
+    return Interval(max(0.0, error - added - half), min(1.0, error + half))
+
+
+def _folded(mean: Vector) -> Vector:
+    """How much the size of a normal variable of variance 1 exceeds that of its mean, on average."""
+    excess: Vector = np.sqrt(2 / np.pi) * np.exp(-(mean**2) / 2) - 2 * mean * ndtr(-mean)
+    return excess

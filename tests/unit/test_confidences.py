@@ -1,0 +1,159 @@
+"""Confidences from scores, and what a case writes of them."""
+
+import csv
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from eyechart.confidences import POINTS, confidence_metrics, reliability_rows, threshold_rows, top_probabilities
+from eyechart.data.dataset import Row
+from eyechart.data.labels import LabelSet, label_set
+from eyechart.scoring import Predictions, Rules, Scored, score
+
+CLASSES = 6
+RULES = Rules(())
+
+
+def truth(given: list[tuple[int, ...] | None], name: str = "mine") -> LabelSet:
+    rows = [Row(str(place), str(place), "") for place in range(len(given))]
+    return label_set(name, rows, given, "correct", "test")
+
+
+def answered(scores: Any, errors: dict[int, str] | None = None) -> Predictions:
+    found = np.array(scores, np.float32)
+    found[[*(errors or {})]] = np.nan
+    return Predictions(tuple(map(str, range(len(found)))), found, errors or {}, {})
+
+
+def scored(predictions: Predictions, given: list[tuple[int, ...] | None], name: str = "mine") -> Scored:
+    original = np.array([each[0] if each else -1 for each in given])
+    return score(predictions, truth(given, name), original, RULES, predictions.scores.shape[1])
+
+
+@pytest.fixture
+def case() -> tuple[Predictions, list[Scored]]:
+    """1500 images under two ground truths; some without an answer, some that one of the two leaves out."""
+    random = np.random.default_rng(2)
+    labels = random.integers(0, CLASSES, 1500)
+    lean = random.exponential(2.0, (1500, 1)) * np.eye(CLASSES)[labels]
+    predictions = answered(random.normal(size=(1500, CLASSES)) + lean, {3: "broken", 700: "broken"})
+    plain: list[tuple[int, ...] | None] = [(label,) for label in labels.tolist()]
+    fewer = [None if place % 3 else given for place, given in enumerate(plain)]
+    return predictions, [scored(predictions, plain, "ImGT"), scored(predictions, fewer, "fewer")]
+
+
+def table(rows: Any) -> list[dict[str, str]]:
+    text = StringIO()
+    csv.writer(text).writerows(rows)
+    return list(csv.DictReader(StringIO(text.getvalue())))
+
+
+def test_the_probability_is_the_greatest_of_the_softmax() -> None:
+    scores = np.random.default_rng(0).normal(scale=9, size=(5000, 30)).astype(np.float32)
+    expected = softmax(scores.astype(np.float64), axis=1).max(axis=1)
+    np.testing.assert_allclose(top_probabilities(scores), expected, rtol=1e-12)
+
+
+def test_log_probabilities_are_taken_as_shares_of_their_sum() -> None:
+    assert top_probabilities(np.log([[0.02, 0.03, 0.05]]))[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("shift", [-1e4, 0, 1e4])
+def test_large_scores_do_no_harm(shift) -> None:
+    assert top_probabilities(np.array([[1.0, 0.0]]) + shift)[0] == pytest.approx(1 / (1 + np.exp(-1)))
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ([0, 0, -np.inf], 0.5),
+        ([7, -np.inf, -np.inf], 1),
+        ([-np.inf] * 3, np.nan),
+        ([np.nan] * 3, np.nan),
+        ([0, np.nan, 1], np.nan),
+        ([np.inf, 0, np.inf], 0.5),
+    ],
+)
+def test_classes_that_are_ruled_out_or_missing(row, expected) -> None:
+    found = top_probabilities(np.array([row, [0, 0, 0]], np.float32))
+    np.testing.assert_allclose(found, [expected, 1 / 3])
+
+
+def test_half_precision_is_computed_in_full() -> None:
+    scores = np.random.default_rng(1).normal(size=(10, 1000)).astype(np.float16)
+    np.testing.assert_array_equal(top_probabilities(scores), top_probabilities(scores.astype(np.float64)))
+
+
+def test_no_images_and_no_classes() -> None:
+    assert top_probabilities(np.zeros((0, 3))).shape == (0,)
+    assert np.isnan(top_probabilities(np.zeros((2, 0)))).all()
+
+
+def test_the_metrics_of_four_images_by_hand() -> None:
+    predictions = answered(np.log([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]))
+    found = {each.name: each for each in confidence_metrics(predictions, scored(predictions, [(0,), (0,), (0,), None]))}
+    assert {name: each.n for name, each in found.items()} == {"ece": 3, "brier": 3, "accuracy_coverage_auc": 3}
+    assert found["ece"].value == pytest.approx((0.1 + 0.1 + 0.6) / 3, abs=1e-6)
+    assert found["brier"].value == pytest.approx((0.01 + 0.01 + 0.36) / 3, abs=1e-6)
+    assert found["accuracy_coverage_auc"].value == pytest.approx((1 + 1 + 2 / 3) / 3)
+
+
+def test_metrics_are_plain_numbers_within_their_intervals(case) -> None:
+    predictions, truths = case
+    for metric in confidence_metrics(predictions, truths[1]):
+        assert (metric.labels, metric.category) == ("fewer", "A")
+        assert metric.n == 499  # of 500 one is an error
+        assert [type(number) for number in (metric.value, *metric.ci)] == [float] * 3
+        assert 0 <= metric.ci[0] < metric.value < metric.ci[1] <= 1
+
+
+def test_no_image_is_no_value() -> None:
+    predictions = answered([[1, 2]], {0: "broken"})
+    for metric in confidence_metrics(predictions, scored(predictions, [(0,)])):
+        assert (metric.value, metric.n, metric.ci) == (None, 0, None)
+
+
+def test_answers_in_words_have_no_confidence(case) -> None:
+    _, truths = case
+    words = Predictions(("a", "b"), np.zeros((2, 0), np.float32), {}, {})
+    assert confidence_metrics(words, truths[0]) == []
+    assert [len(list(rows(words, []))) for rows in (reliability_rows, threshold_rows)] == [1, 1]
+
+
+def test_reliability_rows_count_every_image_once(case) -> None:
+    predictions, truths = case
+    rows = table(reliability_rows(predictions, truths))
+    assert {name: sum(int(row["n"]) for row in rows if row["labels"] == name) for name in ("ImGT", "fewer")} == {
+        "ImGT": 1498,
+        "fewer": 499,
+    }
+    assert all(float(row["low"]) < float(row["confidence"]) <= float(row["high"]) for row in rows)
+    assert all(float(row["ci_low"]) <= float(row["accuracy"]) <= float(row["ci_high"]) for row in rows)
+
+
+def test_reliability_rows_add_up_to_the_error(case) -> None:
+    predictions, truths = case
+    rows = table(reliability_rows(predictions, truths[:1]))
+    gaps = [int(row["n"]) * abs(float(row["accuracy"]) - float(row["confidence"])) for row in rows]
+    assert sum(gaps) / 1498 == pytest.approx(confidence_metrics(predictions, truths[0])[0].value, abs=1e-6)
+
+
+def test_threshold_rows_are_thinned_and_keep_both_ends(case) -> None:
+    predictions, truths = case
+    rows = [row for row in table(threshold_rows(predictions, truths)) if row["labels"] == "ImGT"]
+    assert len(rows) == POINTS
+    assert (rows[0]["n"], rows[-1]["n"], rows[-1]["coverage"]) == ("1", "1498", "1.000000")
+
+
+def test_a_written_threshold_keeps_what_its_row_says(case) -> None:
+    predictions, truths = case
+    sure, correct = top_probabilities(predictions.scores), truths[1].correct
+    rows = [row for row in table(threshold_rows(predictions, truths)) if row["labels"] == "fewer"]
+    assert len(rows) == 499
+    for row in rows:
+        kept = correct[(sure >= float(row["threshold"])) & ~np.isnan(correct)]
+        assert (len(kept), f"{kept.mean():.6f}") == (int(row["n"]), row["accuracy"])
+        assert float(row["ci_low"]) <= kept.mean() <= float(row["ci_high"])
