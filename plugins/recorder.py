@@ -73,11 +73,11 @@ class Recorder:
     def refuse_errors(self, recording: Recording) -> None:
         """Fail a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
         most = settings(self.config).max_errors
-        errors = list(recording.predictions.errors.values())
+        errors = recording.errors
         if len(errors) > most:
             shown = "\n".join(f"  {error}" for error in errors[:10])
             pytest.fail(
-                f"{len(errors)} of {len(recording.predictions.keys)} images ended in an error; --eye-max-errors allows "
+                f"{len(errors)} of {recording.asked} ended in an error; --eye-max-errors allows "
                 f"{most}. All other answers are kept and scored.\n{shown}",
                 pytrace=False,
             )

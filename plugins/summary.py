@@ -11,6 +11,7 @@ from eyechart.records import Metric, Record
 from .cases import CASE
 from .recorder import Recorder
 
+SHOWN = {"acc1": "acc1", "acc5": "acc5", "mc_acc": "acc1", "repeated_acc": "acc1"}
 COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors")
 
 
@@ -35,9 +36,8 @@ class Summary:
             )
         for note in dict.fromkeys(note for record in records for note in record.notes):
             terminalreporter.write_line(f"note: {note}")
-        terminalreporter.write_line(
-            f"intervals: 95 %, Wilson; records and answers: {bestrelpath(Path.cwd(), self.recorder.folder)}"
-        )
+        folder = bestrelpath(Path.cwd(), self.recorder.folder)
+        terminalreporter.write_line(f"intervals: 95 %, Wilson, over repeats Student; records and answers: {folder}")
 
     def say_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say why cases were skipped: a missing data set is easily overlooked."""
@@ -61,8 +61,8 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
     """One row a label set."""
     first: dict[str, dict[str, Metric]] = {}
     for metric in record.metrics:
-        if metric.category == "A" and metric.name in ("acc1", "acc5"):
-            first.setdefault(metric.labels, {})[metric.name] = metric
+        if metric.category == "A" and metric.name in SHOWN:
+            first.setdefault(metric.labels, {})[SHOWN[metric.name]] = metric
     return [
         (
             record.case,

@@ -4,6 +4,7 @@ import pytest
 
 from eyechart.data.labels import LabelSet
 from eyechart.recording import Recording
+from eyechart.repeats import Repeated
 from eyechart.scoring import Predictions
 
 
@@ -52,6 +53,20 @@ def test_closed_world_plus(predictions: Predictions, label_sets: list[LabelSet],
 @pytest.mark.benchmark("imagenet", "toybox", protocol="open_world")
 def test_open_world(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
     """No list: an answer in free words is taken for the nearest class."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", "toybox", protocol="multiple_choice")
+def test_multiple_choice(predictions: Repeated, label_sets: list[LabelSet], record: Recording) -> None:
+    """One letter of four, options and their order redrawn in every repeat."""
+    for labels in label_sets:
+        record.accuracy(predictions, labels)
+
+
+@pytest.mark.benchmark("imagenet", "toybox", protocol="posterior")
+def test_posterior(predictions: Predictions, label_sets: list[LabelSet], record: Recording) -> None:
+    """How likely each class name is as the whole answer to the closed world's question."""
     for labels in label_sets:
         record.accuracy(predictions, labels)
 

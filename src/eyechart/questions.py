@@ -11,7 +11,7 @@ import msgspec
 
 @dataclass(frozen=True)
 class Question:
-    """One request: its texts, and rows of the data set in the places of images; a schema where the engine holds to it."""
+    """One request: its texts, and rows of the data set in the places of images; a schema if the engine holds to it."""
 
     parts: tuple[str | int, ...]
     max_tokens: int

@@ -13,9 +13,10 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
-from eyechart.models.interfaces import Identity
+from eyechart.models.interfaces import Identity, Usage
 from eyechart.published import reported
-from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record
+from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
+from eyechart.repeats import Repeated
 from eyechart.scoring import TOP, Predictions, Rules, Scored, both, one_label, score
 from eyechart.settings import Case, Settings
 from eyechart.store import stamp
@@ -31,12 +32,14 @@ class Recording:
         dataset: Dataset,
         who: Identity,
         rules: Rules,
-        predictions: Predictions,
+        predictions: Predictions | Repeated,
         run: Path,
     ) -> None:
         self.case, self.settings, self.dataset, self.who, self.rules = case, settings, dataset, who, rules
-        self.predictions, self.run = predictions, run
-        self.scored: list[Scored] = []
+        self.repeated = predictions if isinstance(predictions, Repeated) else None
+        self.rounds = predictions.rounds if isinstance(predictions, Repeated) else (predictions,)
+        self.run = run
+        self.scored: list[tuple[Scored, ...]] = []
         self.loads = 0
 
     @property
@@ -44,21 +47,39 @@ class Recording:
         """The original label of each image, -1 where there is none."""
         return np.array([self.dataset.index[row].label for row in self.dataset.selected], np.int64)
 
-    def accuracy(self, predictions: Predictions, labels: LabelSet) -> None:
+    @property
+    def first(self) -> Predictions:
+        """The predictions, or those of the first round."""
+        return self.rounds[0]
+
+    @property
+    def errors(self) -> list[str]:
+        """Every error of every round."""
+        return [error for found in self.rounds for error in found.errors.values()]
+
+    @property
+    def asked(self) -> str:
+        """How many answers were wanted, with what is counted."""
+        count = sum(len(found.keys) - len(found.unasked) for found in self.rounds)
+        return f"{count} {'answers' if self.repeated else 'images'}"
+
+    def accuracy(self, predictions: Predictions | Repeated, labels: LabelSet) -> None:
         """Score the predictions under one ground truth."""
-        self.scored.append(score(predictions, labels, self.original, self.rules, self.dataset.classes))
+        rounds = predictions.rounds if isinstance(predictions, Repeated) else (predictions,)
+        original, classes = self.original, self.dataset.classes
+        self.scored.append(tuple(score(found, labels, original, self.rules, classes) for found in rounds))
 
     def metrics(self) -> Iterator[Metric]:
-        """Every number, the agreement of label sets last."""
-        for scored in self.scored:
-            yield from scored.metrics
-        for other in self.scored[1:]:
-            yield both(self.scored[0], other)
+        """Every number, the agreement of label sets last; of several rounds, their means."""
+        for rounds in self.scored:
+            yield from self.repeated.averaged(rounds) if self.repeated else rounds[0].metrics
+        for other in self.scored[1:] if not self.repeated else ():
+            yield both(self.scored[0][0], other[0])
 
     def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the case's files and make its record."""
         metrics, settings = tuple(self.metrics()), self.settings
-        truths = {scored.labels.name: scored.labels.sha256 for scored in self.scored}
+        truths = {scored.labels.name: scored.labels.sha256 for scored, *_ in self.scored}
         data = DataRecord(
             fingerprint=self.dataset.fingerprint, n=len(self.dataset), expected_n=self.dataset.expected, labels=truths
         )
@@ -72,11 +93,12 @@ class Recording:
             data=data,
             limit=settings.limit,
             seed=settings.seed,
-            outcomes=self.scored[0].outcomes(self.predictions) if self.scored else Outcomes(),
+            outcomes=self.outcomes(),
             metrics=metrics,
             reported=reported(self.case, metrics) if settings.limit is None else None,
+            served=self.served(),
             predictions=self.write(f"predictions/{self.case.slug}.csv", self.answer_rows()),
-            artifacts={"recall": self.write(f"recall/{self.case.slug}.csv", self.recall_rows())},
+            artifacts=self.artifacts(),
             notes=self.notes(),
             loads=self.loads,
             seconds=seconds,
@@ -96,18 +118,49 @@ class Recording:
             device=who.device,
         )
 
+    def outcomes(self) -> Outcomes:
+        """What became of the images under the first ground truth, of several rounds the sums."""
+        found = (
+            [scored.outcomes(said) for scored, said in zip(self.scored[0], self.rounds, strict=True)]
+            if self.scored
+            else []
+        )
+        counts = {name: sum(getattr(each, name) for each in found) for name in Outcomes.__struct_fields__}
+        return Outcomes(**counts)
+
+    def served(self) -> Served | None:
+        """What the answers took, where they are words."""
+        spoken = [found.spoken for found in self.rounds if found.spoken is not None]
+        if not spoken:
+            return None
+        usage = sum((each.usage for each in spoken), Usage())
+        costs = [each.cost for each in spoken if each.cost is not None]
+        return Served(
+            requests=sum(each.asked for each in spoken),
+            prompt_tokens=usage.prompt,
+            cached_tokens=usage.cached,
+            answer_tokens=usage.answer,
+            cost=sum(costs) if costs else None,
+        )
+
+    def artifacts(self) -> dict[str, File]:
+        """Files beside the answers; the recall of a class is that of one round."""
+        if self.repeated:
+            return {}
+        return {"recall": self.write(f"recall/{self.case.slug}.csv", self.recall_rows())}
+
     def variant(self) -> dict[str, str]:
         """The choices under which the numbers were made."""
-        empty = ", ".join(f"{scored.labels.name}={scored.labels.empty}" for scored in self.scored)
+        empty = ", ".join(f"{scored.labels.name}={scored.labels.empty}" for scored, *_ in self.scored)
         own = self.dataset.equivalences and tuple(self.rules.pairs) == self.dataset.equivalences
         equivalences = "own" if own else self.settings.equivalences
         rules = {"equivalences": equivalences, "categories": self.settings.categories, "empty": empty}
-        return {**self.predictions.variant, **rules}
+        return {**self.first.variant, **rules}
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know."""
-        errors = len(self.predictions.errors)
-        said = f"{self.case}: {errors} of {len(self.dataset)} images ended in an error and are left out of every score."
+        errors = len(self.errors)
+        said = f"{self.case}: {errors} of {self.asked} ended in an error and are left out of every score."
         return (said,) if errors else ()
 
     def write(self, path: str, rows: Iterator[list[Any]]) -> File:
@@ -123,23 +176,32 @@ class Recording:
         """Every image: the five best classes with their scores, the error, and what each ground truth says."""
         tops = [f"{what}{rank}" for what in ("top", "score") for rank in range(1, TOP + 1)]
         truths = [
-            f"{scored.labels.name}.{what}" for scored in self.scored for what in ("labels", "category", "correct")
+            f"{scored.labels.name}.{what}" for scored, *_ in self.scored for what in ("labels", "category", "correct")
         ]
-        words = self.predictions.spoken.columns() if self.predictions.spoken else {}
-        yield ["key", "label", *tops, "error", *words, *truths]
-        top, original = self.predictions.top, self.original
-        for row, key in enumerate(self.predictions.keys):
+        words = self.first.spoken.columns() if self.first.spoken else {}
+        repeat = ["repeat"] if self.repeated else []
+        yield [*repeat, "key", "label", *tops, "error", *words, *truths]
+        for number, found in enumerate(self.rounds):
+            for row in self.round_rows(number, found):
+                yield [number, *row] if self.repeated else row
+
+    def round_rows(self, number: int, found: Predictions) -> Iterator[list[Any]]:
+        """Every image of one round."""
+        words = found.spoken.columns() if found.spoken else {}
+        top, original = found.top, self.original
+        for row, key in enumerate(found.keys):
             best: list[int] = top[row].tolist()
             classes = [str(place) if place >= 0 else "" for place in best]
-            values = [f"{self.predictions.scores[row, place]:.6g}" if place >= 0 else "" for place in best]
-            error = self.predictions.errors.get(row, "")
+            known = best if found.spoken is None else [-1] * TOP  # words have no scores
+            values = [f"{found.scores[row, place]:.6g}" if place >= 0 else "" for place in known]
+            error = found.errors.get(row, "")
             label = original[row] if original[row] >= 0 else ""
             said = [column[row] for column in words.values()]
-            yield [key, label, *classes, *values, error, *said, *self.truth_cells(row)]
+            yield [key, label, *classes, *values, error, *said, *self.truth_cells(row, number)]
 
-    def truth_cells(self, row: int) -> Iterator[str]:
+    def truth_cells(self, row: int, number: int) -> Iterator[str]:
         """One image under each ground truth: its labels, its finest category, and 1, 0 or nothing."""
-        for scored in self.scored:
+        for scored in (rounds[number] for rounds in self.scored):
             yield ";".join(str(label) for label in scored.labels.labels[row].tolist() if label >= 0)
             yield next((name for name in ("N", "S+", "S-", "M+", "M-") if scored.categories[name][row]), "")
             correct = scored.correct[row]
@@ -148,7 +210,7 @@ class Recording:
     def recall_rows(self) -> Iterator[list[Any]]:
         """Every class under each ground truth: images with that one label, recall and interval."""
         yield ["labels", "class", "n", "recall", "ci_low", "ci_high"]
-        for scored in self.scored:
+        for scored, *_ in self.scored:
             found = per_class_recall(scored.correct, one_label(scored.labels), self.dataset.classes)
             for place in np.flatnonzero(found.counts).tolist():
                 value, n = float(found.values[place]), int(found.counts[place])

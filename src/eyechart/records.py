@@ -58,6 +58,16 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     error: int = 0
 
 
+class Served(msgspec.Struct, frozen=True, kw_only=True):
+    """What answers in words took when they were made: requests, tokens, how many of the prompt's a cache held, USD."""
+
+    requests: int
+    prompt_tokens: int
+    cached_tokens: int
+    answer_tokens: int
+    cost: float | None = None
+
+
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody else published for this model, split and metric."""
 
@@ -89,6 +99,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: Outcomes
     metrics: tuple[Metric, ...]
     reported: Reported | None = None
+    served: Served | None = None
     predictions: File | None = None
     artifacts: Mapping[str, File] = {}
     notes: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ class Replies:
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Which question a block answers, and the tokens that this took: of the prompt, cached ones among them, and said."""
+    """Which question a block answers, and the tokens it took: of the prompt, cached ones of these, and said."""
 
     place: int
     usage: tuple[int, int, int] = (0, 0, 0)

@@ -1,6 +1,6 @@
 """From kept answers to numbers: every metric of a case, under each label set. No model is asked here."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from eyechart.metrics.equivalence import expand, groups
 from eyechart.metrics.intervals import Interval, stratified, wilson
 from eyechart.metrics.recall import mean_per_class_recall, single_label
 from eyechart.models.interfaces import Floats
+from eyechart.protocols.out_of_prompt import KINDS
 from eyechart.records import Metric, Outcomes
 from eyechart.spoken import Spoken
 
@@ -27,6 +28,8 @@ TOP = 5
 @dataclass(frozen=True)
 class Predictions:
     """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why.
+
+    Answers in words have no scores, a width of 0, and one class an image in `spoken`.
 
     Rows in `unasked` are no part of the question, as images without a label are for a choice among options.
     """
@@ -48,6 +51,9 @@ class Predictions:
     def top(self) -> Ints:
         """The five best classes of each row, best first; -1 where no class was answered, or there are fewer."""
         top = np.full((len(self.keys), TOP), -1, np.int64)
+        if self.spoken is not None:
+            top[:, 0] = np.where(self.answered, self.spoken.found, -1)
+            return top
         read = self.answered & ~self.among(self.unparsed)
         if read.any():
             best = top_k(self.scores[read], min(TOP, self.scores.shape[1]))
@@ -104,9 +110,38 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
     if predictions.spoken is None:  # words name one class
         metrics.append(accuracy("acc5", labels.name, correct5))
     metrics.append(mean_recall(labels, correct, classes))
+    if predictions.spoken is not None:
+        metrics.append(accuracy("acc1_strict", labels.name, strictly(predictions, labels, admissible)))
     finer = [] if labels.name == ORIGINAL else [category for category in masks if category != "A"]
     metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)
+    for category in ["A", *finer]:
+        metrics.extend(out_of_prompt(predictions, labels.name, correct, masks[category], category))
     return Scored(labels, correct, masks, tuple(metrics))
+
+
+def strictly(predictions: Predictions, labels: LabelSet, admissible: Ints) -> Float64s:
+    """How right the answers are to the letter."""
+    strict = (
+        predictions.spoken.strict[:, None] if predictions.spoken else np.zeros((len(predictions.keys), 0), np.int64)
+    )
+    return outcomes(strict, admissible, labels.annotated, k=1, empty=labels.empty, answered=predictions.answered)
+
+
+def out_of_prompt(
+    predictions: Predictions, labels: str, correct: Float64s, mask: Bools, category: str
+) -> Iterator[Metric]:
+    """The share of answers out of the prompt, and of which kinds they are; once mapped, how many are right."""
+    spoken = predictions.spoken
+    if spoken is None or spoken.out is None:
+        return
+    kinds = np.array(spoken.out)[mask & predictions.answered]
+    outside = np.where(np.array([bool(kind) for kind in spoken.out]), correct, np.nan)[mask]
+    if spoken.mapped:
+        yield accuracy("oop_mapped", labels, outside, category)
+        return
+    yield accuracy("oop", labels, (kinds != "").astype(np.float64), category)
+    for kind in KINDS:
+        yield accuracy(f"oop_{kind.lower()}", labels, (kinds[kinds != ""] == kind).astype(np.float64), category)
 
 
 def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Metric:

@@ -15,13 +15,14 @@ Ints = NDArray[np.int64]
 class Spoken:
     """Words by image, in the order of the data set.
 
-    `strict` (n,) is the class under the strict reading, -1 for none; `out` the kind of an answer that is out of the
-    prompt, "" for one that is in it, and None as a whole where the protocol has no list; `mapped` says which of the
-    answers out of the prompt were given a class afterwards; `requests` and `places` (n,) tell where an image was shown,
-    -1 where it was not.
+    `found` (n,) is the class that was made of them, -1 for none, and `strict` (n,) that of the strict reading; `out` is
+    the kind of an answer that is out of the prompt, "" for one that is in it, and None as a whole where there is no
+    list; `mapped` says whether those were given a class afterwards; `requests` and `places` (n,) tell where an image
+    was shown, -1 where it was not; `details` are further columns. `cost` is in USD, None where nobody knows it.
     """
 
     said: tuple[str, ...]
+    found: Ints
     strict: Ints
     requests: Ints
     places: Ints
@@ -29,6 +30,12 @@ class Spoken:
     out: tuple[str, ...] | None = None
     mapped: bool = False
     details: Mapping[str, Sequence[str]] | None = None
+    cost: float | None = None
+
+    @property
+    def asked(self) -> int:
+        """How many requests there were."""
+        return int(self.requests.max(initial=-1)) + 1
 
     def columns(self) -> dict[str, Sequence[str]]:
         """The columns of the case's csv."""

@@ -74,9 +74,9 @@ def test_a_model_without_the_interface_is_no_case(world: Any) -> None:
 
 
 def test_a_model_that_no_protocol_can_use_is_named(world: Any) -> None:
-    world.models = ("hf[toybox-mllm]", "tinyclass[]")
+    world.models = ("sentence[]", "tinyclass[]")
     said = world.passes("--collect-only").stdout.str()
-    assert "eyechart: hf[toybox-mllm] offers generator, scorer, which no protocol asks for; they ask for" in said
+    assert "eyechart: sentence[] offers text_encoder, which no protocol asks for; they ask for" in said
     assert "tinyclass[] offers" not in said
 
 

@@ -4,16 +4,20 @@ from collections.abc import Callable, Mapping
 
 from eyechart.asking.asker import Asker, Wording, text_key
 from eyechart.asking.closed_world import closed_world, closed_world_plus
-from eyechart.asking.letters import mcq
+from eyechart.asking.letters import mcq, multiple_choice
+from eyechart.asking.likelihood import posterior
 from eyechart.asking.open_world import open_world
 from eyechart.asking.sitting import Sitting
+from eyechart.repeats import Repeated
 from eyechart.scoring import Predictions
 
 __all__ = ["IN_WORDS", "Asker", "Sitting", "Wording", "text_key"]
 
-IN_WORDS: Mapping[str, Callable[[Sitting], Predictions]] = {
+IN_WORDS: Mapping[str, Callable[[Sitting], Predictions | Repeated]] = {
     "mcq": mcq,
     "closed_world": closed_world,
     "closed_world_plus": closed_world_plus,
     "open_world": open_world,
+    "multiple_choice": multiple_choice,
+    "posterior": posterior,
 }

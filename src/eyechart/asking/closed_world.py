@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from eyechart.asking.likelihood import constrained
 from eyechart.asking.naming import Told, questions, told, wants_json
 from eyechart.asking.sitting import Notes, Sitting, ask
 from eyechart.asking.spaces import mapped
@@ -14,19 +15,31 @@ from eyechart.parsers import class_name, compat, json_answers, number
 from eyechart.protocols.closed_world import class_list, closed_world_prompt
 from eyechart.protocols.out_of_prompt import kinds, named
 from eyechart.protocols.prompt_files import Prompt
+from eyechart.repeats import Repeated
 from eyechart.scoring import Predictions
 
 NONE = -1
 
 
-def closed_world(sitting: Sitting, evaluation: int = 0) -> Predictions:
+def closed_world(sitting: Sitting) -> Predictions | Repeated:
     """Every image with the class list, answers as they are: one out of the prompt is no class."""
-    asked, notes, usage = listen(sitting, evaluation)
+    if sitting.chosen["answer"] == "constrained":
+        return constrained(sitting)
+    times = int(sitting.chosen["evaluations"])
+    rounds = tuple(evaluation(sitting, number) for number in range(times))
+    return rounds[0] if times == 1 else Repeated(rounds, {"acc1": "repeated_acc", "oop": "repeated_oop"})
+
+
+def evaluation(sitting: Sitting, number: int) -> Predictions:
+    """One round of the closed world."""
+    asked, notes, usage = listen(sitting, number)
     return notes.predictions(sitting, usage, variant(sitting, asked), out_of_prompt(sitting, notes))
 
 
 def closed_world_plus(sitting: Sitting) -> Predictions:
     """CW+: the closed world's own answers, those out of the prompt mapped to the nearest class."""
+    if sitting.chosen["answer"] == "constrained":
+        return constrained(sitting)
     asked, notes, usage = listen(sitting, 0)
     out = out_of_prompt(sitting, notes)
     rows = [row for row, kind in enumerate(out) if kind]

@@ -2,15 +2,21 @@
 
 from collections.abc import Mapping
 
+from eyechart.asking.hard_choices import neighbours
 from eyechart.asking.sitting import Notes, Sitting, ask
+from eyechart.data.dataset import ORIGINAL
+from eyechart.errors import DataError
 from eyechart.parsers import compat, letter
-from eyechart.protocols.multiple_choice import Options, mill_options
+from eyechart.protocols.choices import SHORT
+from eyechart.protocols.distractors import Neighbours
+from eyechart.protocols.multiple_choice import SETTINGS, Options, mill_options, options
 from eyechart.protocols.prompt_files import Prompt, prompt
 from eyechart.questions import Question, Questions
+from eyechart.repeats import Repeated
 from eyechart.scoring import Predictions
 
 MILL = "mill_mcq"
-MILL_COUNT, MILL_TOKENS = 10, 32
+MILL_COUNT, MILL_TOKENS, TOKENS = 10, 32, 32
 
 
 def mcq(sitting: Sitting) -> Predictions:
@@ -26,16 +32,16 @@ def mcq(sitting: Sitting) -> Predictions:
 
 def among(sitting: Sitting, drawn: Mapping[int, Options], name: str, asked: Prompt, max_tokens: int) -> Predictions:
     """Ask about every image with its options, and read letters as classes."""
-    texts = {row: asked.fill(dynamic_choices=options.lines(sitting.names)) for row, options in drawn.items()}
+    texts = {row: asked.fill(dynamic_choices=choice.lines(sitting.names)) for row, choice in drawn.items()}
     questions = Questions(name, tuple(Question((row, text), max_tokens) for row, text in texts.items()))
     replies, notes = ask(sitting, questions), Notes(len(sitting.dataset))
-    for number, ((row, options), reply) in enumerate(zip(drawn.items(), replies.said, strict=True)):
+    for number, ((row, choice), reply) in enumerate(zip(drawn.items(), replies.said, strict=True)):
         notes.show(row, number, 0)
         notes.said[row] = reply.text
         if reply.error:
             notes.errors[row] = reply.error
             continue
-        notes.strict[row], notes.found[row] = read(sitting, reply.text, options)
+        notes.strict[row], notes.found[row] = read(sitting, reply.text, choice)
         if notes.found[row] < 0:
             notes.unparsed.add(row)
     details = {"options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(notes.size)]}
@@ -58,3 +64,48 @@ def read(sitting: Sitting, text: str, options: Options) -> tuple[int, int]:
 def parser(reading: str) -> str:
     """The parser of letters with its version."""
     return f"compat {compat.VERSION}" if reading == "mill" else f"letter {letter.VERSION}"
+
+
+def multiple_choice(sitting: Sitting) -> Repeated:
+    """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every repeat."""
+    asked = sitting.prompt(prompt("multiple_choice"))
+    near = neighbours(sitting)
+    rounds = tuple(
+        among(sitting, offered(sitting, near, repeat), "multiple_choice", asked, TOKENS)
+        for repeat in range(int(sitting.chosen["repeats"]))
+    )
+    return Repeated(rounds, {"acc1": "mc_acc"})
+
+
+def offered(sitting: Sitting, near: Neighbours | None, repeat: int) -> dict[int, Options]:
+    """The options of each image that the setting has a right one for."""
+    setting = SHORT[sitting.chosen["setting"]]
+    given = second(sitting)
+    drawn = {
+        row: options(
+            setting,
+            sitting.dataset.keys[row],
+            original,
+            given[row],
+            sitting.dataset.classes,
+            neighbours=near,
+            repeat=repeat,
+            seed=sitting.asker.seed,
+        )
+        for row, original in enumerate(sitting.labels)
+        if original >= 0 or given[row]
+    }
+    return {row: found for row, found in drawn.items() if found is not None}
+
+
+def second(sitting: Sitting) -> list[list[int]]:
+    """The labels of the ground truth that stands for ReGT: the first that is not the original one."""
+    truth = next((labels for labels in sitting.truths if labels.name != ORIGINAL), None)
+    if truth is not None:
+        return [[label for label in row if label >= 0] for row in truth.labels.tolist()]
+    if "ReGT" in SETTINGS[SHORT[sitting.chosen["setting"]]].truths:
+        raise DataError(
+            f"--eye-setting={sitting.chosen['setting']} needs a second ground truth, and {sitting.dataset.benchmark}/"
+            f"{sitting.dataset.split} has the original labels only. Give one with --eye-labels=ReGT=FILE."
+        )
+    return [[] for _ in sitting.labels]

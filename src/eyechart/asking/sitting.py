@@ -1,6 +1,6 @@
 """Everything that a question in words may need, and how replies become predictions."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,11 @@ from eyechart.spoken import Spoken
 OWN = "own"
 
 
+def nobody(spec: str) -> Any:
+    """Refuse to make a model."""
+    raise SpecError(f"Nobody here makes the model '{spec}'.")
+
+
 @dataclass(frozen=True)
 class Sitting:
     """A model before a split, with the protocol's choices; `lend` makes another model by its specification."""
@@ -32,7 +37,7 @@ class Sitting:
     names_by: str
     chosen: Chosen
     truths: Sequence[LabelSet] = ()
-    lend: Callable[[str], Any] = field(default=lambda spec: None)
+    lend: Callable[[str], Any] = nobody
 
     @property
     def labels(self) -> list[int]:
@@ -101,17 +106,19 @@ class Notes:
         """Put it together."""
         spoken = Spoken(
             tuple(self.said),
+            np.array(self.found, np.int64),
             np.array(self.strict, np.int64),
             np.array(self.requests, np.int64),
             np.array(self.places, np.int64),
             usage,
             out,
+            cost=cost(sitting.model, usage),
             **more,
         )
         unasked = frozenset(row for row in range(self.size) if self.requests[row] < 0)
         return Predictions(
             sitting.dataset.keys,
-            one_answer(self.found, sitting.dataset.classes, [*self.errors, *unasked]),
+            np.zeros((self.size, 0), np.float32),
             self.errors,
             variant,
             frozenset(self.unparsed),
@@ -120,14 +127,11 @@ class Notes:
         )
 
 
-def one_answer(found: Sequence[int], classes: int, without: Iterable[int]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Scores (n, classes) that have nothing but each row's class; a row of NaN where there was no answer."""
-    scores = np.full((len(found), classes), -np.inf, np.float32)
-    places = np.array(found, np.int64)
-    rows = np.flatnonzero(places >= 0)
-    scores[rows, places[rows]] = 0
-    scores[list(without)] = np.nan
-    return scores
+def cost(model: Any, usage: Usage) -> float | None:
+    """What tokens cost, where the model knows its prices."""
+    price = getattr(model, "cost", None)
+    found: float | None = price(usage) if price else None
+    return found
 
 
 def ask(sitting: Sitting, questions: Questions) -> Replies:

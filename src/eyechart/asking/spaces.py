@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from hashlib import sha256
+from typing import cast
 
 import msgspec
 import numpy as np
 
 from eyechart.asking.sitting import Sitting
 from eyechart.data.class_names import templates
+from eyechart.errors import SpecError
 from eyechart.models.interfaces import Floats, TextEncoder
 from eyechart.predictions import Block, append, finish, load
 from eyechart.protocols.open_world import BARE, Space, nearest, space
@@ -31,12 +33,22 @@ def answer_space(sitting: Sitting, names: Sequence[str]) -> Space:
     """The class names in the space of the encoder that was chosen."""
     given = sitting.chosen["text_templates"]
     formats = BARE if given == "none" else templates(given).formats
-    encoder: TextEncoder = sitting.lend(sitting.chosen["encoder"])
+    encoder = encoder_of(sitting)
 
     def encode(texts: Sequence[str]) -> Floats:
         return kept_texts(sitting.asker.store, encoder, texts)
 
     return space(encode, names, formats)
+
+
+def encoder_of(sitting: Sitting) -> TextEncoder:
+    """The text encoder that was chosen."""
+    model = sitting.lend(sitting.chosen["encoder"])
+    if not hasattr(model, "encode_texts"):
+        raise SpecError(
+            f"--eye-encoder={sitting.chosen['encoder']} reads no texts. Use sentence[…], hf_clip[…] or open_clip[…]."
+        )
+    return cast(TextEncoder, model)
 
 
 def kept_texts(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floats:

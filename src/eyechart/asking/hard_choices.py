@@ -1,0 +1,89 @@
+"""Hard distractors for a split: from a classifier's confusions, from a file, or from the nearness of class names."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.asking.asker import Wording
+from eyechart.asking.sitting import OWN, Sitting
+from eyechart.asking.spaces import encoder_of, kept_texts
+from eyechart.data.class_names import templates
+from eyechart.data.imagenet import CLASSES
+from eyechart.errors import DataError, SpecError
+from eyechart.protocols.choices import SHORT
+from eyechart.protocols.distractors import Neighbours, by_confusion, by_similarity, confusion_matrix
+from eyechart.protocols.multiple_choice import SETTINGS
+from eyechart.scoring import Predictions
+
+FILES = (".csv", ".npy")
+
+
+def neighbours(sitting: Sitting) -> Neighbours | None:
+    """Each class's hard distractors, hardest first; None where the setting draws at random."""
+    hardness = SETTINGS[SHORT[sitting.chosen["setting"]]].hardness
+    if hardness == "random":
+        return None
+    return by_similarity(similarity(sitting)) if hardness == "text" else by_confusion(confusions(sitting))
+
+
+def similarity(sitting: Sitting) -> NDArray[np.float32]:
+    """Cosines (classes, classes) of the class names in the space of the encoder that was chosen."""
+    found = kept_texts(sitting.asker.store, encoder_of(sitting), sitting.names)
+    unit = found / np.linalg.norm(found, axis=1, keepdims=True)
+    return np.asarray(unit @ unit.T, np.float32)
+
+
+def confusions(sitting: Sitting) -> NDArray[np.int64]:
+    """How often images of a class (row) were taken for a class (column)."""
+    given = sitting.chosen["distractors"]
+    if Path(given).suffix in FILES:
+        return from_file(Path(given), sitting.dataset.classes)
+    predicted = answers(sitting, own(sitting) if given == OWN else given)
+    return confusion_matrix(np.array(sitting.labels, np.int64), predicted.top[:, 0], sitting.dataset.classes)
+
+
+def own(sitting: Sitting) -> str:
+    """The packaged model that knows a benchmark's classes."""
+    if sitting.dataset.benchmark == "toybox":
+        return "open_clip[toybox-clip]"
+    if sitting.dataset.classes == CLASSES:
+        return "timm[tf_efficientnet_lite0]"
+    raise SpecError(
+        f"--eye-setting={sitting.chosen['setting']} needs somebody's confusions over the {sitting.dataset.classes} "
+        f"classes of {sitting.dataset.benchmark}. Give a model or a file: --eye-distractors=SPEC or FILE.npy."
+    )
+
+
+def answers(sitting: Sitting, spec: str) -> Predictions:
+    """What a classifier, or an encoder by zero-shot, takes the split's images for."""
+    model: Any = sitting.lend(spec)
+    if hasattr(model, "classify"):
+        return sitting.asker.supervised(model, sitting.dataset)
+    if not hasattr(model, "encode_texts"):
+        raise SpecError(f"--eye-distractors={spec} is neither a classifier nor an encoder. Give one of these.")
+    chosen = templates(model.templates)
+    wording = Wording(sitting.names, chosen.formats, sitting.names_by, chosen.name)
+    return sitting.asker.zero_shot(model, sitting.dataset, wording)
+
+
+def from_file(path: Path, classes: int) -> NDArray[np.int64]:
+    """A confusion matrix of counts, from an .npy or a csv without heads."""
+    try:
+        found = np.load(path, allow_pickle=False) if path.suffix == ".npy" else numbers(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"--eye-distractors: {path} cannot be read as a matrix of counts ({error}).") from error
+    if found.shape != (classes, classes) or not np.isfinite(found).all() or (found < 0).any():
+        raise DataError(
+            f"--eye-distractors: {path} holds an array of shape {found.shape}; expected counts of at least 0, "
+            f"{classes} × {classes}, with the true class as row."
+        )
+    return np.asarray(found, np.int64)
+
+
+def numbers(path: Path) -> NDArray[np.float64]:
+    """The rows of a csv."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return np.array([[float(cell) for cell in row] for row in csv.reader(file)], np.float64)

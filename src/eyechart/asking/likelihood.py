@@ -1,0 +1,82 @@
+"""The exact posterior over class names of a language model, and the likeliest name of all."""
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+
+import msgspec
+import numpy as np
+from PIL import Image
+
+from eyechart.answering import answers, image_key
+from eyechart.asking.naming import wants_json
+from eyechart.asking.sitting import Notes, Sitting
+from eyechart.errors import ModelError, SpecError
+from eyechart.models.interfaces import Floats, Request, Usage
+from eyechart.predictions import Answers
+from eyechart.protocols.closed_world import class_list, closed_world_prompt, parts
+from eyechart.protocols.prompt_files import Prompt
+from eyechart.scoring import Predictions
+
+
+def posterior(sitting: Sitting) -> Predictions:
+    """Log-probabilities of every class name as the whole answer, given the image and the closed world's prompt."""
+    asked = sitting.prompt(closed_world_prompt())
+    found = likelihoods(sitting, asked, "posterior")
+    scores = np.full((len(sitting.dataset), sitting.dataset.classes), -np.inf, np.float32)
+    scores[:, list(sitting.offered)] = found.values if found.values.shape[1] else np.nan
+    scores[list(found.errors)] = np.nan
+    return Predictions(sitting.dataset.keys, scores, found.errors, sitting.variant(asked, "none"))
+
+
+def constrained(sitting: Sitting) -> Predictions:
+    """Closed world with the likeliest name of the list as the answer: nothing is out of the prompt."""
+    if sitting.images > 1:
+        raise SpecError(
+            f"--eye-answer=constrained asks about one image at a time, not {sitting.images}. "
+            "Use --eye-images-per-request=1."
+        )
+    asked = sitting.prompt(closed_world_prompt())
+    found, notes = likelihoods(sitting, asked, "constrained"), Notes(len(sitting.dataset))
+    notes.errors.update(found.errors)
+    for row in range(notes.size):
+        notes.show(row, row, 0)
+        if row not in found.errors:
+            place = int(found.values[row, 0])
+            notes.said[row], notes.found[row] = sitting.listed[place], sitting.offered[place]
+    notes.strict = notes.found
+    return notes.predictions(sitting, Usage(), sitting.variant(asked, "none"), ("",) * notes.size)
+
+
+def likelihoods(sitting: Sitting, asked: Prompt, question: str) -> Answers:
+    """Numbers by image: all log-probabilities for `posterior`, the best place and its own for `constrained`."""
+    model, dataset = sitting.model, sitting.dataset
+    if not hasattr(model, "score"):
+        raise ModelError(
+            f"{model.identity.name} does not tell how likely it would have said something. Use hf[…] or vllm[…]."
+        )
+    text = asked.fill(class_list=class_list(sitting.listed))
+    choices = [answered(asked, name) for name in sitting.listed]
+    prefix = sitting.chosen.get("prefix", "paper")
+
+    def ask(images: Sequence[Image.Image]) -> Floats:
+        requests = [Request(tuple(shown(part, image) for part in parts(text, [0], prefix))) for image in images]
+        if question == "posterior":
+            return np.asarray(model.score(requests, choices))
+        return np.stack(model.best(requests, choices), axis=1).astype(np.float32)
+
+    key = msgspec.structs.replace(
+        image_key(question, model, dataset, limit=sitting.asker.limit, seed=sitting.asker.seed),
+        prompts=sha256(msgspec.json.encode([parts(text, [0], prefix), choices])).hexdigest(),
+    )
+    return answers(sitting.asker.store, key, dataset, model, ask, lambda image: image, sitting.asker.progress)
+
+
+def shown(part: str | int, image: Image.Image) -> str | Image.Image:
+    """An image in its place."""
+    return image if isinstance(part, int) else part
+
+
+def answered(asked: Prompt, name: str) -> str:
+    """A name as the whole answer that the prompt asks for."""
+    return json.dumps({"1": name}, ensure_ascii=False) if wants_json(asked) else name

@@ -1,0 +1,36 @@
+"""Rounds of answers to one question, with options redrawn or just asked again: means with Student's interval."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyechart.metrics.intervals import Interval, t_interval
+from eyechart.records import Metric
+from eyechart.scoring import Predictions, Scored, metric
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Predictions of R rounds about the same images; `metrics` renames what is averaged: {"acc1": "mc_acc"}."""
+
+    rounds: tuple[Predictions, ...]
+    renamed: dict[str, str]
+
+    def averaged(self, scored: Sequence[Scored]) -> Iterator[Metric]:
+        """The mean over the rounds of each number of one ground truth, with its interval."""
+        for place, first in enumerate(scored[0].metrics):
+            if first.name in self.renamed:
+                yield mean([each.metrics[place] for each in scored], self.renamed[first.name])
+
+
+def mean(values: Sequence[Metric], name: str) -> Metric:
+    """One number over R rounds: Student's interval of the mean, or that of the one round.
+
+    Source: arXiv 2603.06578, Tables 7, 17 and 19: mean ± t(R - 1) s / √R.
+    """
+    first, numbers = values[0], [value.value for value in values if value.value is not None]
+    if len(values) == 1 or not numbers:
+        ci = None if first.ci is None else Interval(*first.ci)
+        return metric(name, first.labels, first.value, first.n, ci, first.ci_method, first.category)
+    return metric(name, first.labels, float(np.mean(numbers)), first.n, t_interval(numbers), "t", first.category)
