@@ -134,6 +134,7 @@ def test_all_pictures_are_listed_and_lead_to_theirs(opened: Any, sheet: Path) ->
     seen = opened(sheet)
     seen.press("1")
     seen.page.get_by_text("All pictures").click()
+    seen.page.locator("#all button").last.wait_for()
     assert seen.page.locator("#all button").count() == 6
     assert seen.page.get_by_role("button", name="Picture 1, answered").is_visible()
     seen.page.get_by_role("button", name="Picture 4", exact=True).click()

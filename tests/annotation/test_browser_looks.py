@@ -12,6 +12,7 @@ def test_it_fits_and_can_be_read(opened: Any, sheet: Path, width: int, scheme: s
     seen = opened(sheet, viewport={"width": width, "height": 800}, color_scheme=scheme)
     for summary in seen.page.locator("summary").all():
         summary.click()
+    seen.page.locator("#all button").last.wait_for()
     assert seen.page.evaluate("document.documentElement.scrollWidth") == width
     assert seen.page.evaluate(CONTRAST) >= 4.5
 
