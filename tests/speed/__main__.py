@@ -6,28 +6,11 @@ take turns in one process.
 
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import redirect_stderr
-from io import StringIO
+from itertools import chain
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
-from . import collection, reading, zero_shot
-
-
-def ratio(ours: Callable[[], object], theirs: Callable[[], object], pairs: int) -> tuple[float, float, float]:
-    """Run the two in turn; the median of theirs/ours, and the smallest and largest."""
-    with redirect_stderr(StringIO()):
-        found = [seconds(theirs) / seconds(ours) for _ in range(pairs)]
-    return median(found), min(found), max(found)
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """The wall time of one run."""
-    started = perf_counter()
-    work()
-    return perf_counter() - started
+from . import collection, posterior, reading, zero_shot
+from .paired import ratio
 
 
 def main(pairs: int) -> None:
@@ -39,7 +22,8 @@ def main(pairs: int) -> None:
             print(
                 f"| {what} | {beside} | {{:.2f}} | {{:.2f}}–{{:.2f}} |".format(*ratio(ours, theirs, pairs)), flush=True
             )
-        for line in (*bench.facts(pairs), *collection.facts(pairs), *reading.facts(pairs)):
+        others = (one.facts(pairs) for one in (collection, reading, posterior))
+        for line in chain(bench.facts(pairs), *others):
             print(f"- {line}", flush=True)
 
 
