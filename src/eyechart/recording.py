@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eyechart.confidences import confidence_metrics, reliability_rows, threshold_rows
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
 from eyechart.metrics.intervals import wilson
@@ -20,6 +21,8 @@ from eyechart.repeats import Repeated
 from eyechart.scoring import TOP, Predictions, Rules, Scored, both, one_label, score
 from eyechart.settings import Case, Settings
 from eyechart.store import stamp
+
+SURE = ("supervised", "posterior")  # protocols whose scores are logits or log-probabilities
 
 
 class Recording:
@@ -73,6 +76,8 @@ class Recording:
         """Every number, the agreement of label sets last; of several rounds, their means."""
         for rounds in self.scored:
             yield from self.repeated.averaged(rounds) if self.repeated else rounds[0].metrics
+            if self.case.protocol in SURE:
+                yield from confidence_metrics(self.first, rounds[0])
         for other in self.scored[1:] if not self.repeated else ():
             yield both(self.scored[0][0], other[0])
 
@@ -145,9 +150,14 @@ class Recording:
 
     def artifacts(self) -> dict[str, File]:
         """Files beside the answers; the recall of a class is that of one round."""
-        if self.repeated:
-            return {}
-        return {"recall": self.write(f"recall/{self.case.slug}.csv", self.recall_rows())}
+        rows: dict[str, Iterator[list[Any]]] = {} if self.repeated else {"recall": self.recall_rows()}
+        if self.case.protocol in SURE:
+            scored = [first for first, *_ in self.scored]
+            rows |= {
+                "reliability": reliability_rows(self.first, scored),
+                "thresholds": threshold_rows(self.first, scored),
+            }
+        return {name: self.write(f"{name}/{self.case.slug}.csv", found) for name, found in rows.items()}
 
     def variant(self) -> dict[str, str]:
         """The choices under which the numbers were made."""
