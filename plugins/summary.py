@@ -36,6 +36,9 @@ class Summary:
             )
         for note in dict.fromkeys(note for record in records for note in record.notes):
             terminalreporter.write_line(f"note: {note}")
+        for line in map(served, records):
+            if line:
+                terminalreporter.write_line(line)
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
         terminalreporter.write_line(f"intervals: 95 %, Wilson, over repeats Student; records and answers: {folder}")
 
@@ -75,6 +78,17 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
         )
         for labels, found in first.items()
     ]
+
+
+def served(record: Record) -> str:
+    """What answers in words took, where a cache helped or somebody is to be paid."""
+    took = record.served
+    if took is None or not (took.cached_tokens or took.cost):
+        return ""
+    cached = f"{took.cached_tokens / max(1, took.prompt_tokens):.0%} from cache"
+    paid = "" if took.cost is None else f"; {took.cost:.4f} USD"
+    tokens = f"{took.prompt_tokens:,} prompt tokens, {cached}; {took.answer_tokens:,} said{paid}"
+    return f"{record.case} ({record.protocol}): {took.requests:,} requests, {tokens}"
 
 
 def cell(metric: Metric | None) -> str:

@@ -1,6 +1,5 @@
 """Closed world: the class list stands in the prompt, and an answer is right, wrong, out of the prompt, or not read."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from eyechart.asking.likelihood import constrained
@@ -127,7 +126,9 @@ def out_of_prompt(sitting: Sitting, notes: Notes) -> tuple[str, ...]:
 
 def variant(sitting: Sitting, asked: Prompt) -> dict[str, str]:
     """Every choice, the prompt, and the parsers with their versions."""
-    versions: Sequence[tuple[str, int]] = [("class_name", class_name.VERSION)]
+    versions = [("class_name", class_name.VERSION)]
+    if sitting.chosen["answer"] == "id":
+        versions = [("number", number.VERSION), *versions]
     if is_json(sitting, asked):
         versions = [("json_answers", json_answers.VERSION), *versions]
     return sitting.variant(asked, ", ".join(f"{name} {version}" for name, version in versions))

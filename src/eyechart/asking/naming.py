@@ -54,7 +54,8 @@ def questions(sitting: Sitting, name: str, prompt: Prompt, text: str, evaluation
             "told apart. Use --eye-images-per-request=1, or a prompt that asks for JSON by key."
         )
     try:
-        shared = batches(dataset.keys, sitting.labels, sitting.images, chosen["order"], sitting.asker.seed)
+        order = chosen["order"] if sitting.images > 1 else "random"  # alone, an image is in no company
+        shared = batches(dataset.keys, sitting.labels, sitting.images, order, sitting.asker.seed)
     except ValueError as error:
         raise SpecError(f"--eye-images-per-request={sitting.images}: {error}") from error
     asked = [

@@ -95,9 +95,19 @@ class Kind:
         return {name: CHOICES[name].default for name in self.choices}
 
     def variants(self, given: Mapping[str, Sequence[str]]) -> Iterator[Chosen]:
-        """Every combination of the values given, each with all choices."""
+        """Every combination of the values given that can be, each with all choices; where none can, all of them.
+
+        >>> [each["images"] for each in PROTOCOLS["closed_world"].variants({"answer": ("constrained",), "images": "15"})]
+        ['1']
+        """
         values = [given.get(name, (CHOICES[name].default,)) for name in self.choices]
-        yield from (dict(zip(self.choices, each, strict=True)) for each in product(*values))
+        every = [dict(zip(self.choices, each, strict=True)) for each in product(*values)]
+        yield from [each for each in every if possible(each)] or every
+
+
+def possible(chosen: Chosen) -> bool:
+    """Whether choices go together: the likeliest name is found for one image at a time."""
+    return chosen.get("answer") != "constrained" or chosen.get("images") == "1"
 
 
 SHOWN = ("images", "order", "prefix", "prompt", "structure", "reading")
