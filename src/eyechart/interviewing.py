@@ -1,7 +1,7 @@
 """Putting questions to a language model, once: images are read while it works, each reply is kept as it comes."""
 
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
@@ -10,14 +10,14 @@ from eyechart import replies
 from eyechart.answering import THREADS, Progress, decoder, name
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
-from eyechart.errors import ImageError
+from eyechart.errors import ImageError, ModelError
 from eyechart.models import interfaces
 from eyechart.models.interfaces import Answer, Request, Usage
 from eyechart.questions import Question, Questions
 from eyechart.replies import Kept, Replies, Reply
 from eyechart.store import Entry, Key, Store, Writer
 
-AHEAD = 64  # requests whose images are read before the model asks for them
+AHEAD = 64  # images that are read before the model asks for them, or one request's
 
 
 def question_key(
@@ -44,10 +44,19 @@ def interview(
     if not entry.complete:
         with entry.writing() as writer:
             if not entry.complete:
+                meet(model, key, (usage for _, usage in replies.kept(writer).values()))
                 found, passing = complete(writer, dataset, model, questions, progress)
                 if passing:
                     return unfinished(entry, found, passing)
-    return replies.load(entry)
+    loaded = replies.load(entry)
+    meet(model, key, [loaded.usage])
+    return loaded
+
+
+def meet(model: interfaces.Generator, key: Key, took: Iterable[Usage]) -> None:
+    """Tell a model that has a budget what the answers took that are kept already; it counts each question once."""
+    if told := getattr(model, "met", None):
+        told(key.digest, sum(took, Usage()))
 
 
 def complete(
@@ -94,9 +103,25 @@ def answered(
 
     max_tokens, schema = questions.asked[places[0]].how
     with closing(stream()) as requests:
-        for number, answer in model.answers(requests, max_tokens, schema):
+        for number, answer in one_each(model.answers(requests, max_tokens, schema), sent, model.identity.name):
             yield sent[number], answer
     yield from broken
+
+
+def one_each(answers: Iterator[tuple[int, Answer]], sent: Sequence[int], who: str) -> Iterator[tuple[int, Answer]]:
+    """Refuse answers that are not one a request: whose they are could not be told."""
+    left: set[int] = set()
+    seen = 0
+    for number, answer in answers:
+        left.update(range(seen, len(sent)))
+        seen = len(sent)
+        if number not in left:
+            raise ModelError(f"{who} answered request {number} twice or before it was sent. Correct the backend.")
+        left.discard(number)
+        yield number, answer
+    left.update(range(seen, len(sent)))
+    if left:
+        raise ModelError(f"{who} left {len(left)} of {len(sent)} requests without an answer. Correct the backend.")
 
 
 def prepared(
@@ -109,7 +134,8 @@ def prepared(
         def submit(some: Iterator[int]) -> Iterator[tuple[int, Future[Request | ImageError]]]:
             yield from ((place, readers.submit(request, dataset, questions.asked[place])) for place in some)
 
-        waiting = deque(submit(islice(left, AHEAD)))
+        most = max((len(questions.asked[place].rows) for place in places), default=1)
+        waiting = deque(submit(islice(left, max(1, AHEAD // max(1, most)))))
         try:
             while waiting:
                 place, future = waiting.popleft()

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from eyechart.models.interfaces import Answer, Usage
+from eyechart.parsers.json_tokens import storable
 from eyechart.store import Entry, Writer
 
 FILE, SERVED = "replies.jsonl", "usage.jsonl"
@@ -51,15 +52,27 @@ Kept = tuple[Reply, Usage]
 
 def load(entry: Entry) -> Replies:
     """Read the replies of a complete entry."""
-    path = entry.checked(FILE, entry.done(Done).sha256)
+    done = entry.done(Done)
+    path = entry.checked(FILE, done.sha256)
     said = tuple(msgspec.json.decode(line, type=Reply) for line in path.read_bytes().splitlines())
-    served = [Usage(*msgspec.json.decode(line)) for line in (entry.folder / SERVED).read_bytes().splitlines()]
-    return Replies(said, sum(served, Usage()), path, entry.done(Done).sha256)
+    return Replies(said, served(entry, done), path, done.sha256)
+
+
+def served(entry: Entry, done: Done) -> Usage:
+    """What all replies took when they were made."""
+    path = entry.folder / SERVED
+    try:
+        counts = [msgspec.json.decode(line, type=tuple[int, int, int]) for line in path.read_bytes().splitlines()]
+    except (OSError, msgspec.DecodeError) as error:
+        raise entry.broken(path, str(error)) from error
+    if len(counts) != done.replies:
+        raise entry.broken(path, f"it counts the tokens of {len(counts)} replies, not of {done.replies}")
+    return sum((Usage(*each) for each in counts), Usage())
 
 
 def append(writer: Writer, place: int, answer: Answer) -> Kept:
     """Keep one reply as it comes."""
-    reply = Reply(answer.text, answer.tokens, answer.finished, answer.error)
+    reply = Reply(storable(answer.text), answer.tokens, answer.finished, storable(answer.error))
     usage = answer.usage
     header = Header(place, (usage.prompt, usage.cached, usage.answer))
     writer.append(msgspec.json.encode(header), msgspec.json.encode(reply))
@@ -79,5 +92,5 @@ def finish(writer: Writer, found: Mapping[int, Kept]) -> None:
     """Turn the parts into one file of replies, and one of what they took."""
     ordered: Sequence[Kept] = [found[place] for place in range(len(found))]
     content = b"".join(msgspec.json.encode(reply) + b"\n" for reply, _ in ordered)
-    served = b"".join(b"[%d,%d,%d]\n" % (usage.prompt, usage.cached, usage.answer) for _, usage in ordered)
-    writer.seal({SERVED: served, FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
+    counts = b"".join(b"[%d,%d,%d]\n" % (usage.prompt, usage.cached, usage.answer) for _, usage in ordered)
+    writer.seal({SERVED: counts, FILE: content}, Done(len(ordered), sha256(content).hexdigest()))

@@ -8,6 +8,7 @@ rows of numbers in `predictions`, words in `replies`.
 
 import os
 import struct
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -196,7 +197,7 @@ def stamp(path: Path, content: bytes) -> None:
     """Write a small file so that nobody ever sees half of it; the same content is not written twice."""
     if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
         return
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
     with draft.open("wb") as file:
         file.write(content)
         file.flush()

@@ -13,7 +13,9 @@ from eyechart.answering import image_key
 from eyechart.asking import Wording, text_key
 from eyechart.data.dataset import Dataset, Row
 from eyechart.data.located import whole_files
+from eyechart.interviewing import question_key
 from eyechart.models.interfaces import Identity
+from eyechart.questions import Question, Questions
 from eyechart.store import Key
 
 words = st.text("ab", max_size=3)
@@ -138,3 +140,47 @@ def test_the_prompts_of_every_class_are_in_the_key_of_its_weights(one: Wording, 
 
 def rendered(wording: Wording) -> list[list[str]]:
     return [[template.replace("{c}", name) for template in wording.templates] for name in wording.names]
+
+
+SCHEMA = {"type": "object"}
+PUT = Questions("closed_world", tuple(Question((row, "Which?"), 16) for row in range(4)))
+
+
+def worded(put: Questions = PUT, dataset: Dataset = SPLIT, limit: int | None = None, seed: int = 0) -> str:
+    return question_key(put, Model(), dataset, limit=limit, seed=seed).digest  # type: ignore[arg-type]
+
+
+def with_question(**facts: Any) -> Questions:
+    return replace(PUT, asked=(*PUT.asked[:3], replace(PUT.asked[3], **facts)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: worded(replace(PUT, name="open_world")),
+        lambda: worded(replace(PUT, evaluation=1)),
+        lambda: worded(replace(PUT, asked=PUT.asked[::-1])),
+        lambda: worded(with_question(parts=(3, "Which one?"))),
+        lambda: worded(with_question(parts=("Which?", 3))),
+        lambda: worded(with_question(parts=(2, "Which?"))),
+        lambda: worded(with_question(max_tokens=17)),
+        lambda: worded(with_question(schema=SCHEMA)),
+        lambda: worded(limit=4),
+        lambda: worded(seed=1),
+        lambda: worded(dataset=with_row(sha256="other bytes")),
+        lambda: worded(dataset=replace(SPLIT, upright=False)),
+    ],
+)
+def test_every_part_of_a_question_in_words_is_in_its_key(other: Callable[[], str]) -> None:
+    assert other() != worded()
+
+
+pieces = st.lists(st.sampled_from(["a", "b", "ab", 0, 1]), max_size=3).map(tuple)
+asked = st.lists(st.builds(Question, pieces, st.integers(1, 2), st.sampled_from([None, SCHEMA])), max_size=3).map(tuple)
+
+
+@given(asked, asked)
+def test_the_key_tells_every_two_lists_of_questions_apart(
+    one: tuple[Question, ...], other: tuple[Question, ...]
+) -> None:
+    assert (worded(replace(PUT, asked=one)) == worded(replace(PUT, asked=other))) == (one == other)

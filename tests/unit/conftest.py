@@ -1,8 +1,9 @@
-"""What several unit tests look at: packaged pictures with one label, pictures in memory, a hub cache of nothing."""
+"""What several unit tests look at: packaged pictures with one label, pictures in memory, a model that talks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
+from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
 from eyechart.spec import parse
 
@@ -79,6 +81,58 @@ def pictures() -> Callable[..., Dataset]:
         return Dataset("imagenet", facts.pop("split", "memory"), tuple(rows), Memory(broken), classes, **facts)
 
     return make
+
+
+TALKER = Identity(
+    backend="test", name="talker", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
+)
+
+
+@dataclass
+class Talker:
+    """Says what a function of the numbers of its pictures and its text gives; notes what it was asked.
+
+    It takes `window` requests at a time, gives their answers with the last one first if `turned`, and breaks off with a
+    ConnectionResetError after `stop` answers.
+    """
+
+    say: Callable[[tuple[int, ...], str], str | Answer]
+    window: int = 4
+    turned: bool = False
+    stop: int = -1
+    structured: bool = False
+    batch_size: int = 4
+    loads: int = 0
+    asked: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
+    how: list[tuple[int, Mapping[str, Any] | None]] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    identity: Identity = TALKER
+
+    def answers(
+        self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
+    ) -> Iterator[tuple[int, Answer]]:
+        self.how.append((max_tokens, schema))
+        places = enumerate(requests)
+        while some := [*islice(places, self.window)]:
+            for place, request in reversed(some) if self.turned else some:
+                if self.stop == 0:
+                    raise ConnectionResetError("stopped")
+                self.stop -= 1
+                yield place, self.answer(request)
+
+    def answer(self, request: Request) -> Answer:
+        numbers = tuple(int(np.asarray(image)[0, 0, 0]) for image in request.images)
+        text = "".join(part for part in request.parts if isinstance(part, str))
+        self.asked.append((numbers, text))
+        self.requests.append(request)
+        said = self.say(numbers, text)
+        return Answer(said, (1, 2), True, usage=Usage(10, 4, 2)) if isinstance(said, str) else said
+
+
+@pytest.fixture
+def talker() -> type[Talker]:
+    """The class of models that talk."""
+    return Talker
 
 
 @pytest.fixture

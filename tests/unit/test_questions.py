@@ -1,0 +1,62 @@
+"""Questions: what their fingerprint covers, and how they are shared out among rounds."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from eyechart.questions import Question, Questions
+
+SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}}
+ONE = Question((0, 1, "What are these?"), 32)
+ASKED = Questions("closed_world", (ONE, Question(("And this?", 2), 32)))
+
+
+def changed(**facts: object) -> Questions:
+    return replace(ASKED, asked=(replace(ONE, **facts), *ASKED.asked[1:]))
+
+
+def test_the_rows_of_a_question_are_its_images_in_their_order() -> None:
+    assert Question((4, "first", 2, "second", 3), 8).rows == (4, 2, 3)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: changed(parts=(0, 1, "What are those?")),
+        lambda: changed(parts=(1, 0, "What are these?")),
+        lambda: changed(parts=("What are these?", 0, 1)),
+        lambda: changed(parts=(0, 1, "What are ", "these?")),
+        lambda: changed(parts=(0, "1", "What are these?")),
+        lambda: changed(parts=(0, "What are these?")),
+        lambda: changed(max_tokens=33),
+        lambda: changed(schema=SCHEMA),
+        lambda: replace(ASKED, asked=ASKED.asked[::-1]),
+        lambda: replace(ASKED, asked=ASKED.asked[:1]),
+    ],
+)
+def test_the_fingerprint_covers_everything_that_is_asked(other: Callable[[], Questions]) -> None:
+    assert other().sha256 != ASKED.sha256
+
+
+def test_the_fingerprint_is_of_what_is_asked_and_nothing_else() -> None:
+    again = Questions("closed_world", (Question((0, 1, "What are these?"), 32), Question(("And this?", 2), 32)))
+    assert again.sha256 == ASKED.sha256
+
+
+def test_the_order_within_a_schema_is_not_in_the_fingerprint() -> None:
+    turned = dict(reversed([*SCHEMA.items()]))
+    assert changed(schema=SCHEMA).sha256 == changed(schema=turned).sha256
+
+
+def test_an_evaluation_is_told_by_how_answers_are_made() -> None:
+    assert replace(ASKED, evaluation=1).decoding != ASKED.decoding
+    assert ASKED.decoding == {"temperature": 0, "max_tokens": [32], "evaluation": 0}
+
+
+def test_questions_of_one_kind_are_one_round() -> None:
+    kinds = [Question((0, "?"), 16), Question((1, "?"), 32), Question((2, "?"), 16), Question((3, "?"), 16, SCHEMA)]
+    asked = Questions("mine", (*kinds, Question((4, "?"), 16, {**SCHEMA})))
+    assert [*asked.rounds(range(5))] == [[0, 2], [1], [3, 4]]
+    assert [*asked.rounds([4, 1])] == [[4], [1]]
+    assert [*asked.rounds([])] == []
