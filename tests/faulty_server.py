@@ -1,6 +1,7 @@
 """A real HTTP server on loopback that speaks OpenAI's chat and goes wrong as it is told.
 
-A good answer repeats the question's last text, so that everybody can see whose answer it is.
+A good answer repeats the question's last text, so that everybody can see whose answer it is; one who looks at the
+pictures (`look`) answers by what is in them.
 """
 
 import json
@@ -8,13 +9,21 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
 from typing import Any
 
+from PIL import Image
+
 NAME = "toy-2026-01-01"
+SAYS = ("tench", "goldfish", "tabby cat", "great white shark", "a thing of no name")
+Usage = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -38,9 +47,49 @@ class Asked:
     key: str
     at: float
 
+    @cached_property
+    def content(self) -> str:
+        """What is asked, all of it, as one word."""
+        return sha256(json.dumps(self.body, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def pictures(self) -> list[str]:
+        """The pixels of its images, each as one word."""
+        parts = self.body["messages"][0]["content"]
+        return [pixels(part["image_url"]["url"]) for part in parts if part["type"] == "image_url"]
+
+
+def pixels(url: str) -> str:
+    """What an image shows, as one word."""
+    image = Image.open(BytesIO(b64decode(url.partition(",")[2])))
+    return sha256(image.convert("RGB").tobytes()).hexdigest()
+
+
+def look(asked: Asked) -> str:
+    """Answer by the pictures: a letter where options are asked for, else a name each by its key."""
+    seen = [int(picture[:8], 16) for picture in asked.pictures]
+    if not seen:
+        return "OK"
+    if "letter" in asked.text:
+        return "ABCDEFGHIJ"[seen[0] % 10]
+    return json.dumps({str(place): SAYS[number % len(SAYS)] for place, number in enumerate(seen, 1)})
+
+
+def by_length(asked: Asked) -> Usage:
+    """Count tokens that differ from question to question, some of them cached."""
+    size = 300 + int(asked.content[:4], 16) % 100
+    return {
+        "prompt_tokens": size,
+        "completion_tokens": 3 + size % 5,
+        "prompt_tokens_details": {"cached_tokens": size // 3},
+    }
+
 
 class Faulty(ThreadingHTTPServer):
-    """The server. `faults` holds the replies to a question's first attempts by its text, `always` those to all."""
+    """The server. `faults` holds the replies to a question's first attempts by its text, `plan` those by its place
+    among all different questions, `always` those to all others. `paid` has every answer that was made and counted,
+    `moment` is called when that happens: before it is sent, and after.
+    """
 
     daemon_threads = True
     request_queue_size = 64
@@ -49,9 +98,14 @@ class Faulty(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server_port}/v1"
         self.name, self.usage = NAME, {"prompt_tokens": 90, "completion_tokens": 10}
+        self.answer: Callable[[Asked], str] = lambda asked: asked.text
+        self.count: Callable[[Asked], Usage | None] = lambda asked: self.usage
         self.faults: dict[str, list[Reply]] = {}
+        self.plan: dict[int, list[Reply]] = {}
         self.always: Reply | None = None
         self.asked: list[Asked] = []
+        self.paid: list[tuple[Asked, Usage]] = []
+        self.moment: Callable[[int, str], None] = lambda number, when: None
         self.under_way = self.most = 0
         self.closing = threading.Event()
         self.lock = threading.Lock()
@@ -82,9 +136,37 @@ class Faulty(ThreadingHTTPServer):
             self.asked.append(asked)
             self.under_way += 1
             self.most = max(self.most, self.under_way)
-            waiting = self.faults.get(asked.text)
+            waiting = self.faults.get(asked.text) or (self.plan and self.plan.get(self.place(asked)))
             chosen = waiting.pop(0) if waiting else self.always or Reply()
         yield chosen
+
+    def place(self, asked: Asked) -> int:
+        """The place of a question among all different ones about pictures."""
+        different = list(dict.fromkeys(one.content for one in self.asked if one.pictures))
+        return different.index(asked.content) if asked.pictures else -1
+
+    def whole(self, reply: Reply, asked: Asked) -> bytes:
+        """The bytes of a reply; a good one is made for the question."""
+        if reply.body is not None:
+            return reply.body
+        counted = self.count(asked)
+        return json.dumps(self.good(self.answer(asked)) | {"usage": counted}).encode()
+
+    def pay(self, asked: Asked, reply: Reply, body: bytes) -> int:
+        """Count an answer that has a price; its number, or 0."""
+        with self.lock:
+            if reply.status != 200 or reply.cut or not body.startswith(b"{") or b'"usage"' not in body:
+                return 0
+            self.paid.append((asked, json.loads(body)["usage"]))
+            return len(self.paid)
+
+    @property
+    def tokens(self) -> tuple[int, int, int]:
+        """All tokens that were counted for questions about pictures: read, cached of these, said."""
+        counted = [usage for asked, usage in self.paid if asked.pictures]
+        cached = sum(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0) for usage in counted)
+        read, said = (sum(usage[f"{name}_tokens"] for usage in counted) for name in ("prompt", "completion"))
+        return read, cached, said
 
     def done(self) -> None:
         """Count a request as answered: before its last byte, which may bring the next."""
@@ -107,9 +189,13 @@ class Handler(BaseHTTPRequestHandler):
         text = [part["text"] for part in body["messages"][0]["content"] if part["type"] == "text"][-1]
         asked = Asked(text, body, self.headers.get("authorization", ""), time.monotonic())
         with self.server.counted(asked) as reply:
-            self.server.closing.wait(reply.after)
-            good = self.server.good(text) | {"usage": self.server.usage}
-            self.give(reply, json.dumps(good).encode() if reply.body is None else reply.body)
+            if self.server.closing.wait(reply.after):
+                return
+            whole = self.server.whole(reply, asked)
+            number = self.server.pay(asked, reply, whole)
+            self.server.moment(number, "made")
+            self.give(reply, whole)
+            self.server.moment(number, "sent")
 
     def give(self, reply: Reply, body: bytes) -> None:
         self.server.done()

@@ -32,8 +32,9 @@ def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_serv
 
 def test_answers_are_given_as_they_come(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"slow": [faulty_server.reply(after=0.5)]}
-    found = [place for place, _ in asking().answers(ask("slow", *"abcd"), 8)]
-    assert found[-1] == 0
+    model = asking()
+    generate(model, ask("warm"), 8)
+    assert [place for place, _ in model.answers(ask("slow", *"abcd"), 8)][-1] == 0
 
 
 def test_requests_are_taken_as_there_is_room(asking: Asking) -> None:
@@ -43,6 +44,23 @@ def test_requests_are_taken_as_there_is_room(asking: Asking) -> None:
     next(answers)
     assert len(taken) <= 5
     answers.close()
+
+
+def test_no_more_answers_are_paid_ahead_of_those_taken_than_are_asked_at_once(
+    asking: Asking, faulty_server: Any
+) -> None:
+    for taken, _ in enumerate(asking(concurrency=3).answers(ask(*map(str, range(12))), 8)):
+        time.sleep(0.05)  # as a slow disk would take to keep an answer
+        assert len(faulty_server.paid) <= taken + 3
+
+
+@pytest.mark.parametrize("options", [{}, {"budget_tokens": 100_000}], ids=["first of all", "within a budget"])
+def test_the_first_goes_alone(asking: Asking, faulty_server: Any, options: dict[str, int]) -> None:
+    faulty_server.always = faulty_server.reply(after=0.2)
+    generate(asking(**options), ask(*"abcd"), 8)
+    first, *others = (one.at for one in faulty_server.asked)
+    assert min(others) - first >= 0.2
+    assert faulty_server.most == 3
 
 
 def test_a_round_that_is_left_ends(asking: Asking, faulty_server: Any) -> None:
@@ -102,6 +120,23 @@ def test_a_budget_stops_before_it_is_overdrawn(asking: Asking, concurrency: int,
     assert "The budget is spent as far as it goes" in left[-1].error
     with pytest.raises(ModelError, match=r"The budget is spent .* of .*Answers so far are kept"):
         generate(model, ask("more"), 8)
+
+
+def test_a_budget_covers_what_earlier_runs_paid(asking: Asking) -> None:
+    model = asking(budget_tokens=1050, concurrency=1)
+    for question in ("b", "b", "c"):
+        model.met(question, Usage(300, 0, 50))
+    found = generate(model, ask(*map(str, range(9))), 8)
+    assert (sum(not answer.error for answer in found), model.spent) == (3, Usage(270, 0, 30))
+    assert "1,000 tokens of 1,050, kept answers of earlier runs included" in found[-1].error
+
+
+def test_dear_requests_do_not_overdraw_a_budget_that_cheap_ones_began(asking: Asking, faulty_server: Any) -> None:
+    model = asking(budget_tokens=2500, concurrency=16)
+    generate(model, ask("cheap"), 8)
+    faulty_server.usage = {"prompt_tokens": 900, "completion_tokens": 100}
+    generate(model, ask(*map(str, range(30))), 8)
+    assert model.spent == Usage(1890, 0, 210)
 
 
 def test_a_budget_needs_a_server_that_counts(asking: Asking, faulty_server: Any) -> None:

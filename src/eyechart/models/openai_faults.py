@@ -1,6 +1,7 @@
 """What can go wrong with one request to a server, and what follows from it.
 
-After a `PassingError` it is asked again; a `RefusedError` is its outcome; a ModelError ends the run.
+After a `PassingError` it is asked again; a `RefusedError` is its outcome; a ModelError ends the run, and a `ShutError`
+every other that the process might begin.
 """
 
 import re
@@ -44,6 +45,10 @@ class RefusedError(Exception):
         self.known = known
 
 
+class ShutError(ModelError):
+    """No request at all gets an answer here: it is the key, the account or the address."""
+
+
 def of_status(status: int, headers: Mapping[str, str], body: str) -> Exception:
     """Read an HTTP error."""
     code, said = _error(body)
@@ -51,15 +56,15 @@ def of_status(status: int, headers: Mapping[str, str], body: str) -> Exception:
     if status in (400, 403, 413, 422) and (found := of_request(status, all_said, said)):
         return found
     if status in (401, 403):
-        return ModelError(
+        return ShutError(
             f"The server does not accept the API key ({where}). Check the environment variable of the key."
         )
     if status == 402 or (status == 429 and PENNILESS.search(all_said)):
-        return ModelError(f"The account has no credit left ({where}). Add some, and run the same command again.")
+        return ShutError(f"The account has no credit left ({where}). Add some, and run the same command again.")
     if status == 404:
-        return ModelError(f"The server knows no such model or address ({where}). Check the model's name and base_url.")
+        return ShutError(f"The server knows no such model or address ({where}). Check the model's name and base_url.")
     if status < 400:
-        return ModelError(f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url.")
+        return ShutError(f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url.")
     if status in PASSING or status >= 500:
         return PassingError(where, retry_after(headers))
     return RefusedError(f"the server refused the request ({where})", known=False)

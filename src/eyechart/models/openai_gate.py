@@ -71,6 +71,8 @@ class Gate:
     def __init__(self, most: int, budget: Budget) -> None:
         self.most, self.budget = most, budget
         self.spent = Usage()
+        self.met: dict[str, Usage] = {}  # what answers of earlier runs took, by their question
+        self.shut: ModelError | None = None
         self.under_way = 0
         self.dearest = 0.0  # share of the budget that one request took
         self.reopen()
@@ -84,10 +86,13 @@ class Gate:
         """Wait for a place, and hold it; a request that what is left may not pay for is refused."""
         async with self.changed:
             await self.changed.wait_for(lambda: not self.under_way or (self.under_way < self.most and self.affordable))
+            if self.shut:
+                raise type(self.shut)(*self.shut.args)
             if not self.affordable:
                 raise BudgetError(
-                    f"The budget is spent as far as it goes: {self.budget.told(self.spent)}. Answers so far are kept; "
-                    "the same command goes on with as much again, or raise the budget."
+                    f"The budget is spent as far as it goes: {self.budget.told(self.total)}, kept answers of earlier "
+                    "runs included. Answers so far are kept; raise the budget, and run again: only what is missing is "
+                    "asked."
                 )
             self.under_way += 1
         try:
@@ -98,9 +103,19 @@ class Gate:
                 self.changed.notify_all()
 
     @property
+    def opened(self) -> bool:
+        """Whether anything was answered yet."""
+        return self.spent != Usage()
+
+    @property
+    def total(self) -> Usage:
+        """What was spent by this session, and before it for the same questions."""
+        return sum(self.met.values(), self.spent)
+
+    @property
     def affordable(self) -> bool:
         """Whether all under way and one more may be as dear as the dearest so far."""
-        return self.budget.share(self.spent) + (self.under_way + 1) * self.dearest <= 1 + SLACK
+        return self.budget.share(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
 
     def pay(self, usage: Usage) -> None:
         """Count what a request took."""

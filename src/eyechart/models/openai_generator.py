@@ -11,7 +11,7 @@
 | `served` | the name that the server will answer by: then it is not asked for, and kept answers need no server |
 | `revision` | which weights a server of one's own has, since nobody can see them from here |
 | `price_in`, `price_cached`, `price_out` | USD a million tokens |
-| `budget`, `budget_tokens` | what one process may spend, in USD and in tokens |
+| `budget`, `budget_tokens` | what a run's answers may cost, in USD and in tokens, those of earlier runs included |
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -101,11 +101,11 @@ class OpenAi:
             for place, request in enumerate(requests):
                 asked = one.ask(partial(self._body, request, max_tokens, schema))
                 waiting[self._line.submit(asked)] = place
-                yield from _done(waiting, patiently=len(waiting) >= AHEAD * self.options.concurrency)
+                yield from _done(waiting, one, patiently=len(waiting) >= AHEAD * self.options.concurrency)
                 if one.ended:
                     break
             while waiting:
-                yield from _done(waiting, patiently=True)
+                yield from _done(waiting, one, patiently=True)
         finally:
             for task in waiting:
                 task.cancel()
@@ -117,6 +117,10 @@ class OpenAi:
         """The tokens that this session used."""
         return self._gate.spent
 
+    def met(self, question: str, usage: Usage) -> None:
+        """Count what the kept answers to a question took against the budget, once."""
+        self._gate.met.setdefault(question, usage)
+
     def cost(self, usage: Usage) -> float | None:
         """What tokens cost in USD, None without prices."""
         return self.options.budget.cost(usage)
@@ -127,10 +131,14 @@ class OpenAi:
             line.close()
 
 
-def _done(waiting: dict[Future[Answer], int], *, patiently: bool) -> Iterator[tuple[int, Answer]]:
-    """Take the requests that are answered out of those waited for; a ModelError is its round's to tell."""
+def _done(waiting: dict[Future[Answer], int], one: Round, *, patiently: bool) -> Iterator[tuple[int, Answer]]:
+    """Take the requests that are answered out of those waited for; a ModelError is its round's to tell.
+
+    The next answer is asked for when the one before is kept: that is what makes room.
+    """
     ready, _ = wait(waiting, timeout=None if patiently else 0, return_when=FIRST_COMPLETED)
     for task in ready:
         place = waiting.pop(task)
         if not isinstance(task.exception(), ModelError):
             yield place, task.result()
+            one.taken()

@@ -1,7 +1,7 @@
 """The line to one server: the openai client in an event loop of its own thread, one request at a time through it."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from threading import Thread, current_thread
 from typing import Any, TypeVar
@@ -34,6 +34,11 @@ class Line:
     def submit(self, task: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin something in the line's own thread."""
         return asyncio.run_coroutine_threadsafe(task, self._loop)
+
+    def soon(self, do: Callable[[], None]) -> None:
+        """Have something done in the line's own thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(do)
 
     async def send(self, body: Mapping[str, Any]) -> Reply:
         """Send one request once. Raises PassingError, RefusedError or ModelError."""

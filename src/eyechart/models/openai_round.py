@@ -18,12 +18,19 @@ IN_A_ROW = 5  # requests given up, one after another, that tell of a server that
 
 
 class Round:
-    """Requests that end together: the first sentence that concerns all of them stops those not yet sent."""
+    """Requests that end together: the first sentence that concerns all of them stops those not yet sent.
+
+    A request holds its room until its answer is taken, and so kept: a killed run loses no more answers than may be
+    under way at once. Where a key, or a price within a budget, is not known yet, the first one goes alone.
+    """
 
     def __init__(self, line: Line, gate: Gate, expected: str = "") -> None:
         self.line, self.gate, self.expected = line, gate, expected
         self.ended: ModelError | None = None
         self._end = asyncio.Event()
+        alone = gate.budget.limited or not gate.opened
+        self._room = asyncio.Semaphore(1 if alone else gate.most)
+        self._closed = gate.most - 1 if alone else 0
         self._in_a_row = 0
         self.served = ""
 
@@ -31,12 +38,30 @@ class Round:
         """Answer one request; a ModelError ends the round for all."""
         try:
             body = await asyncio.to_thread(write)
-            async with self.gate.passed():
-                return await self._persist(body)
+            await self._room.acquire()
+            try:
+                async with self.gate.passed():
+                    return await self._persist(body)
+            except BaseException:
+                self._room.release()
+                raise
+            finally:
+                self._widen()
         except ModelError as error:
             self.ended = self.ended or error
+            self.gate.shut = error if isinstance(error, faults.ShutError) else self.gate.shut
             self._end.set()
             raise
+
+    def taken(self) -> None:
+        """Make room for another request, since an answer was taken; called in any thread."""
+        self.line.soon(self._room.release)
+
+    def _widen(self) -> None:
+        """Let the others follow the first."""
+        while self._closed:
+            self._closed -= 1
+            self._room.release()
 
     async def _persist(self, body: Mapping[str, Any]) -> Answer:
         attempt = 0
