@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.data.splits import SplitRef, available
 from eyechart.errors import EyechartError
-from eyechart.models.registry import backend
+from eyechart.models.registry import offers
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.settings import Case
 
@@ -53,7 +53,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = [
         Case(split.benchmark, split.split, model, protocol, variant)
         for model in chosen.models
-        if PROTOCOLS[protocol].needs in backend(model).offers
+        if PROTOCOLS[protocol].suits(offers(model))
         for split in splits(chosen.data)
         if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
         for variant in PROTOCOLS[protocol].variants(chosen.choices)
@@ -96,10 +96,10 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
     """Name the models that no protocol can put a question to, which would otherwise be missing in silence."""
     needed = sorted({kind.needs for kind in PROTOCOLS.values()})
     return [
-        f"eyechart: {model} offers {', '.join(sorted(offers))}, which no protocol asks for; they ask for "
+        f"eyechart: {model} offers {', '.join(sorted(offers(model)))}, which no protocol asks for; they ask for "
         f"{', '.join(needed)}"
         for model in settings(config).models
-        if not (offers := backend(model).offers) & {*needed}
+        if not any(kind.suits(offers(model)) for kind in PROTOCOLS.values())
     ]
 
 

@@ -176,3 +176,32 @@ def test_the_file_is_the_model(replay: Callable[..., Replay]) -> None:
 def test_a_file_that_is_not_there_is_named(spec: str, kind: type[EyechartError], sentence: str) -> None:
     with pytest.raises(kind, match=sentence):
         Replay(parse(spec))
+
+
+@pytest.fixture
+def words(tmp_path: Path, split: Dataset) -> Callable[..., list[str]]:
+    """What a csv with these lines says of each image as the words of a language model; an error in brackets."""
+
+    def words(*lines: str, of: str = "closed_world") -> list[str]:
+        (tmp_path / "said.csv").write_text("\n".join(lines), encoding="utf-8")
+        model = Replay(parse(f"replay[path={tmp_path / 'said.csv'},of={of}]"))
+        return [reply.text or f"({reply.error})" for reply in model.said(split)]
+
+    return words
+
+
+def test_words_stay_words(words: Callable[..., list[str]]) -> None:
+    assert words("key,answer", "s01,a cat?", '02.png,"2, or so"', "s00,I don't know") == [
+        "I don't know",
+        "a cat?",
+        "2, or so",
+    ]
+
+
+def test_words_that_are_missing_are_an_error(words: Callable[..., list[str]]) -> None:
+    assert "has no answer for s02. Add a line" in words("key,answer", "s01,cat", "s00,dog")[2]
+
+
+def test_words_of_no_protocol_are_refused(words: Callable[..., list[str]]) -> None:
+    with pytest.raises(SpecError, match="of=zero_shot is none of closed_world, open_world, mcq"):
+        words("key,answer", of="zero_shot")

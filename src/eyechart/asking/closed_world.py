@@ -4,7 +4,7 @@ from functools import partial
 
 from eyechart.asking.likelihood import constrained
 from eyechart.asking.naming import Told, questions, told, wants_json
-from eyechart.asking.sitting import Notes, Sitting, ask
+from eyechart.asking.sitting import Notes, Sitting, ask, replayed
 from eyechart.asking.spaces import mapped
 from eyechart.data.class_names import class_names
 from eyechart.data.imagenet import CLASSES
@@ -63,7 +63,7 @@ def listen(sitting: Sitting, evaluation: int) -> tuple[Prompt, Notes, Usage]:
 
 def is_json(sitting: Sitting, asked: Prompt) -> bool:
     """Whether replies are JSON."""
-    return wants_json(asked) or sitting.chosen["structure"] == "enforced"
+    return not replayed(sitting) and (wants_json(asked) or sitting.chosen["structure"] == "enforced")
 
 
 def note(sitting: Sitting, notes: Notes, one: Told) -> None:

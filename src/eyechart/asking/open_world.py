@@ -1,7 +1,7 @@
 """Open world: no list in the prompt; what is said is mapped to a class afterwards."""
 
 from eyechart.asking.naming import questions, told, wants_json
-from eyechart.asking.sitting import Notes, Sitting, ask
+from eyechart.asking.sitting import Notes, Sitting, ask, replayed
 from eyechart.asking.spaces import mapped
 from eyechart.parsers import json_answers
 from eyechart.protocols.prompt_files import prompt
@@ -12,7 +12,7 @@ def open_world(sitting: Sitting) -> Predictions:
     """Every image with a question for its most specific name, each answer taken for the nearest class."""
     held = sitting.chosen["structure"] == "enforced"
     asked = sitting.prompt(prompt("open_world" if held else "open_world_json"))
-    json = held or wants_json(asked)
+    json = not replayed(sitting) and (held or wants_json(asked))
     put = questions(sitting, "open_world", asked, asked.text)
     replies, notes = ask(sitting, put), Notes(len(sitting.dataset))
     strict: list[str] = [""] * notes.size

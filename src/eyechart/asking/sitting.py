@@ -134,6 +134,22 @@ def cost(model: Any, usage: Usage) -> float | None:
     return found
 
 
+def replayed(sitting: Sitting) -> bool:
+    """Whether the model is a file of words that were said elsewhere, image by image."""
+    return hasattr(sitting.model, "said")
+
+
+def collected(sitting: Sitting, questions: Questions) -> Replies:
+    """The words of a file as replies to questions about one image each."""
+    if sitting.images > 1:
+        raise SpecError(f"{sitting.model.spec} has one answer an image. Use --eye-images-per-request=1.")
+    said = sitting.model.said(sitting.dataset)
+    replies = tuple(said[question.rows[0]] for question in questions.asked)
+    return Replies(replies, Usage(), sitting.model.path, sitting.model.identity.weights_sha256)
+
+
 def ask(sitting: Sitting, questions: Questions) -> Replies:
-    """Put the questions, as far as they were not answered before."""
+    """Put the questions, as far as they were not answered before; a replay has its answers already."""
+    if replayed(sitting):
+        return collected(sitting, questions)
     return sitting.asker.replies(sitting.model, sitting.dataset, questions)

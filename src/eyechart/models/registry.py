@@ -81,6 +81,12 @@ def backend(spec: ModelSpec) -> Backend:
     return known[spec.backend]
 
 
+def offers(spec: ModelSpec) -> frozenset[str]:
+    """What a specification offers: its backend's interfaces, or words that were said under one protocol."""
+    found = backend(spec).offers
+    return frozenset({f"said:{spec.options['of']}"}) if "answers" in found and "of" in spec.options else found
+
+
 def create(spec: ModelSpec, **options: Any) -> Any:
     """Make the model; its weights are not read before the first question."""
     target = backend(spec).target

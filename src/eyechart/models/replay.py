@@ -2,6 +2,9 @@
 
 A csv has the columns `key` and `answer` (and `answer2`, `answer3`, … for ranked ones); an answer is a class index or a
 class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample's key or its file name.
+
+With `of=closed_world` (or `open_world`, `mcq`) an answer is what a language model said about the image under that
+protocol, and is read and scored as if it had been asked here.
 """
 
 import csv
@@ -17,12 +20,16 @@ import numpy as np
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, SpecError
 from eyechart.models.interfaces import Floats, Identity
+from eyechart.replies import Reply
 from eyechart.scoring import Predictions
 from eyechart.spec import ModelSpec
 
 REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
+
+
+SAID = ("closed_world", "open_world", "mcq")
 
 
 class Replay:
@@ -32,7 +39,9 @@ class Replay:
     loads = 0
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
-        spec.check(arguments=1, options=("path", "name"))
+        spec.check(arguments=1, options=("path", "name", "of"))
+        if spec.options.get("of", SAID[0]) not in SAID:
+            raise SpecError(f"'{spec}': of={spec.options['of']} is none of {', '.join(SAID)}.")
         given = spec.options.get("path") or "".join(spec.arguments)
         self.spec, self.path = spec, Path(given)
         if not self.path.is_file():
@@ -47,6 +56,18 @@ class Replay:
         return Identity(
             backend="replay", name=name, weights_sha256=digest, dtype="", device="", processor={}, libraries={}
         )
+
+    def said(self, dataset: Dataset) -> list[Reply]:
+        """The file's words in the data set's order; a sample without a line is an error."""
+        with self.readable():
+            found = {key: first for key, (first, *_) in self.rows()}
+        missing = "{} has no answer for {}. Add a line with this key."
+        known = [dataset.index[row] for row in dataset.selected]
+        texts = [found.get(row.key, found.get(row.file)) for row in known]
+        return [
+            Reply("", error=missing.format(self.path, row.key)) if text is None else Reply(text)
+            for row, text in zip(known, texts, strict=True)
+        ]
 
     def predictions(self, dataset: Dataset, names: Sequence[str]) -> Predictions:
         """The file's answers in the data set's order; a sample without one is an error."""
@@ -98,17 +119,21 @@ class Replay:
     def named(self, dataset: Dataset, names: Sequence[str]) -> Mapping[str, Floats]:
         """Ranked answers by key, as scores that keep their order."""
         find = Finder(names, dataset.classes)
-        found: dict[str, Floats] = {}
+        return {key: ranked([find(said) for said in answers], dataset.classes) for key, answers in self.rows()}
+
+    def rows(self) -> Iterator[tuple[str, list[str]]]:
+        """The csv's keys with their answers."""
+        seen: set[str] = set()
         with self.path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             columns = [name for name in reader.fieldnames or () if name.startswith("answer")]
             if "key" not in (reader.fieldnames or ()) or not columns:
                 raise ModelError(f"{self.path} has the columns {reader.fieldnames}. {REMEDY}")
             for row in reader:
-                if row["key"] in found:
+                if row["key"] in seen:
                     raise ModelError(f"{self.path}, line {reader.line_num}: the key {row['key']} comes a second time.")
-                found[row["key"]] = ranked([find(row[column] or "") for column in columns], dataset.classes)
-        return found
+                seen.add(row["key"])
+                yield row["key"], [row[column] or "" for column in columns]
 
 
 class Finder:

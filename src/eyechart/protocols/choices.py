@@ -1,6 +1,6 @@
 """What each protocol needs of a model, and what about it may be chosen: every choice is an option and is recorded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -85,10 +85,15 @@ CHOICES: Mapping[str, Choice] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A protocol: the interface that it asks, and the names of its choices."""
+    """A protocol: the interface that it asks, the names of its choices, and whose replayed words it reads."""
 
     needs: str
     choices: tuple[str, ...] = ()
+    said: str = ""
+
+    def suits(self, offers: Collection[str]) -> bool:
+        """Whether a model that offers these can be asked."""
+        return self.needs in offers or f"said:{self.said}" in offers
 
     def defaults(self) -> Chosen:
         """Every choice at its default."""
@@ -118,10 +123,10 @@ PROTOCOLS: Mapping[str, Kind] = {
     "supervised": Kind("classifier"),
     "knn": Kind("neighbours"),
     "replay": Kind("answers"),
-    "mcq": Kind("generator", ("reading",)),
-    "closed_world": Kind("generator", (*ASKED, "evaluations")),
-    "closed_world_plus": Kind("generator", (*ASKED, *MAPPED)),
-    "open_world": Kind("generator", (*SHOWN, *MAPPED)),
+    "mcq": Kind("generator", ("reading",), "mcq"),
+    "closed_world": Kind("generator", (*ASKED, "evaluations"), "closed_world"),
+    "closed_world_plus": Kind("generator", (*ASKED, *MAPPED), "closed_world"),
+    "open_world": Kind("generator", (*SHOWN, *MAPPED), "open_world"),
     "multiple_choice": Kind("generator", ("setting", "repeats", "distractors", "encoder", "prompt", "reading")),
     "posterior": Kind("scorer", ("prompt",)),
 }

@@ -1,0 +1,44 @@
+"""What a language model said elsewhere goes through the protocol that it was said under, and through no other."""
+
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
+
+import pytest
+
+SAID = ("tench", "A goldfish.", "I don't know", "fish")
+INCLUSION = "--eye-mapping=inclusion"
+
+
+@pytest.fixture
+def replayed(world: Any) -> Callable[..., pytest.RunResult]:
+    """Run the small split with words about each of its images."""
+
+    def replayed(of: str, *more: str) -> pytest.RunResult:
+        keys = sorted(path.name for path in (world.data / "imagenet/tiny").rglob("*") if path.is_file())
+        lines = [f"{key},{said}" for key, said in zip(keys, cycle(SAID), strict=False)]
+        (world.folder / "said.csv").write_text("\n".join(["key,answer", *lines]), encoding="utf-8")
+        world.models = (f"replay[path=said.csv,of={of}]",)
+        result: pytest.RunResult = world.run("-k", "imagenet/tiny/", *more)
+        return result
+
+    return replayed
+
+
+def test_the_closed_world_and_cw_plus_read_the_same_words(replayed: Callable[..., Any], world: Any) -> None:
+    assert replayed("closed_world", INCLUSION).ret == 0
+    plain, plus = world.records
+    assert (plain["protocol"], plus["protocol"]) == ("closed_world", "closed_world_plus")
+    oop = {metric["name"]: (metric["value"], metric["n"]) for metric in plain["metrics"]}
+    assert (oop["oop"], oop["oop_abstain"], oop["oop_wrong"]) == ((8 / 18, 18), (0.5, 8), (0.0, 8))
+    assert oop["oop_partial"] == (0.5, 8)  # fish is a word of several class names
+
+
+def test_words_of_the_open_world_are_no_closed_world(replayed: Callable[..., Any], world: Any) -> None:
+    assert replayed("open_world", INCLUSION).ret == 0
+    assert [record["protocol"] for record in world.records] == ["open_world"]
+
+
+def test_several_images_a_request_are_refused(replayed: Callable[..., Any]) -> None:
+    said = replayed("closed_world", "--eye-images-per-request=5").stdout.str()
+    assert "has one answer an image. Use --eye-images-per-request=1." in said
