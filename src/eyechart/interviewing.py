@@ -1,7 +1,7 @@
 """Putting questions to a language model, once: images are read while it works, each reply is kept as it comes."""
 
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
@@ -44,19 +44,19 @@ def interview(
     if not entry.complete:
         with entry.writing() as writer:
             if not entry.complete:
-                meet(model, key, (usage for _, usage in replies.kept(writer).values()))
+                meet(model, key, [usage for _, usage in replies.kept(writer).values()])
                 found, passing = complete(writer, dataset, model, questions, progress)
                 if passing:
                     return unfinished(entry, found, passing)
     loaded = replies.load(entry)
-    meet(model, key, [loaded.usage])
+    meet(model, key, [loaded.usage], one_by_one=False)
     return loaded
 
 
-def meet(model: interfaces.Generator, key: Key, took: Iterable[Usage]) -> None:
+def meet(model: interfaces.Generator, key: Key, took: Sequence[Usage], *, one_by_one: bool = True) -> None:
     """Tell a model that has a budget what the answers took that are kept already; it counts each question once."""
     if told := getattr(model, "met", None):
-        told(key.digest, sum(took, Usage()))
+        told(key.digest, sum(took, Usage()), took if one_by_one else ())
 
 
 def complete(

@@ -33,4 +33,6 @@ def mean(values: Sequence[Metric], name: str) -> Metric:
     if len(values) == 1 or not numbers:
         ci = None if first.ci is None else Interval(*first.ci)
         return metric(name, first.labels, first.value, first.n, ci, first.ci_method, first.category)
-    return metric(name, first.labels, float(np.mean(numbers)), first.n, t_interval(numbers), "t", first.category)
+    ci = t_interval(numbers) if len(numbers) > 1 else None
+    fewest = min(value.n for value in values)  # errors of any round leave images out of it
+    return metric(name, first.labels, float(np.mean(numbers)), fewest, ci, "t", first.category)

@@ -90,9 +90,11 @@ class Entry:
         """What was written last, which says that all else is there."""
         path = self.folder / DONE
         try:
-            return msgspec.json.decode(path.read_bytes(), type=kind)
+            found = msgspec.json.decode(path.read_bytes(), type=kind)
         except (OSError, msgspec.DecodeError) as error:
             raise self.broken(path, str(error)) from error
+        sweep(self.folder)
+        return found
 
     def checked(self, name: str, wanted: str) -> Path:
         """The path of a whole file; bytes that are not those that were written are refused."""
@@ -165,12 +167,14 @@ class Writer:
     def seal(self, files: Mapping[str, bytes], done: object) -> None:
         """Put whole files in the place of the parts; `done` is written last."""
         with writable(self.folder):
+            for name in (*files, DONE):
+                for draft in self.folder.glob(f"{name}.*"):  # of a run that was killed
+                    draft.unlink()
             for name, content in files.items():
                 stamp(self.folder / name, content)
             stamp(self.folder / DONE, msgspec.json.encode(done))
         self.close()
-        for path in self.folder.glob("*.part"):
-            path.unlink()
+        sweep(self.folder)
 
     def close(self) -> None:
         """Close this run's part; whatever could not be flushed has already been told by `append`."""
@@ -191,6 +195,13 @@ def blocks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
             return
         yield body[:header], body[header:]
         place = end + TAIL.size
+
+
+def sweep(folder: Path) -> None:
+    """Take the parts away that a whole file has replaced; a run may be killed before it comes to that."""
+    for path in folder.glob("*.part"):
+        with suppress(OSError):  # another run was first, or the store may only be read
+            path.unlink()
 
 
 def stamp(path: Path, content: bytes) -> None:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,12 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     paint(root / "imagenet" / "tiny", 18, seed=1)
     paint(root / "imagenet" / "tiny2", 6, seed=2)
     return root
+
+
+@pytest.fixture(scope="session")
+def new_world(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> Callable[[], World]:
+    """Make a folder to run in that several tests look at."""
+    return lambda: World(tmp_path_factory.mktemp("world"), pictures, pictures.with_name("bytecode"))
 
 
 @pytest.fixture

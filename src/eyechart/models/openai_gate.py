@@ -1,7 +1,7 @@
 """What lets requests through to a server: so many at once, and none that the budget may not bear."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -116,6 +116,11 @@ class Gate:
     def affordable(self) -> bool:
         """Whether all under way and one more may be as dear as the dearest so far."""
         return self.budget.share(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
+
+    def meet(self, question: str, usage: Usage, each: Sequence[Usage]) -> None:
+        """Count what earlier runs paid, once a question."""
+        self.met.setdefault(question, usage)
+        self.dearest = max([self.dearest, *map(self.budget.share, each)])
 
     def pay(self, usage: Usage) -> None:
         """Count what a request took."""

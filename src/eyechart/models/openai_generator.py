@@ -14,7 +14,7 @@
 | `budget`, `budget_tokens` | what a run's answers may cost, in USD and in tokens, those of earlier runs included |
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property, partial
 from importlib.util import find_spec
@@ -117,9 +117,9 @@ class OpenAi:
         """The tokens that this session used."""
         return self._gate.spent
 
-    def met(self, question: str, usage: Usage) -> None:
-        """Count what the kept answers to a question took against the budget, once."""
-        self._gate.met.setdefault(question, usage)
+    def met(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
+        """Count what the kept answers to a question took against the budget, once; `each` tells how dear one may be."""
+        self._gate.meet(question, usage, each)
 
     def cost(self, usage: Usage) -> float | None:
         """What tokens cost in USD, None without prices."""
