@@ -72,11 +72,7 @@ class Asker:
 
     def zero_shot(self, model: Encoder, dataset: Dataset, wording: Wording) -> Predictions:
         """Cosine similarity of every image with every class."""
-        if len(wording.names) != dataset.classes:
-            raise VocabularyError(
-                f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "
-                f"'{wording.names_by}' are {len(wording.names)}. Give a file with a name a line to --eye-names."
-            )
+        check_length(dataset, wording.names, wording.names_by)
         seen, weights = self.features(model, dataset), self.weights(model, wording)
         if not np.isfinite(weights).all():
             raise ModelError(
@@ -105,6 +101,15 @@ class Asker:
             )
         variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
         return predictions(dataset, found, seen, variant)
+
+
+def check_length(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
+    """Refuse names that are not one a class: the model would be asked for classes that are not there."""
+    if len(names) != dataset.classes:
+        raise VocabularyError(
+            f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "
+            f"'{names_by}' are {len(names)}. Give a file with a name a line to --eye-names."
+        )
 
 
 def text_key(model: Encoder, wording: Wording) -> Key:

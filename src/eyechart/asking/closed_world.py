@@ -8,7 +8,6 @@ from eyechart.asking.sitting import Notes, Sitting, ask, replayed
 from eyechart.asking.spaces import mapped
 from eyechart.data.class_names import class_names
 from eyechart.data.imagenet import CLASSES
-from eyechart.errors import SpecError
 from eyechart.models.interfaces import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
 from eyechart.protocols.closed_world import class_list, closed_world_prompt
@@ -90,8 +89,6 @@ def placed(sitting: Sitting, text: str | None, reading: str) -> int:
 
 def by_name(sitting: Sitting, text: str, reading: str) -> int | None:
     """The place in the list of a name; of two classes with one name the first has it."""
-    if reading == "mill":
-        raise SpecError("--eye-reading=mill reads letters, and here the answer is a name. Use lenient or authors.")
     if reading == "authors":
         return compat.authors_name(text, sitting.listed)
     found = class_name.read(text, sitting.listed)

@@ -1,6 +1,7 @@
 """Hard distractors for a split: from a classifier's confusions, from a file, or from the nearness of class names."""
 
 import csv
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from eyechart.protocols.multiple_choice import SETTINGS
 from eyechart.scoring import Predictions
 
 FILES = (".csv", ".npy")
+Counts = NDArray[np.int64] | NDArray[np.float64]
 
 
 def neighbours(sitting: Sitting) -> Neighbours | None:
@@ -36,12 +38,16 @@ def similarity(sitting: Sitting) -> NDArray[np.float32]:
     return np.asarray(unit @ unit.T, np.float32)
 
 
-def confusions(sitting: Sitting) -> NDArray[np.int64]:
-    """How often images of a class (row) were taken for a class (column)."""
+def confusions(sitting: Sitting) -> Counts:
+    """How often images of a class (row) were taken for a class (column), in counts or in shares."""
     given = sitting.chosen["distractors"]
     if Path(given).suffix in FILES:
-        return from_file(Path(given), sitting.dataset.classes)
-    predicted = answers(sitting, own(sitting) if given == OWN else given)
+        found = from_file(Path(given), sitting.dataset.classes)
+        sitting.helpers["distractors"] = f"{given} ({sha256(found.tobytes()).hexdigest()[:8]})"
+        return found
+    spec = own(sitting) if given == OWN else given
+    predicted = answers(sitting, spec)
+    sitting.helpers["distractors"] = f"{spec} ({sitting.lend(spec).identity.weights_sha256[:8]})"
     return confusion_matrix(np.array(sitting.labels, np.int64), predicted.top[:, 0], sitting.dataset.classes)
 
 
@@ -69,18 +75,21 @@ def answers(sitting: Sitting, spec: str) -> Predictions:
     return sitting.asker.zero_shot(model, sitting.dataset, wording)
 
 
-def from_file(path: Path, classes: int) -> NDArray[np.int64]:
+def from_file(path: Path, classes: int) -> Counts:
     """A confusion matrix of counts, from an .npy or a csv without heads."""
     try:
-        found = np.load(path, allow_pickle=False) if path.suffix == ".npy" else numbers(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"--eye-distractors: {path} cannot be read as a matrix of counts ({error}).") from error
+        found = np.array(np.load(path, allow_pickle=False) if path.suffix == ".npy" else numbers(path), np.float64)
+    except (OSError, EOFError, TypeError, ValueError, csv.Error) as error:
+        raise DataError(
+            f"--eye-distractors: {path} cannot be read as a matrix of counts ({error}). "
+            f"Give an .npy or a csv without heads of {classes} × {classes} numbers, with the true class as row."
+        ) from error
     if found.shape != (classes, classes) or not np.isfinite(found).all() or (found < 0).any():
         raise DataError(
-            f"--eye-distractors: {path} holds an array of shape {found.shape}; expected counts of at least 0, "
-            f"{classes} × {classes}, with the true class as row."
+            f"--eye-distractors: {path} holds numbers of shape {found.shape} from {found.min(initial=np.inf):g} up; "
+            f"expected counts of at least 0, {classes} × {classes}, with the true class as row."
         )
-    return np.asarray(found, np.int64)
+    return found
 
 
 def numbers(path: Path) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Choosing among options by letter: Mill's draw of ten, and the 4-way settings of arXiv 2603.06578."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from eyechart.asking.hard_choices import neighbours
 from eyechart.asking.sitting import Notes, Sitting, ask
@@ -22,12 +23,22 @@ MILL_COUNT, MILL_TOKENS, TOKENS = 10, 32, 32
 def mcq(sitting: Sitting) -> Predictions:
     """Mill's ten options an image; images without an original label are not asked about."""
     count = min(MILL_COUNT, sitting.dataset.classes)
-    drawn = {
-        row: mill_options(sitting.dataset.keys[row], label, sitting.dataset.classes, count, sitting.asker.seed)
-        for row, label in enumerate(sitting.labels)
-        if label >= 0
-    }
+    with enough(sitting):
+        drawn = {
+            row: mill_options(sitting.dataset.keys[row], label, sitting.dataset.classes, count, sitting.asker.seed)
+            for row, label in enumerate(sitting.labels)
+            if label >= 0
+        }
     return among(sitting, drawn, "mcq", prompt(MILL), MILL_TOKENS)
+
+
+@contextmanager
+def enough(sitting: Sitting) -> Iterator[None]:
+    """Say of which split there are too few classes to choose among."""
+    try:
+        yield
+    except ValueError as error:
+        raise DataError(f"{sitting.dataset.benchmark}/{sitting.dataset.split}: {error}") from error
 
 
 def among(sitting: Sitting, drawn: Mapping[int, Options], name: str, asked: Prompt, max_tokens: int) -> Predictions:
@@ -81,20 +92,21 @@ def offered(sitting: Sitting, near: Neighbours | None, repeat: int) -> dict[int,
     """The options of each image that the setting has a right one for."""
     setting = SHORT[sitting.chosen["setting"]]
     given = second(sitting)
-    drawn = {
-        row: options(
-            setting,
-            sitting.dataset.keys[row],
-            original,
-            given[row],
-            sitting.dataset.classes,
-            neighbours=near,
-            repeat=repeat,
-            seed=sitting.asker.seed,
-        )
-        for row, original in enumerate(sitting.labels)
-        if original >= 0 or given[row]
-    }
+    with enough(sitting):
+        drawn = {
+            row: options(
+                setting,
+                sitting.dataset.keys[row],
+                original,
+                given[row],
+                sitting.dataset.classes,
+                neighbours=near,
+                repeat=repeat,
+                seed=sitting.asker.seed,
+            )
+            for row, original in enumerate(sitting.labels)
+            if original >= 0 or given[row]
+        }
     return {row: found for row, found in drawn.items() if found is not None}
 
 

@@ -36,6 +36,10 @@ def constrained(sitting: Sitting) -> Predictions:
             f"--eye-answer=constrained asks about one image at a time, not {sitting.images}. "
             "Use --eye-images-per-request=1."
         )
+    if sitting.chosen.get("evaluations", "1") != "1":
+        raise SpecError(
+            "--eye-answer=constrained computes its answers, the same ones every time. Use --eye-evaluations=1."
+        )
     asked = sitting.prompt(closed_world_prompt())
     found, notes = likelihoods(sitting, asked, "constrained"), Notes(len(sitting.dataset))
     notes.errors.update(found.errors)

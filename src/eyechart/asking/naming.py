@@ -7,12 +7,14 @@ from eyechart.asking.sitting import Sitting
 from eyechart.errors import ModelError, SpecError
 from eyechart.parsers import json_answers
 from eyechart.parsers.reading import Reading
+from eyechart.parsers.text import after_thinking
 from eyechart.protocols.closed_world import answer_keys, answer_schema, batches, parts
 from eyechart.protocols.prompt_files import Prompt
 from eyechart.questions import Question, Questions
 from eyechart.replies import Reply
 
 TOKENS_AN_IMAGE, TOKENS_AROUND = 48, 16  # the longest of ImageNet's names takes about 30 tokens
+BRACES = frozenset("{｛")  # JSON was meant, and could not be read
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ def enforced(sitting: Sitting) -> bool:
 def questions(sitting: Sitting, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Questions:
     """Lay the images of a split out among requests."""
     chosen, dataset = sitting.chosen, sitting.dataset
+    if chosen["reading"] == "mill":
+        raise SpecError("--eye-reading=mill reads letters, and here the answer is a name. Use lenient or authors.")
     by_schema = enforced(sitting)
     if sitting.images > 1 and not (wants_json(prompt) or by_schema):
         raise SpecError(
@@ -54,8 +58,7 @@ def questions(sitting: Sitting, name: str, prompt: Prompt, text: str, evaluation
             "told apart. Use --eye-images-per-request=1, or a prompt that asks for JSON by key."
         )
     try:
-        order = chosen["order"] if sitting.images > 1 else "random"  # alone, an image is in no company
-        shared = batches(dataset.keys, sitting.labels, sitting.images, order, sitting.asker.seed)
+        shared = batches(dataset.keys, sitting.labels, sitting.images, chosen["order"], sitting.asker.seed)
     except ValueError as error:
         raise SpecError(f"--eye-images-per-request={sitting.images}: {error}") from error
     asked = [
@@ -73,11 +76,11 @@ def told(asked: Questions, said: Sequence[Reply], *, json: bool) -> Iterator[Tol
     """Tell the answers of every reply apart, image by image."""
     for request, (question, reply) in enumerate(zip(asked.asked, said, strict=True)):
         keys = answer_keys(len(question.rows))
-        read = json_answers.read(reply.text, keys) if json else None
+        read, spoken = json_answers.read(reply.text, keys) if json else None, after_thinking(reply.text)
         for place, (row, key) in enumerate(zip(question.rows, keys, strict=True)):
-            strict, lenient = by_key(read, key) if read else (reply.text, reply.text)
-            if read and read.lenient is None and len(keys) == 1:
-                lenient = reply.text  # one image needs no key to tell whose answer this is
+            strict, lenient = by_key(read, key) if read else (reply.text, spoken)
+            if read and read.lenient is None and len(keys) == 1 and not BRACES.intersection(spoken):
+                lenient = spoken  # one image needs no key to tell whose answer this is
             yield Told(row, request, place, filled(strict), filled(lenient), reply.text, reply.error)
 
 

@@ -15,21 +15,22 @@ def open_world(sitting: Sitting) -> Predictions:
     json = not replayed(sitting) and (held or wants_json(asked))
     put = questions(sitting, "open_world", asked, asked.text)
     replies, notes = ask(sitting, put), Notes(len(sitting.dataset))
-    strict: list[str] = [""] * notes.size
+    heard, strict = [""] * notes.size, [""] * notes.size
     for one in told(put, replies.said, json=json):
         notes.show(one.row, one.request, one.place)
         text = one.strict if sitting.chosen["reading"] == "strict" else one.lenient
-        notes.said[one.row], strict[one.row] = text or "", one.strict or ""
+        notes.said[one.row] = one.whole if text is None else text
+        heard[one.row], strict[one.row] = text or "", one.strict or ""
         if one.error:
             notes.errors[one.row] = one.error
-    notes.found, notes.strict = places(sitting, notes.said, strict)
-    silent = [row for row in range(notes.size) if notes.requests[row] >= 0 and notes.found[row] < 0]
-    notes.unparsed.update(row for row in silent if row not in notes.errors)
+        elif text is None:
+            notes.unparsed.add(one.row)
+    notes.found, notes.strict = places(sitting, heard, strict)
     parser = f"json_answers {json_answers.VERSION}" if json else "text"
     return notes.predictions(sitting, replies.usage, sitting.variant(asked, parser))
 
 
-def places(sitting: Sitting, said: list[str], strict: list[str]) -> tuple[list[int], list[int]]:
+def places(sitting: Sitting, heard: list[str], strict: list[str]) -> tuple[list[int], list[int]]:
     """The classes of answers under the chosen reading and under the strict one; an empty one has none."""
-    classes = mapped(sitting, [*said, *strict])
-    return classes[: len(said)], classes[len(said) :]
+    classes = mapped(sitting, [*heard, *strict])
+    return classes[: len(heard)], classes[len(heard) :]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.asking.asker import Asker
+from eyechart.asking.asker import Asker, check_length
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
 from eyechart.errors import SpecError
@@ -38,6 +38,10 @@ class Sitting:
     chosen: Chosen
     truths: Sequence[LabelSet] = ()
     lend: Callable[[str], Any] = nobody
+    helpers: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_length(self.dataset, self.names, self.names_by)
 
     @property
     def labels(self) -> list[int]:
@@ -69,9 +73,9 @@ class Sitting:
         return found
 
     def variant(self, asked: Prompt, parser: str) -> dict[str, str]:
-        """Every choice, and by what prompt and parser."""
+        """Every choice, by what prompt and parser, and which models and files helped."""
         told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": parser, "names": self.names_by}
-        return {**self.chosen, **told}
+        return {**self.chosen, **told, **self.helpers}
 
 
 @dataclass

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyechart.asking.sitting import Sitting
 from eyechart.data.class_names import templates
-from eyechart.errors import SpecError
+from eyechart.errors import ModelError, SpecError
 from eyechart.models.interfaces import Floats, TextEncoder
 from eyechart.predictions import Block, append, finish, load
 from eyechart.protocols.open_world import BARE, Space, nearest, space
@@ -19,10 +19,11 @@ from eyechart.store import Key, Store
 
 def mapped(sitting: Sitting, answers: Sequence[str]) -> list[int]:
     """The class of each answer by the mapping that was chosen, -1 for an empty one or where nothing is included."""
-    if not answers:
-        return []
     if sitting.chosen["mapping"] == "inclusion":
         found = by_inclusion(answers, sitting.listed)
+    elif not answers:
+        encoder_of(sitting)  # who would have mapped is told all the same
+        return []
     else:
         found = nearest(answer_space(sitting, sitting.listed), answers).classes
     classes: list[int] = np.array([*sitting.offered, -1], np.int64)[found].tolist()
@@ -48,7 +49,9 @@ def encoder_of(sitting: Sitting) -> TextEncoder:
         raise SpecError(
             f"--eye-encoder={sitting.chosen['encoder']} reads no texts. Use sentence[…], hf_clip[…] or open_clip[…]."
         )
-    return cast(TextEncoder, model)
+    encoder = cast(TextEncoder, model)
+    sitting.helpers["encoder_weights"] = encoder.identity.weights_sha256[:8]
+    return encoder
 
 
 def kept_texts(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
@@ -61,4 +64,10 @@ def kept_texts(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floa
                 made = encoder.encode_texts(texts)
                 append(writer, Block(0, len(made), made.shape[1]), made)
                 finish(writer, len(made))
-    return load(entry).values
+    found = load(entry).values
+    if not np.isfinite(found).all():
+        raise ModelError(
+            f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "
+            "Try dtype=float32."
+        )
+    return found

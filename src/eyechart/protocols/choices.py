@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from eyechart.errors import SpecError
+from eyechart.protocols.multiple_choice import SETTINGS
 from eyechart.spec import did_you_mean, pieces
 
 Chosen = Mapping[str, str]
@@ -32,10 +33,10 @@ class Choice:
         >>> CHOICES["order"].values("random,same_class"), CHOICES["images"].values("1,10")
         (('random', 'same_class'), ('1', '10'))
         """
-        found = self.known if given == "all" and self.known else tuple(dict.fromkeys(pieces(given)))
+        found = self.known if given == "all" and self.known else tuple(pieces(given))
         for value in found:
             self.check(value)
-        return found
+        return tuple(dict.fromkeys(found if self.least is None else (str(int(value)) for value in found)))
 
     def check(self, value: str) -> None:
         """Refuse what is no value of this choice."""
@@ -100,19 +101,40 @@ class Kind:
         return {name: CHOICES[name].default for name in self.choices}
 
     def variants(self, given: Mapping[str, Sequence[str]]) -> Iterator[Chosen]:
-        """Every combination of the values given that can be, each with all choices; where none can, all of them.
+        """Every combination of the values given, each with all choices, and no two that ask the same.
 
-        >>> [each["images"] for each in PROTOCOLS["closed_world"].variants({"answer": ("constrained",), "images": "15"})]
+        Where some combinations cannot be, the others are left; where none can, all.
+
+        >>> likeliest = PROTOCOLS["closed_world"].variants({"answer": ("constrained",), "images": ("1", "5")})
+        >>> [each["images"] for each in likeliest]
         ['1']
         """
         values = [given.get(name, (CHOICES[name].default,)) for name in self.choices]
-        every = [dict(zip(self.choices, each, strict=True)) for each in product(*values)]
-        yield from [each for each in every if possible(each)] or every
+        every = [settled(dict(zip(self.choices, each, strict=True))) for each in product(*values)]
+        kept = [each for each in every if possible(each)] or every
+        yield from {tuple(each.items()): each for each in kept}.values()
 
 
 def possible(chosen: Chosen) -> bool:
     """Whether choices go together: the likeliest name is found for one image at a time."""
     return chosen.get("answer") != "constrained" or chosen.get("images") == "1"
+
+
+def settled(chosen: dict[str, str]) -> Chosen:
+    """Put the default in the place of every choice that, beside the others, changes nothing."""
+    hardness = SETTINGS[SHORT[chosen["setting"]]].hardness if "setting" in chosen else ""
+    likeliest, included = chosen.get("answer") == "constrained", chosen.get("mapping") == "inclusion"
+    idle = {
+        "order": chosen.get("images") == "1",
+        "reading": likeliest,
+        "structure": likeliest,
+        "evaluations": likeliest,
+        "mapping": likeliest,
+        "encoder": likeliest or included or hardness in ("random", "confusion"),
+        "text_templates": likeliest or included,
+        "distractors": hardness in ("random", "text"),
+    }
+    return {name: CHOICES[name].default if idle.get(name) else value for name, value in chosen.items()}
 
 
 SHOWN = ("images", "order", "prefix", "prompt", "structure", "reading")
