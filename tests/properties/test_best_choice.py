@@ -83,5 +83,12 @@ def test_it_stops_as_soon_as_nothing_can_be_likelier() -> None:
     sure = {((), 1): -0.1, ((), 3): -4.0}
     values = [sure.get((trie.nodes[node], token), -0.1) for node, token in trie.edges]
     oracle = Oracle(trie, np.array([values], np.float32))
-    assert oracle.search(2).best[0].tolist() == [0]
+    assert oracle.search(1).best[0].tolist() == [0]
     assert [trie.nodes[node] for row in oracle.asked for node in row] == [(), (1,), (1, 2)]
+
+
+def test_steps_without_a_choice_are_one_where_there_is_room() -> None:
+    trie = Trie.of([(1, 2, 3, 4, 9), (1, 2, 3, 5, 9)])
+    oracle = Oracle(trie, np.full((1, len(trie.edges)), -1, np.float32))
+    oracle.search(4)
+    assert [[trie.nodes[node][-1:] for node in row] for row in oracle.asked] == [[()], [(1,), (2,), (3,)], [(4,), (5,)]]

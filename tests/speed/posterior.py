@@ -14,9 +14,8 @@ import torch
 from PIL import Image
 
 from eyechart.data.class_names import class_names
-from eyechart.models import hf_batches
-from eyechart.models.choices import Trie
-from eyechart.models.hf_generator import Hf
+from eyechart.models import hf_batches, hf_trie
+from eyechart.models.hf_generator import NUMBERS, Hf
 from eyechart.models.interfaces import Floats, Request
 from eyechart.models.together import generate
 from eyechart.protocols.closed_world import class_list, closed_world_prompt
@@ -123,13 +122,19 @@ class Bench:
         grown = self.memory(request, kind)
         self.largest = 0
         read, sought = self.read(self.score(request, kind)), self.read(self.best(request, kind))
-        trie = Trie.of(self.model._chat.choices(self.chosen[kind]))
-        nodes = len(trie.nodes) - 1
-        rest = read - hf_batches.length(self.model._chat.inputs(request)) - nodes
+        prompt, (nodes, likelier) = hf_batches.length(self.model._chat.inputs(request)), self.nodes(request, kind)
         return (
-            f"posterior {read} tokens ({nodes} inner nodes, {rest} besides prompt and nodes), best choice {sought}; "
-            f"peak memory {grown:+.0f} MiB over a greedy answer's, {self.largest / 2**20:.1f} Mi logits at most"
+            f"posterior {read} tokens ({nodes} inner nodes, {read - prompt - nodes} besides prompt and nodes), best choice "
+            f"{sought} ({likelier} nodes are likelier than it: no search may skip them); peak memory {grown:+.0f} MiB over "
+            f"a greedy answer's, {self.largest / 2**20:.1f} Mi logits at most"
         )
+
+    def nodes(self, request: Request, kind: str) -> tuple[int, int]:
+        """How many inner nodes there are, and how many of them are likelier than every choice."""
+        ((_, trie, batch),) = self.model._behind([request], self.chosen[kind])
+        with torch.inference_mode():
+            edges = hf_trie.log_probabilities(self.model._module, batch, trie, NUMBERS[True])
+        return len(trie.nodes) - 1, int((trie.reached(edges)[0, 1:] > trie.totals(edges).max()).sum())
 
     def beside_an_answer(self, request: Request, kind: str, pairs: int) -> str:
         """How many greedy answers they take."""

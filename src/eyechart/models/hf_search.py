@@ -65,8 +65,8 @@ class Search:
         return found
 
     def next(self, width: int) -> Ints:
-        """Give the nodes (rows, m) to look at, about `width` or fewer: the likeliest, and where they lead without a
-        choice; rows with fewer end in nothing, and there are none when the best choices are known.
+        """Give the nodes (rows, m) to look at, up to `width`: the likeliest, and where there is room the nodes to which
+        they lead without a choice. Rows with fewer end in nothing; none are left when the best choices are known.
         """
         order = np.argsort(np.where(self._open, -self._reached, np.inf), axis=1, kind="stable")[:, :width]
         counts = np.minimum(self._open.sum(axis=1), width)
@@ -76,9 +76,10 @@ class Search:
         return np.array(rows, np.int64).reshape(len(rows), longest)
 
     def _with_chains(self, nodes: Ints, width: int) -> list[int]:
-        found: list[int] = []
-        for node in map(int, nodes):
-            while node != NOTHING and len(found) < width:
-                found.append(node)
-                node = int(self.trie.only[node])
+        found: list[int] = nodes.tolist()
+        for node in nodes:
+            following = int(self.trie.only[node])
+            while following != NOTHING and len(found) < width:
+                found.append(following)
+                following = int(self.trie.only[following])
         return found
