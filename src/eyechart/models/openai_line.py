@@ -62,7 +62,8 @@ class Line:
         if isinstance(error, TimeoutError | self._errors.APITimeoutError):
             return faults.PassingError(f"no answer within {self.options.timeout:g} seconds (timeout=…)")
         if isinstance(error, self._errors.APIConnectionError):
-            return faults.PassingError(f"the connection broke ({faults.shown(str(error.__cause__ or error))})")
+            cause = error.__cause__ or error
+            return faults.PassingError(f"the connection broke ({faults.shown(str(cause)) or type(cause).__name__})")
         if isinstance(error, faults.PassingError | faults.RefusedError | ModelError):
             return error
         return ModelError(f"The openai client failed ({type(error).__name__}: {faults.shown(str(error))}).")
