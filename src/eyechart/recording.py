@@ -175,9 +175,7 @@ class Recording:
 
     def write(self, path: str, rows: Iterator[list[Any]]) -> File:
         """Write a csv file into the run's folder."""
-        text = StringIO()
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        content = text.getvalue().encode()
+        content = "".join(map(line, rows)).encode()
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
         stamp(self.run / path, content)
         return File(path=path, sha256=sha256(content).hexdigest())
@@ -226,3 +224,10 @@ class Recording:
                 value, n = float(found.values[place]), int(found.counts[place])
                 low, high = wilson(round(value * n), n)
                 yield [scored.labels.name, place, n, f"{value:.6f}", f"{low:.6f}", f"{high:.6f}"]
+
+
+def line(row: list[Any]) -> str:
+    """A line of a csv file; with a plain line end, the writer would leave a carriage return in a cell unquoted."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(row)
+    return text.getvalue().removesuffix("\r\n") + "\n"

@@ -12,13 +12,21 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from eyechart.asking import Asker, Sitting
+from eyechart.asking.sitting import nobody
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
+from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
 from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
+from eyechart.protocols.choices import PROTOCOLS
+from eyechart.records import Metric
+from eyechart.repeats import Repeated
+from eyechart.scoring import Predictions, Rules, Scored, score
 from eyechart.spec import parse
+from eyechart.store import Store
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,74 @@ class Talker:
         self.requests.append(request)
         said = self.say(numbers, text)
         return Answer(said, (1, 2), True, usage=Usage(10, 4, 2)) if isinstance(said, str) else said
+
+
+@dataclass
+class Letters:
+    """Reads a text as how often each letter is in it; notes what it read. A tilde makes it fail."""
+
+    read: list[str] = field(default_factory=list)
+    batch_size: int = 4
+    loads: int = 0
+    identity: Identity = TALKER
+
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.read.extend(texts)
+        counts = [[text.lower().count(chr(97 + place)) for place in range(26)] for text in texts]
+        failed = [[np.nan if "~" in text else 0] for text in texts]
+        return np.array(counts, np.float32) + np.array(failed, np.float32)
+
+
+@dataclass(frozen=True)
+class Seats:
+    """Seats models before pictures with labels, under a protocol's choices; one store for the whole test."""
+
+    store: Path
+    pictures: Callable[..., Dataset]
+
+    def __call__(
+        self,
+        model: Any,
+        labels: Sequence[int],
+        protocol: str = "closed_world",
+        names: Sequence[str] = ("cat", "dog", "great white shark"),
+        lend: Callable[[str], Any] = nobody,
+        truths: Sequence[LabelSet] = (),
+        **more: Any,
+    ) -> Sitting:
+        facts = {name: more.pop(name) for name in ("broken", "subset", "split") if name in more}
+        dataset = self.pictures(labels, classes=len(names), **facts)
+        asker = Asker(Store(self.store), None, more.pop("seed", 0), lambda *_: None)
+        chosen = {**PROTOCOLS[protocol].defaults(), **{name: str(value) for name, value in more.items()}}
+        return Sitting(asker, model, dataset, tuple(names), "mine", chosen, truths, lend)
+
+    def truth(self, given: Sequence[Sequence[int] | None], empty: Any = "correct", name: str = "ReGT") -> LabelSet:
+        """A ground truth of the pictures."""
+        rows = [Row(str(place), str(place), "") for place in range(len(given))]
+        return label_set(name, rows, given, empty, "test")
+
+    def metrics(self, sitting: Sitting, found: Any, truth: LabelSet) -> dict[tuple[str, str], Metric]:
+        """Every number of a ground truth, by name and category."""
+        rounds = found.rounds if isinstance(found, Repeated) else (found,)
+        scored = [self.scored(sitting, each, truth) for each in rounds]
+        numbers = found.averaged(scored) if isinstance(found, Repeated) else scored[0].metrics
+        return {(metric.name, metric.category): metric for metric in numbers}
+
+    def scored(self, sitting: Sitting, found: Predictions, truth: LabelSet) -> Scored:
+        """One round under a ground truth."""
+        return score(found, truth, np.array(sitting.labels, np.int64), Rules(()), sitting.dataset.classes)
+
+
+@pytest.fixture
+def sit(tmp_path: Path, pictures: Callable[..., Dataset]) -> Seats:
+    """Seat models before pictures."""
+    return Seats(tmp_path / "store", pictures)
+
+
+@pytest.fixture
+def letters() -> Letters:
+    """A text encoder."""
+    return Letters()
 
 
 @pytest.fixture

@@ -3,12 +3,14 @@
 import csv
 from collections.abc import Callable
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from eyechart.recording import line
 from eyechart.records import Record, read_run
 from eyechart.settings import Case
 from eyechart.spec import parse
@@ -99,6 +101,13 @@ def test_a_published_number_stands_beside_a_whole_run_only(make_run: Make) -> No
     assert reported() == [True, False, False]
     assert reported(limit=5) == [False, False, False]
     assert reported(split="sample") == [False, False, False]
+
+
+def test_every_cell_comes_back_from_its_line() -> None:
+    said = ["a\rb", "\n", "c\r\n", 'say "1", 2', "", "é 猫\u2028", "\x00", "'", "=1"]
+    text = "".join(map(line, [["said", "more"], *([cell, cell] for cell in said)]))
+    assert [*csv.reader(StringIO(text, newline=""))] == [["said", "more"], *([cell, cell] for cell in said)]
+    assert text.startswith("said,more\n")
 
 
 def case(model: str, protocol: str = "zero_shot") -> Case:

@@ -116,8 +116,9 @@ class Kind:
 
 
 def possible(chosen: Chosen) -> bool:
-    """Whether choices go together: the likeliest name is found for one image at a time."""
-    return chosen.get("answer") != "constrained" or chosen.get("images") == "1"
+    """Whether choices go together: the likeliest name is that of one image, and Mill's scorer reads letters alone."""
+    alone = chosen.get("answer") != "constrained" or chosen.get("images") == "1"
+    return alone and (chosen.get("reading") != "mill" or "structure" not in chosen)
 
 
 def settled(chosen: dict[str, str]) -> Chosen:

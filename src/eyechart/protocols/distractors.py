@@ -34,7 +34,7 @@ def confusion_matrix(labels: NDArray[np.int64], predictions: NDArray[np.int64], 
     return counted.reshape(classes, classes).astype(np.int64)
 
 
-def by_confusion(matrix: NDArray[np.int64]) -> Neighbours:
+def by_confusion(matrix: NDArray[np.int64] | NDArray[np.float64]) -> Neighbours:
     """Rank for each class the others it was taken for, most often first; shape (classes, classes - 1), padded with -1.
 
     `matrix` has the true class as row and counts, or shares, of at least 0. The first of equally frequent classes goes
@@ -73,7 +73,7 @@ def by_similarity(similarity: Floats) -> Neighbours:
     return _ranked(values)
 
 
-def _square(matrix: NDArray[np.int64] | Floats) -> NDArray[np.float64]:
+def _square(matrix: NDArray[np.int64] | NDArray[np.float64] | Floats) -> NDArray[np.float64]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A matrix of classes by classes is wanted; got one of shape {matrix.shape}.")
     return matrix.astype(np.float64)

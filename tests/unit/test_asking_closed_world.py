@@ -1,0 +1,307 @@
+"""Closed world: what is shown, how answers are told apart by image, and what is out of the prompt."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from eyechart.asking.closed_world import closed_world
+from eyechart.data.class_names import class_names
+from eyechart.errors import EyechartError, ModelError, SpecError
+from eyechart.models.interfaces import Answer
+from eyechart.protocols.choices import PROTOCOLS
+from eyechart.protocols.closed_world import closed_world_prompt
+from eyechart.scoring import Predictions
+from eyechart.store import Store
+
+NAMES = ("cat", "dog", "great white shark")
+CAT, DOG, SHARK, NONE = 0, 1, 2, -1
+Say = Callable[[tuple[int, ...], str], str]
+
+
+def by_key(table: Mapping[int, str]) -> Say:
+    """Answer as the prompt asks, each picture by its number."""
+    return lambda numbers, _: json.dumps({str(place): table[each] for place, each in enumerate(numbers, 1)})
+
+
+def always(text: str) -> Say:
+    return lambda *_: text
+
+
+def found(predictions: Any) -> list[int]:
+    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(("prefix", "first"), [("paper", "image"), ("shared", "text")])
+def test_the_class_list_stands_behind_the_image_or_before_it(sit: Any, talker: Any, prefix: str, first: str) -> None:
+    model = talker(always("cat"))
+    closed_world(sit(model, [0, 1], prefix=prefix))
+    for request in model.requests:
+        kinds = ["text" if isinstance(part, str) else "image" for part in request.parts]
+        assert kinds == [first, {"text": "image", "image": "text"}[first]]
+    assert "class names:\ncat\ndog\ngreat white shark. Your output" in model.asked[0][1]
+
+
+@pytest.mark.parametrize(("images", "sizes"), [(1, [1] * 12), (5, [5, 5, 2]), (10, [10, 2]), (12, [12]), (50, [12])])
+def test_every_image_has_its_own_answer(sit: Any, talker: Any, images: int, sizes: list[int]) -> None:
+    labels = [0, 1, 2] * 4
+    model = talker(by_key({row: NAMES[label] for row, label in enumerate(labels)}), turned=True)
+    said = closed_world(sit(model, labels, images=images))
+    assert found(said) == labels == said.spoken.strict.tolist()
+    assert sorted((len(numbers) for numbers, _ in model.asked), reverse=True) == sizes
+    assert sorted(number for numbers, _ in model.asked for number in numbers) == [*range(12)]
+
+
+def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None:
+    model = talker(by_key(dict.fromkeys(range(12), "dog")))
+    columns = closed_world(sit(model, [0] * 12, images=5)).spoken.columns()
+    for request, (rows, _) in enumerate(model.asked):
+        assert [columns["request"][row] for row in rows] == [str(request)] * len(rows)
+        assert [columns["place"][row] for row in rows] == ["1", "2", "3", "4", "5"][: len(rows)]
+    assert (columns["said"][3], columns["strict"][3], columns["oop"][3]) == ("dog", "1", "")
+
+
+def test_images_of_one_class_are_shown_together(sit: Any, talker: Any) -> None:
+    labels = [0, 1, 2, -1] * 3
+    model = talker(by_key(dict.fromkeys(range(12), "dog")))
+    closed_world(sit(model, labels, images=2, order="same_class"))
+    shown = [[labels[number] for number in numbers] for numbers, _ in model.asked]
+    assert all(len({*classes}) == 1 for classes in shown)
+    assert [classes for classes in shown if classes[0] < 0] == [[-1]] * 3
+
+
+READ = [  # what was said about two images; classes under the lenient reading and under the strict one
+    ('{"1": "cat", "2": "dog"}', [CAT, DOG], [CAT, DOG]),
+    ('{"2": "dog", "1": "cat"}', [CAT, DOG], [CAT, DOG]),
+    ('```json\n{"1": "cat", "2": "dog"}\n```', [CAT, DOG], [NONE, NONE]),
+    ("{'1': 'cat', '2': 'dog',}", [CAT, DOG], [NONE, NONE]),
+    ('{"1": "cat", "2": "dog", "3": "cat"}', [CAT, DOG], [NONE, NONE]),
+    ('{"1": "A cat.", "2": "dog"}', [CAT, DOG], [NONE, DOG]),
+    ('{"1": "cat"}', [CAT, None], [NONE, NONE]),
+    ('{"1": "cat", "2": "do', [CAT, None], [NONE, NONE]),
+    ('{"1": ["cat", "dog"], "2": "dog"}', [None, DOG], [NONE, NONE]),
+    ('{"1": "", "2": "dog"}', [None, DOG], [NONE, DOG]),
+    ("cat, dog", [None, None], [NONE, NONE]),
+    ("", [None, None], [NONE, NONE]),
+]
+
+
+@pytest.mark.parametrize(("text", "lenient", "strict"), READ)
+@pytest.mark.parametrize("reading", ["lenient", "strict", "authors"])
+def test_answers_are_told_apart_by_key(
+    sit: Any, talker: Any, text: str, lenient: list[int | None], strict: list[int], reading: str
+) -> None:
+    model = talker(always(text))
+    said = closed_world(sit(model, [0, 0], images=2, reading=reading))
+    (shown, _), *_ = model.asked
+    wanted = [lenient, strict][reading == "strict"]
+    assert [said.spoken.strict[row] for row in shown] == strict
+    if reading != "authors":
+        assert [found(said)[row] for row in shown] == [NONE if place is None else place for place in wanted]
+    if reading == "lenient":
+        assert {*said.unparsed} == {row for row, place in zip(shown, lenient, strict=True) if place is None}
+        assert all(said.spoken.said[row] == text for row in said.unparsed)
+
+
+ONE = [  # what was said about one image; the class, and the kind if it is out of the prompt
+    ('{"1": "cat"}', CAT, ""),
+    ("cat", CAT, ""),
+    (" Great white shark\n", SHARK, ""),
+    ("The answer is dog.", DOG, ""),
+    ("<think>a cat? no</think>dog", DOG, ""),
+    ("white shark", NONE, "Partial"),
+    ('{"1": "white shark"}', NONE, "Partial"),
+    ("I don't know", NONE, "Abstain"),
+    ("a hovercraft full of eels", NONE, "Wrong"),
+    ("caterpillar", NONE, "Wrong"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "kind"), ONE)
+def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, place: int, kind: str) -> None:
+    said = closed_world(sit(talker(always(text)), [0]))
+    assert (found(said), said.spoken.out, said.unparsed) == ([place], (kind,), frozenset())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"1": ["cat", "dog"]}',
+        '{"1": "great wh',
+        '{"2": "cat"}',
+        '{"1": ""}',
+        "{}",
+        " \n",
+        "<think>a cat? Or a",
+    ],
+)
+def test_a_broken_answer_is_not_read_and_not_out_of_the_prompt(sit: Any, talker: Any, text: str) -> None:
+    said = closed_world(sit(talker(always(text)), [0]))
+    assert (found(said), said.spoken.out, said.unparsed) == ([NONE], ("",), frozenset({0}))
+    assert said.spoken.said == (text,)
+
+
+def test_another_openai_name_than_those_listed_is_of_its_own_kind(sit: Any, talker: Any) -> None:
+    names = class_names("mill").names
+    said = closed_world(sit(talker(by_key({0: "tench", 1: "Goldfish"})), [0, 0], names=names, subset=(0, 5, 7)))
+    assert (found(said), said.spoken.out) == ([0, NONE], ("", "IN"))
+
+
+def test_a_split_lists_its_own_classes_alone(sit: Any, talker: Any) -> None:
+    model = talker(by_key({0: "great white shark", 1: "dog", 2: "cat"}))
+    said = closed_world(sit(model, [2, 0, 0], subset=(0, 2)))
+    assert found(said) == [SHARK, NONE, CAT]
+    assert said.spoken.out == ("", "Wrong", "")
+    assert "class names:\ncat\ngreat white shark. Your output" in model.asked[0][1]
+
+
+IDS = {0: "2", 1: "0", 2: "3", 3: "-1", 4: "cat", 5: "great white shark", 6: "two", 7: "2 or 3"}
+
+
+@pytest.mark.parametrize(
+    ("reading", "classes"),
+    [
+        ("lenient", [SHARK, CAT, NONE, NONE, CAT, SHARK, SHARK, NONE]),
+        ("strict", [SHARK, CAT, *[NONE] * 6]),
+        ("authors", [SHARK, CAT, *[NONE] * 6]),
+    ],
+)
+def test_classes_can_be_named_by_their_ids(sit: Any, talker: Any, reading: str, classes: list[int]) -> None:
+    model = talker(by_key(IDS))
+    said = closed_world(sit(model, [0] * 8, answer="id", reading=reading))
+    assert found(said) == classes
+    assert '0 – "cat"\n1 – "dog"\n2 – "great white shark"' in model.asked[0][1]
+    assert all(bool(kind) == (place < 0) for kind, place in zip(said.spoken.out, classes, strict=True))
+
+
+def test_ids_are_those_of_the_list(sit: Any, talker: Any) -> None:
+    said = closed_world(sit(talker(always('{"1": 1}')), [2], answer="id", subset=(0, 2)))
+    assert (found(said), said.unparsed) == ([SHARK], frozenset())
+
+
+@pytest.mark.parametrize("answer", ["name", "id"])
+def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> None:
+    model = talker(by_key(dict.fromkeys(range(5), {"name": "dog", "id": "1"}[answer])), structured=True)
+    said = closed_world(sit(model, [1] * 5, images=3, structure="enforced", answer=answer))
+    assert found(said) == [DOG] * 5
+    assert [[*schema["properties"]] for _, schema in model.how] == [["1", "2", "3"], ["1", "2"]]
+    assert "JSON" not in model.asked[0][1]
+    assert said.variant["prompt"].startswith(f"closed_world{'_id' * (answer == 'id')} (")
+
+
+@pytest.mark.parametrize(
+    ("choices", "error", "sentence"),
+    [
+        ({"structure": "enforced"}, ModelError, r"--eye-structure=enforced needs .* and test does not\. Use vllm"),
+        ({"images": 51}, SpecError, r"--eye-images-per-request=51: A request shows 1 to 50 images"),
+        ({"prompt": "open_world"}, SpecError, r"--eye-prompt=open_world has the slots: none\. This protocol fills: cl"),
+        ({"prompt": "closed_word"}, EyechartError, r"'closed_word' is neither .* did you mean closed_world"),
+        ({"prompt": "closed_world", "images": 2}, SpecError, r"does not ask for JSON, so the answers to 2 images"),
+        ({"reading": "mill"}, SpecError, r"--eye-reading=mill reads letters"),
+        ({"reading": "mill", "answer": "id"}, SpecError, r"--eye-reading=mill reads letters"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_before_anything_is_asked(
+    sit: Any, talker: Any, choices: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
+    model = talker(always("cat"))
+    with pytest.raises(error, match=sentence):
+        closed_world(sit(model, [0, 1], **choices))
+    assert model.how == []
+
+
+def test_of_two_classes_with_one_name_the_first_has_it(sit: Any, talker: Any) -> None:
+    said = closed_world(sit(talker(always("Missile")), [0], names=("cat", "missile", "missile")))
+    assert (found(said), said.spoken.out) == ([1], ("",))
+
+
+def test_the_record_says_what_was_chosen(sit: Any, talker: Any) -> None:
+    said = closed_world(sit(talker(always("cat")), [0]))
+    assert said.variant == PROTOCOLS["closed_world"].defaults() | {
+        "names": "mine",
+        "prompt": f"closed_world_json ({closed_world_prompt().sha256[:8]})",
+        "parser": "json_answers 1, class_name 1",
+    }
+
+
+def ten(sit: Any, talker: Any) -> tuple[Any, Predictions]:
+    """Ten images: 3 right, 1 wrong, 4 out of the prompt (1 without a label), 1 unread, 1 error."""
+    texts = ["cat", "cat", "dog", "cat", "white shark", "I don't know", "axolotl", "axolotl", "{", ""]
+    model = talker(lambda numbers, _: texts[numbers[0]] or Answer("", (), False, error="withheld"))
+    sitting = sit(model, [0, 0, 1, 1, 2, 2, 0, 0, 0, 0])
+    return sitting, closed_world(sitting)
+
+
+def test_every_number_is_that_of_a_count_by_hand(sit: Any, talker: Any) -> None:
+    sitting, said = ten(sit, talker)
+    truth = sit.truth([(0,), (0,), (1,), (2,), (2,), (2, 1), (0,), (), (0,), (0,)])
+    numbers = {key: (each.value, each.n) for key, each in sit.metrics(sitting, said, truth).items()}
+    assert numbers["acc1", "A"] == (pytest.approx(4 / 9), 9)
+    assert numbers["acc1_strict", "A"] == (pytest.approx(1 / 9), 9)  # no JSON, and one image shows no class
+    assert numbers["acc1", "N"] == (1, 1)
+    assert numbers["oop", "A"] == (pytest.approx(4 / 9), 9)
+    assert numbers["oop", "N"] == (1, 1)
+    assert numbers["oop", "S+"] == (pytest.approx(2 / 6), 6)
+    assert numbers["oop", "S-"] == (0, 1)
+    assert numbers["oop", "M+"] == (1, 1)
+    kinds = {name: numbers[f"oop_{name}", "A"] for name in ("partial", "in", "abstain", "wrong")}
+    assert kinds == {"partial": (0.25, 4), "in": (0, 4), "abstain": (0.25, 4), "wrong": (0.5, 4)}
+    assert numbers["oop_wrong", "S-"] == (None, 0)
+    assert not [name for name, _ in numbers if name in ("acc5", "oop_mapped")]
+
+
+def test_an_unread_answer_and_an_error_are_outcomes_of_their_own(sit: Any, talker: Any) -> None:
+    sitting, said = ten(sit, talker)
+    assert (said.unparsed, [*said.errors], said.spoken.out[8:]) == (frozenset({8}), [9], ("", ""))
+    scored = sit.scored(sitting, said, sit.truth([(label,) for label in sitting.labels]))
+    outcomes = scored.outcomes(said)
+    assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (3, 5, 1, 1)
+
+
+def test_an_error_is_that_of_every_image_of_its_request(sit: Any, talker: Any) -> None:
+    withheld = Answer("", (), False, error="withheld")
+    model = talker(lambda numbers, text: withheld if 3 in numbers else by_key(DOGS)(numbers, text))
+    said = closed_world(sit(model, [1] * 6, images=2))
+    (lost,) = (numbers for numbers, _ in model.asked if 3 in numbers)
+    assert said.errors == dict.fromkeys(sorted(lost), "withheld")
+    assert found(said) == [NONE if row in lost else DOG for row in range(6)]
+
+
+DOGS = dict.fromkeys(range(12), "dog")
+
+
+def test_an_image_that_cannot_be_shown_is_an_error(sit: Any, talker: Any) -> None:
+    said = closed_world(sit(talker(by_key(DOGS)), [1, 1, 1], broken=frozenset({1})))
+    assert [*said.errors] == [1]
+    assert found(said) == [DOG, NONE, DOG]
+
+
+def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -> None:
+    said = iter(["cat"] * 4 + ["cat", "cat", "axolotl", "dog"] + ["dog"] * 4)
+    model = talker(lambda *_: next(said))
+    sitting = sit(model, [0, 0, 0, 0], evaluations=3)
+    repeated = closed_world(sitting)
+    assert [found(each) for each in repeated.rounds[::2]] == [[CAT] * 4, [DOG] * 4]
+    assert len(model.asked) == 12
+    numbers = sit.metrics(sitting, repeated, sit.truth([(0,)] * 4))
+    assert {name for name, _ in numbers} == {"repeated_acc", "repeated_oop"}
+    mean = numbers["repeated_acc", "A"]
+    assert (mean.value, mean.n, mean.ci_method) == (pytest.approx((1 + 0.5 + 0) / 3), 4, "t")
+    assert mean.ci == (pytest.approx(0.5 - 4.302653 * 0.5 / 3**0.5), pytest.approx(0.5 + 4.302653 * 0.5 / 3**0.5))
+    assert numbers["repeated_oop", "A"].value == pytest.approx(0.25 / 3)
+    closed_world(sit(model, [0, 0, 0, 0]))
+    assert len(model.asked) == 12
+
+
+def test_one_evaluation_is_the_plain_closed_world(sit: Any, talker: Any) -> None:
+    assert isinstance(closed_world(sit(talker(by_key(DOGS)), [1], evaluations=1)), Predictions)
+
+
+def test_what_is_not_kept_for_good_is_asked_again(sit: Any, talker: Any) -> None:
+    busy = Answer("", (), False, error="429", retry=True)
+    first, second = talker(lambda numbers, _: busy if numbers == (1,) else "dog"), talker(always("dog"))
+    assert [*closed_world(sit(first, [1, 1, 1])).errors] == [1]
+    assert not closed_world(sit(second, [1, 1, 1])).errors
+    assert [numbers for numbers, _ in second.asked] == [(1,)]
+    assert Store(sit.store).root.is_dir()
