@@ -124,9 +124,9 @@ class Bench:
         read, sought = self.read(self.score(request, kind)), self.read(self.best(request, kind))
         prompt, (nodes, likelier) = hf_batches.length(self.model._chat.inputs(request)), self.nodes(request, kind)
         return (
-            f"posterior {read} tokens ({nodes} inner nodes, {read - prompt - nodes} besides prompt and nodes), best choice "
-            f"{sought} ({likelier} nodes are likelier than it: no search may skip them); peak memory {grown:+.0f} MiB over "
-            f"a greedy answer's, {self.largest / 2**20:.1f} Mi logits at most"
+            f"posterior {read} tokens ({nodes} inner nodes, {read - prompt - nodes} besides prompt and nodes), "
+            f"best choice {sought} ({likelier} nodes are likelier than it and cannot be skipped); "
+            f"peak memory {grown:+.0f} MiB over a greedy answer's, {self.largest / 2**20:.1f} Mi logits at most"
         )
 
     def nodes(self, request: Request, kind: str) -> tuple[int, int]:
