@@ -1,0 +1,132 @@
+"""Runs that are killed at any point: what was written is never asked again, and the end is as if nothing had been.
+
+An answer that is on its way when the run dies cannot be known to the next one. There are at most as many of those as
+requests may be under way at once (`concurrency`), and no more than these are ever paid twice.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+PICTURES = 18
+CONCURRENCY = 3
+KILLED = -signal.SIGKILL
+
+# Dies with its process group at the moment that the environment names: a stage, and a number or a file.
+DIES = """
+import os
+import signal
+
+from eyechart import store
+
+STAGE, AT = os.environ["DIES"].split(":")
+reached = []
+
+def come_to(stage, which=None):
+    reached.append(stage)
+    if stage == STAGE and AT == (which or str(reached.count(stage))):
+        os.killpg(0, signal.SIGKILL)
+
+def append(self, header, payload, old=store.Writer.append):
+    come_to("before writing")
+    file = self.open_part()
+    if STAGE == "writing" and AT == str(reached.count("before writing")):
+        old(self, header, payload)
+        os.truncate(file.name, os.path.getsize(file.name) - len(payload) // 2)
+        come_to("writing", AT)
+    old(self, header, payload)
+    come_to("written")
+
+def stamp(path, content, old=store.stamp):
+    if (STAGE, AT) == ("drafting", path.name):
+        path.with_name(f"{path.name}.{os.getpid()}").write_bytes(content[:9])
+    come_to("drafting", path.name)
+    old(path, content)
+    come_to("put in place", path.name)
+
+store.Writer.append, store.stamp = append, stamp
+"""
+FILES = ("usage.jsonl", "replies.jsonl", "done.json")
+EARLY = ("made", "sent", "before writing", "writing", "written")
+LATE = [(stage, name) for stage in ("drafting", "put in place") for name in FILES]
+
+
+def moments(seed: int) -> list[tuple[str, str]]:
+    """Two early moments and a late one, of all."""
+    chance = Random(seed)
+    early = [(stage, str(chance.randint(1, 5))) for stage in chance.sample(EARLY, 2)]
+    return [*early, LATE[seed % len(LATE)]]
+
+
+@pytest.fixture(scope="module")
+def clean(new_exam: Callable[..., Any]) -> Any:
+    """After a run that nobody killed."""
+    return prepared(new_exam())
+
+
+@pytest.fixture
+def unlucky(exam: Any) -> Any:
+    """Before any run."""
+    return prepared(exam, run=False)
+
+
+def prepared(exam: Any, *, run: bool = True) -> Any:
+    """Have every answer name its question."""
+    letter = exam.server.answer
+    exam.server.answer = lambda asked: f"{letter(asked)}. {asked.content}"
+    exam.options = {"concurrency": CONCURRENCY}
+    if run:
+        exam.passes()
+    return exam
+
+
+def kill(exam: Any, stage: str, at: str, delay: float) -> None:
+    """Run up to a moment, and no further."""
+    exam.world.environment["DIES"] = f"{stage}:{at}"
+    exam.seen, before = len(exam.server.asked), len(exam.server.paid)
+    arguments = [*exam.arguments, exam.world.plugin(DIES)]
+    with exam.world.start(*arguments, start_new_session=True) as process:
+
+        def moment(number: int, when: str) -> None:
+            if when == stage and number == before + 1 + int(at):  # the first says hello
+                exam.server.always = exam.server.reply(after=600)
+                time.sleep(delay)
+                os.killpg(process.pid, signal.SIGKILL)
+
+        exam.server.moment = moment if stage in ("made", "sent") else lambda *_: None
+        said, _ = process.communicate(timeout=120)
+        assert process.returncode == KILLED, said
+    exam.server.always, exam.server.moment = None, lambda *_: None
+
+
+def kept(exam: Any) -> set[str]:
+    """The questions whose answers are written down."""
+    whole = [line.decode() for content in exam.replies for line in content.splitlines()]
+    return {text[-64:] for text in exam.parts} | {line.partition(". ")[2][:64] for line in whole}
+
+
+@pytest.mark.parametrize("seed", range(len(LATE)))
+def test_killed_runs_end_as_one_that_nobody_killed(unlucky: Any, clean: Any, seed: int) -> None:
+    written: set[str] = set()
+    for number, (stage, at) in enumerate(moments(seed)):
+        kill(unlucky, stage, at, delay=Random(seed + number).uniform(0, 0.02))
+        assert not written & {*unlucky.fresh}, "what was written is asked again"
+        assert written <= kept(unlucky), "what was written is lost"
+        written = kept(unlucky)
+    unlucky.passes()
+    assert {*unlucky.fresh} == {*clean.asked} - written
+    assert sum(unlucky.paid.values()) - PICTURES <= CONCURRENCY * sum(stage in EARLY for stage, _ in moments(seed))
+    assert endings(unlucky) == endings(clean)
+
+
+def endings(exam: Any) -> tuple[object, ...]:
+    """What a run leaves: the kept files, the record's numbers, every picture's answer."""
+    files = {name.rpartition("/")[2]: content for name, content in exam.world.store.items()}
+    del files["key.json"]  # which has the server's port
+    numbers = [exam.record[name] for name in ("outcomes", "metrics", "served")]
+    return files, numbers, exam.rows()
