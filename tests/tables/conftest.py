@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.asking import IN_WORDS, Asker, Sitting
 from eyechart.data.class_names import class_names
 from eyechart.models.interfaces import Usage
+from eyechart.models.registry import create
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.protocols.closed_world import batches
 from eyechart.protocols.out_of_prompt import kinds, named
@@ -24,6 +27,7 @@ from eyechart.scoring import Predictions
 from eyechart.settings import Case
 from eyechart.spec import parse
 from eyechart.spoken import Spoken
+from eyechart.store import Store
 
 NAMES, OPENAI = class_names("kisel").names, class_names("openai").names
 MODEL = "hf[toybox-mllm]"
@@ -56,6 +60,19 @@ class Session:
         texts, found = self.read(said)
         places = np.array([mapped.get(text, place) for text, place in zip(texts, found.tolist(), strict=True)])
         self.words("closed_world_plus", texts, places, self.kinds(texts, found), model, {}, chosen)
+
+    def replayed(self, said: Sequence[str], model: str) -> None:
+        """A file of words, asked in CW and in CW+ as a benchmark asks a model."""
+        path = self.maker.root / f"{model}.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([("key", "answer"), *zip(self.dataset.keys, said, strict=True)])
+        asker = Asker(Store(self.maker.root / "store"), None, 42, lambda *_: None)
+        spec = parse(f"replay[path={path},of=closed_world]")
+        for protocol in ("closed_world", "closed_world_plus"):
+            choices = PROTOCOLS[protocol].defaults()
+            lend = cache(lambda text: create(parse(text)))
+            sitting = Sitting(asker, create(spec), self.dataset, NAMES, "kisel", choices, (), lend)
+            self.records.append(self.recorded(protocol, str(spec), IN_WORDS[protocol](sitting), choices))
 
     def open_world(self, found: Sequence[int], model: str = MODEL, **chosen: str) -> None:
         """Free words, of which only the class they were mapped to matters."""

@@ -1,7 +1,5 @@
 """Closed world: the class list stands in the prompt, and an answer is right, wrong, out of the prompt, or not read."""
 
-from functools import partial
-
 from eyechart.asking.likelihood import constrained
 from eyechart.asking.naming import Told, questions, told, wants_json
 from eyechart.asking.sitting import Notes, Sitting, ask, replayed
@@ -115,9 +113,11 @@ def out_of_prompt(sitting: Sitting, notes: Notes) -> tuple[str, ...]:
         if notes.requests[row] >= 0 and notes.found[row] < 0 and row not in notes.errors and row not in notes.unparsed
     ]
     known = class_names("openai").names if sitting.dataset.classes == CLASSES else ()
-    kind = partial(kinds, names=sitting.listed, known=known)
-    for row in outside:
-        found[row] = "Wrong" if named([notes.said[row]], sitting.listed)[0] >= 0 else kind([notes.said[row]])[0]
+    listed = named([notes.said[row] for row in outside], sitting.listed) >= 0  # by a reading that did not take it
+    unlisted = [row for row, each in zip(outside, listed.tolist(), strict=True) if not each]
+    sorted_out = kinds([notes.said[row] for row in unlisted], sitting.listed, known)
+    for row, kind in [*((row, "Wrong") for row in outside), *zip(unlisted, sorted_out, strict=True)]:
+        found[row] = kind
     return tuple(found)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,17 +44,17 @@ class Sitting:
     def __post_init__(self) -> None:
         check_length(self.dataset, self.names, self.names_by)
 
-    @property
+    @cached_property
     def labels(self) -> list[int]:
         """The original label of each image, -1 where there is none."""
         return [self.dataset.index[row].label for row in self.dataset.selected]
 
-    @property
+    @cached_property
     def offered(self) -> tuple[int, ...]:
         """The classes in play: all, or the split's own choice of them."""
         return self.dataset.subset or tuple(range(self.dataset.classes))
 
-    @property
+    @cached_property
     def listed(self) -> tuple[str, ...]:
         """The names of the classes in play."""
         return tuple(self.names[place] for place in self.offered)

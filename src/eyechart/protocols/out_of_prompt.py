@@ -5,8 +5,8 @@ Source: arXiv 2603.06578, Tables 5, 15 and 16.
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -34,7 +34,7 @@ def named(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
     >>> named(["Tench ", "a tench", ""], ["goldfish", "tench"])
     array([ 1, -1, -1])
     """
-    first = {plain(name): index for index, name in reversed([*enumerate(names)])}
+    first = _first(tuple(names))
     return np.array([first.get(plain(answer), -1) if answer.strip() else -1 for answer in answers], np.int64)
 
 
@@ -100,6 +100,12 @@ def _kind(answer: str, sets: Iterable[frozenset[str]], known: set[str]) -> Kind:
         return "IN"
     said = frozenset(words(answer))
     return "Partial" if said and any(said <= each for each in sets) else "Wrong"
+
+
+@lru_cache(maxsize=64)
+def _first(names: tuple[str, ...]) -> Mapping[str, int]:
+    """The first class of each name, as names are compared."""
+    return {plain(name): index for index, name in reversed([*enumerate(names)])}
 
 
 @cache
