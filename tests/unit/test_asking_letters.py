@@ -1,0 +1,312 @@
+"""Choosing by letter: Mill's ten options and the 4-way settings, read, drawn and counted."""
+
+import re
+from collections.abc import Callable, Mapping
+from math import sqrt
+from pathlib import Path
+from random import Random
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from eyechart.asking.letters import mcq, multiple_choice
+from eyechart.errors import DataError, SpecError, VocabularyError
+from eyechart.metrics.intervals import wilson
+from eyechart.models.interfaces import Answer
+from eyechart.protocols.choices import SHORT
+from eyechart.protocols.multiple_choice import mill_options
+
+NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
+Say = Callable[[tuple[int, ...], str], Any]
+
+
+def offered(text: str) -> dict[str, str]:
+    """The names by their letters."""
+    return dict(re.findall(r"^([A-Z])\) (.+)$", text, re.MULTILINE))
+
+
+def choose(table: Mapping[int, str], others: str = "unread") -> Say:
+    """Say the letter of a picture's name, if it is offered."""
+
+    def say(numbers: tuple[int, ...], text: str) -> str:
+        return next((letter for letter, name in offered(text).items() if name == table[numbers[0]]), others)
+
+    return say
+
+
+def found(predictions: Any) -> list[int]:
+    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+
+
+def test_mills_options_are_asked_in_mills_words(sit: Any, talker: Any) -> None:
+    model = talker(choose(dict(enumerate(NAMES))))
+    said = mcq(sit(model, [*range(12)], "mcq", NAMES, seed=42))
+    assert found(said) == [*range(12)]
+    for (number,), text in model.asked:
+        drawn = mill_options(f"s{number:02d}", number, 12)
+        assert offered(text) == dict(zip(ascii_uppercase, (NAMES[place] for place in drawn.classes), strict=False))
+        assert said.spoken.columns()["options"][number] == ";".join(map(str, drawn.classes))
+    assert model.how == [(32, None)]
+    assert said.variant == {**said.variant, "reading": "lenient", "parser": "letter 1", "names": "mine"}
+
+
+def test_another_seed_draws_other_options(sit: Any, talker: Any) -> None:
+    first, other = (talker(choose({0: "ant"})) for _ in "ab")
+    mcq(sit(first, [0], "mcq", NAMES, seed=1))
+    mcq(sit(other, [0], "mcq", NAMES, seed=2))
+    assert first.asked != other.asked
+
+
+def test_images_without_a_label_are_not_asked_about(sit: Any, talker: Any) -> None:
+    model = talker(choose({1: "bee", 3: "bee"}))
+    sitting = sit(model, [-1, 1, -1, 3], "mcq", NAMES)
+    said = mcq(sitting)
+    assert ([numbers for numbers, _ in model.asked], said.unasked) == ([(1,), (3,)], {0, 2})
+    columns = said.spoken.columns()
+    assert (columns["request"], columns["options"][0]) == (["", "0", "", "1"], "")
+    numbers = sit.metrics(sitting, said, sit.truth([(0,), (1,), (), (3,)]))
+    assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n, numbers["acc1", "N"].n) == (0.5, 2, 0)
+    scored = sit.scored(sitting, said, sit.truth([(0,), (1,), (), (3,)]))
+    assert scored.outcomes(said).correct + scored.outcomes(said).wrong + scored.outcomes(said).unparsed == 2
+
+
+def test_a_split_without_labels_asks_nothing(sit: Any, talker: Any) -> None:
+    model = talker(choose({}))
+    sitting = sit(model, [-1, -1], "mcq", NAMES)
+    numbers = sit.metrics(sitting, mcq(sitting), sit.truth([(0,), (1,)]))
+    assert (model.asked, numbers["acc1", "A"].value, numbers["acc1", "A"].n) == ([], None, 0)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 9, 10])
+def test_few_classes_are_all_offered(sit: Any, talker: Any, classes: int) -> None:
+    model = talker(choose({0: "bee"}))
+    assert found(mcq(sit(model, [1], "mcq", NAMES[:classes]))) == [1]
+    assert sorted(offered(model.asked[0][1]).values()) == [*NAMES[:classes]]
+
+
+@pytest.mark.parametrize(("protocol", "ask", "classes"), [("mcq", mcq, 1), ("multiple_choice", multiple_choice, 3)])
+def test_too_few_classes_are_a_sentence(sit: Any, talker: Any, protocol: str, ask: Any, classes: int) -> None:
+    with pytest.raises(DataError, match=r"imagenet/memory: \d options cannot be offered: give 2 to"):
+        ask(sit(talker(choose({0: "ant"})), [0], protocol, NAMES[:classes]))
+
+
+READINGS = {"lenient": [1, 1, -1, -1], "strict": [1, -1, -1, -1], "authors": [1, -1, -1, -1]}
+
+
+@pytest.mark.parametrize("reading", ["lenient", "strict", "authors", "mill"])
+def test_letters_are_read_in_the_way_that_was_chosen(sit: Any, talker: Any, reading: str) -> None:
+    forms = ("{}", "The answer is {}.", "bees and other insects", "")
+    letter = choose(dict.fromkeys(range(4), "bee"))
+    model = talker(lambda numbers, text: forms[numbers[0]].format(letter(numbers, text)))
+    said = mcq(sit(model, [1] * 4, "mcq", NAMES, reading=reading))
+    assert said.spoken.strict.tolist() == [1, -1, -1, -1]
+    if reading == "mill":  # always a class, drawn by the answer's text where nothing is read
+        drawn = [[*offered(text).values()] for _, text in model.asked]
+        guessed = [Random(f"0|parse_multi_choice|{form}").randrange(10) for form in forms[2:]]
+        assert [NAMES[place] for place in found(said)] == [
+            *("bee", "bee", *(names[place] for names, place in zip(drawn[2:], guessed, strict=True)))
+        ]
+        assert (said.unparsed, said.variant["parser"]) == (frozenset(), "compat 1")
+    else:
+        wanted = READINGS[reading]
+        assert (found(said), said.unparsed) == (wanted, {row for row, place in enumerate(wanted) if place < 0})
+
+
+def test_wrong_unread_and_error_are_three_things(sit: Any, talker: Any) -> None:
+    withheld = Answer("", (), False, error="withheld")
+    says = {0: lambda text: choose({0: "ant"})((0,), text), 1: lambda text: choose({0: "bee"})((0,), text)}
+    rest = {2: lambda _: "I cannot tell.", 3: lambda _: withheld}
+    model = talker(lambda numbers, text: (says | rest)[numbers[0]](text))
+    sitting = sit(model, [0, 0, 0, 0], "mcq", ("ant", "bee", "cat"))
+    said = mcq(sitting)
+    assert (found(said), said.unparsed, said.errors) == ([0, 1, -1, -1], {2}, {3: "withheld"})
+    truth = sit.truth([(0,)] * 4)
+    outcomes = sit.scored(sitting, said, truth).outcomes(said)
+    assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 1, 1)
+    numbers = sit.metrics(sitting, said, truth)
+    assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(1 / 3), 3)
+    assert {name for name, _ in numbers} == {"acc1", "acc1_strict", "mean_per_class_recall"}
+
+
+def test_names_that_are_not_one_a_class_are_refused(sit: Any, talker: Any, pictures: Any) -> None:
+    sitting = sit(talker(choose({})), [0], "mcq", NAMES)
+    with pytest.raises(VocabularyError, match=r"imagenet/memory has 12 classes, but the class names 'mine' are 11"):
+        type(sitting)(sitting.asker, sitting.model, sitting.dataset, NAMES[1:], "mine", sitting.chosen)
+
+
+LABELS = [0, 1, 2, 3, 4, 5]  # originals; the second ground truth agrees with half of them, and has none for the last
+SECOND: list[tuple[int, ...]] = [(0,), (1, 6), (2,), (7,), (8, 9), ()]
+CONFUSED = np.eye(12, dtype=np.int64)[:, ::-1] * 5 + np.eye(12, k=1, dtype=np.int64) * 9 + np.eye(12, dtype=np.int64)
+
+
+@pytest.fixture
+def matrix(tmp_path: Path) -> Path:
+    np.save(tmp_path / "confused.npy", CONFUSED)
+    return tmp_path / "confused.npy"
+
+
+@pytest.fixture
+def choice(sit: Any, letters: Any, matrix: Path) -> Callable[..., Any]:
+    """Seat a model for multiple choice over the labels above."""
+
+    def seat(model: Any, setting: str, labels: Any = LABELS, second: Any = SECOND, **choices: Any) -> Any:
+        usual = {"setting": setting, "repeats": 2, "distractors": matrix, "lend": lambda _: letters}
+        truths = {"truths": [sit.truth(second)]}
+        return sit(model, labels, "multiple_choice", NAMES, **(usual | truths | choices))
+
+    return seat
+
+
+@pytest.mark.parametrize("setting", SHORT)
+def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, setting: str) -> None:
+    model = talker(lambda *_: "A")
+    repeated = multiple_choice(choice(model, setting))
+    assert len(repeated.rounds) == 2
+    assert len(model.asked) == 12
+    for (number,), text in model.asked:
+        names = {*offered(text).values()}
+        assert len(names) == 4
+        assert ("ImGT" not in setting) or NAMES[LABELS[number]] in names
+        others = {NAMES[label] for label in SECOND[number] if label != LABELS[number]}
+        assert bool(others & names) == ("ReGT" in setting and bool(others))
+    variants = {tuple(each.variant.items()) for each in repeated.rounds}
+    assert len(variants) == 1
+    assert repeated.rounds[0].variant["setting"] == setting
+
+
+def test_what_was_taken_for_a_class_distracts_from_it(choice: Any, talker: Any) -> None:
+    model = talker(lambda *_: "A")
+    multiple_choice(choice(model, "ImGT+confusion", [0], [(0,)], repeats=3))
+    assert all({"ant", "bee", "lynx"} < {*offered(text).values()} for _, text in model.asked)
+
+
+def test_names_that_are_near_distract(choice: Any, talker: Any) -> None:
+    model = talker(lambda *_: "A")
+    multiple_choice(choice(model, "ImGT+text", [0], [(0,)], repeats=3))
+    for _, text in model.asked:
+        assert {"ant", "cat"} < {*offered(text).values()} < {"ant", "cat", "gnu", "hen", "jay"}
+
+
+def test_shares_confuse_like_counts(choice: Any, talker: Any, tmp_path: Path) -> None:
+    shares = CONFUSED / CONFUSED.sum(axis=1, keepdims=True)
+    np.save(tmp_path / "shares.npy", shares)
+    (tmp_path / "shares.csv").write_text("\n".join(",".join(map(str, row)) for row in shares.tolist()) + "\n")
+    asked = []
+    for name in ("confused.npy", "shares.npy", "shares.csv"):
+        model = talker(lambda *_: "A")
+        multiple_choice(choice(model, "ImGT+confusion", distractors=tmp_path / name))
+        asked.append(model.asked)
+    assert asked[0]
+    assert asked[1:] == [[], []]  # the same questions: they are answered already
+
+
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "absent.npy": lambda path: None,
+    "empty.npy": lambda path: path.write_bytes(b""),
+    "text.npy": lambda path: np.save(path, np.array([["a"]])),
+    "objects.npy": lambda path: np.save(path, np.array([{}]), allow_pickle=True),
+    "small.npy": lambda path: np.save(path, np.eye(3)),
+    "negative.npy": lambda path: np.save(path, -np.eye(12)),
+    "nan.npy": lambda path: np.save(path, np.full((12, 12), np.nan)),
+    "flat.npy": lambda path: np.save(path, np.ones(144)),
+    "heads.csv": lambda path: path.write_text("ant,bee\n1,2\n"),
+    "ragged.csv": lambda path: path.write_text("1,2\n1\n"),
+    "empty.csv": lambda path: path.write_text(""),
+    "latin.csv": lambda path: path.write_bytes(b"\xff1,2\n"),
+    "long.csv": lambda path: path.write_text('"' + "1" * 200_000),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_that_is_no_matrix_is_a_sentence(choice: Any, talker: Any, tmp_path: Path, name: str) -> None:
+    BROKEN[name](tmp_path / name)
+    with pytest.raises(DataError, match=rf"--eye-distractors: .*{name} .*12 × 12.*true class as row"):
+        multiple_choice(choice(talker(lambda *_: "A"), "ImGT+confusion", distractors=tmp_path / name))
+
+
+@pytest.mark.parametrize("setting", [setting for setting in SHORT if "ReGT" in setting])
+def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talker: Any, setting: str) -> None:
+    sitting = choice(talker(lambda *_: "A"), setting, truths=[])
+    with pytest.raises(DataError, match=r"needs a second ground truth.*original labels only.*--eye-labels=ReGT=FILE"):
+        multiple_choice(sitting)
+
+
+@pytest.mark.parametrize(
+    ("choices", "sentence"),
+    [
+        ({"distractors": "own"}, r"needs somebody's confusions over the 12 classes of imagenet.*--eye-distractors="),
+        ({"distractors": "sentence[]", "lend": lambda _: object()}, r"is neither a classifier nor an encoder"),
+        ({"setting": "ImGT+text", "lend": lambda _: object()}, r"--eye-encoder=sentence\[minilm\] reads no texts"),
+        ({"prompt": "closed_world"}, r"--eye-prompt=closed_world has the slots: class_list"),
+    ],
+)
+def test_what_a_setting_lacks_is_a_sentence(choice: Any, talker: Any, choices: dict[str, Any], sentence: str) -> None:
+    model = talker(lambda *_: "A")
+    with pytest.raises(SpecError, match=sentence):
+        multiple_choice(choice(model, **({"setting": "ImGT+confusion"} | choices)))
+    assert model.how == []
+
+
+def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None:
+    class Sure(talker):  # type: ignore[misc, valid-type]
+        def prepare(self, image: Any) -> int:
+            return int(np.asarray(image)[0, 0, 0])
+
+        def classify(self, images: Any) -> Any:
+            return np.eye(12, dtype=np.float32)[[(number + 3) % 12 for number in images]]
+
+    model = talker(lambda *_: "A")
+    multiple_choice(choice(model, "ImGT+confusion", distractors="mine[]", lend=lambda _: Sure(None), repeats=1))
+    for (number,), text in model.asked:
+        assert NAMES[number + 3] in offered(text).values() or number + 3 in SECOND[number]
+
+
+def test_options_and_their_order_are_redrawn_in_every_repeat(choice: Any, talker: Any) -> None:
+    model = talker(lambda *_: "A")
+    multiple_choice(choice(model, "ImGT+random", repeats=5))
+    assert {len({text for numbers, text in model.asked if numbers == (row,)}) for row in range(6)} <= {4, 5}
+    again = talker(lambda *_: "A")
+    multiple_choice(choice(again, "ImGT+random", repeats=6))
+    assert len(again.asked) == 6
+
+
+def test_one_repeat_has_wilsons_interval(sit: Any, choice: Any, talker: Any) -> None:
+    table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
+    sitting = choice(talker(choose(table)), "ImGT+random", repeats=1)
+    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(label,) for label in LABELS]))
+    mean = numbers["mc_acc", "A"]
+    assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(5 / 6), 6, "wilson")
+    assert mean.ci == (pytest.approx(wilson(5, 6).low), pytest.approx(wilson(5, 6).high))
+
+
+def test_thirty_one_repeats_have_students_interval(sit: Any, choice: Any, talker: Any) -> None:
+    counts = [0]
+
+    def say(numbers: tuple[int, ...], text: str) -> str:
+        counts[0] += 1
+        right = choose({row: NAMES[label] for row, label in enumerate(LABELS)})(numbers, text)
+        return "unread" if counts[0] % 7 == 0 else right
+
+    sitting = choice(talker(say), "ImGT+random", repeats=31)
+    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(label,) for label in LABELS]))
+    mean, answered = numbers["mc_acc", "A"], np.array([number % 7 != 0 for number in range(1, 31 * 6 + 1)])
+    runs = answered.reshape(31, 6).mean(axis=1)
+    half = t.ppf(0.975, 30) * runs.std(ddof=1) / sqrt(31)
+    assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(runs.mean()), 6, "t")
+    assert mean.ci == (pytest.approx(runs.mean() - half), pytest.approx(runs.mean() + half))
+    assert {name for name, _ in numbers} == {"mc_acc"}
+
+
+def test_a_number_that_one_repeat_alone_has_comes_without_an_interval(sit: Any, choice: Any, talker: Any) -> None:
+    first = [True]
+
+    def say(*_: Any) -> str | Answer:
+        fresh, first[0] = first[0], False
+        return "A" if fresh else Answer("", (), False, error="withheld")
+
+    sitting = choice(talker(say), "ImGT+random", [0], [(0,)], repeats=3)
+    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(0,)]))
+    assert (numbers["mc_acc", "A"].ci, numbers["mc_acc", "A"].ci_method) == (None, "t")
