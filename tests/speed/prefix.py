@@ -1,0 +1,77 @@
+"""What it saves to put the 1000 names first: a closed world in the paper's order and with a shared prefix."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+
+from eyechart.data.class_names import class_names
+from eyechart.data.sample import open_sample
+from eyechart.models.interfaces import Request, Usage
+from eyechart.models.vllm_generator import Vllm
+from eyechart.protocols.closed_world import class_list, closed_world_prompt, parts
+from eyechart.spec import parse
+
+from .big_model import big_qwen3_vl
+from .paired import ratio
+
+REQUESTS = 24
+TOKENS = 16
+ORDERS = ("paper", "shared")
+
+
+@dataclass
+class Bench:
+    """An engine and the same requests in both orders; remembers what was read."""
+
+    engine: Vllm
+    asked: Mapping[str, list[Request]] = field(default_factory=lambda: {order: requests(order) for order in ORDERS})
+    usage: dict[str, Usage] = field(default_factory=lambda: dict.fromkeys(ORDERS, Usage()))
+
+    def ask(self, order: str) -> None:
+        """Ask an engine that remembers nothing."""
+        self.engine._engine.llm.reset_prefix_cache()
+        for _, answer in self.engine.answers(self.asked[order], TOKENS):
+            if answer.error:
+                raise RuntimeError(answer.error)
+            self.usage[order] += answer.usage
+
+    def hits(self, order: str) -> str:
+        """The share of the prompts' tokens that the engine's cache held."""
+        return f"{100 * self.usage[order].cached / self.usage[order].prompt:.1f} %"
+
+
+def facts(pairs: int) -> Iterator[str]:
+    """Hit rates of both orders and how much faster the shared one is, for a tiny model and for one of 60 million."""
+    with TemporaryDirectory() as name:
+        for what, where in (("toybox-mllm", "toybox-mllm"), ("a Qwen3-VL of 60 million", big_qwen3_vl(Path(name)))):
+            engine = Vllm(parse(f"vllm[{where},max_model_len=8192]"), offline=True)
+            yield fact(what, engine, pairs)
+            engine.close()
+
+
+def fact(what: str, engine: Vllm, pairs: int) -> str:
+    """One model's."""
+    bench = Bench(engine)
+    list(engine.answers(bench.asked["paper"][:2], TOKENS))  # what is first takes longer
+    middle, least, most = ratio(partial(bench.ask, "shared"), partial(bench.ask, "paper"), pairs)
+    long = bench.usage["paper"].prompt / pairs / REQUESTS
+    return (
+        f"{what}, {REQUESTS} closed-world requests of {long:.0f} tokens: the cache holds {bench.hits('paper')} of them "
+        f"in the paper's order, {bench.hits('shared')} behind a shared prefix, which is {middle:.1f} times as fast "
+        f"({least:.1f}–{most:.1f})"
+    )
+
+
+def requests(order: str) -> list[Request]:
+    """The packaged photographs, each with all class names."""
+    dataset = open_sample("sample")
+    text = closed_world_prompt().fill(class_list=class_list(class_names("mill").names))
+    images = [Image.open(BytesIO(data)).convert("RGB") for _, data in dataset.read(0, REQUESTS)]
+    return [
+        Request(tuple(part if isinstance(part, str) else image for part in parts(text, [0], order))) for image in images
+    ]
