@@ -1,0 +1,142 @@
+"""The posterior over names and the likeliest of them: what is asked, what comes of it, who cannot tell."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.asking.closed_world import closed_world, closed_world_plus
+from eyechart.asking.likelihood import posterior
+from eyechart.errors import ModelError, SpecError
+from eyechart.models.choices import ByScore
+from eyechart.models.interfaces import Floats, Identity, Request
+from eyechart.scoring import Predictions
+
+NAMES = ("cat", "dog", "great white shark")
+TABLE = [[-1, -2, -3], [-2, -1, -3], [-9, -4, -4]]  # by the picture's number
+
+
+@dataclass
+class Sure(ByScore):
+    """Knows by the picture's number how likely each of its choices is; numbers above the table make NaN."""
+
+    asked: list[tuple[Sequence[Request], Sequence[str]]] = field(default_factory=list)
+    structured: bool = False
+    batch_size: int = 2
+    loads: int = 0
+    identity: Identity = Identity(
+        backend="test", name="sure", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
+    )
+
+    def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
+        self.asked.append((requests, choices))
+        numbers = [int(np.asarray(request.images[0])[0, 0, 0]) for request in requests]
+        rows = [TABLE[number][: len(choices)] if number < 3 else [np.nan] * len(choices) for number in numbers]
+        return np.array(rows, np.float32)
+
+
+def found(predictions: Predictions) -> list[int]:
+    return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
+
+
+def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:
+    model = Sure()
+    said = posterior(sit(model, [0, 1, 2], "posterior"))
+    assert said.scores.tolist() == TABLE
+    assert said.top[:, :3].tolist() == [[0, 1, 2], [1, 0, 2], [1, 2, 0]]
+    for requests, choices in model.asked:
+        assert [json.loads(choice) for choice in choices] == [{"1": name} for name in NAMES]
+        for request in requests:
+            image, text = request.parts
+            assert isinstance(image, Image.Image)
+            assert "class names:\ncat\ndog\ngreat white shark. Your output" in text
+    assert [len(requests) for requests, _ in model.asked] == [2, 1]
+    assert (said.spoken, said.variant["parser"]) == (None, "none")
+
+
+def test_under_a_plain_prompt_the_names_are_the_answers(sit: Any) -> None:
+    model = Sure()
+    posterior(sit(model, [0], "posterior", prompt="closed_world"))
+    assert model.asked[0][1] == [*NAMES]
+
+
+def test_the_posterior_is_kept(sit: Any) -> None:
+    first, second, other = Sure(), Sure(), Sure()
+    posterior(sit(first, [0, 1], "posterior"))
+    assert found(posterior(sit(second, [0, 1], "posterior"))) == [0, 1]
+    posterior(sit(other, [0, 1], "posterior", names=("cat", "hound", "great white shark")))
+    assert (len(second.asked), len(other.asked)) == (0, 1)
+
+
+def test_a_number_that_is_none_is_an_error_of_its_image(sit: Any) -> None:
+    said = posterior(sit(Sure(), [0, 0, 0, 0], "posterior"))
+    assert (found(said), [*said.errors]) == ([0, 1, 1, -1], [3])
+    assert "answered with NaN or infinity" in said.errors[3]
+    assert np.isnan(said.scores[3]).all()
+
+
+def test_a_split_of_broken_images_is_all_errors(sit: Any) -> None:
+    for protocol, ask in (("posterior", posterior), ("closed_world", closed_world)):
+        sitting = sit(Sure(), [0, 0], protocol, broken=frozenset({0, 1}), **{"answer": "constrained"})
+        said = ask(sitting)
+        assert (found(said), [*said.errors]) == ([-1, -1], [0, 1])
+
+
+def test_classes_out_of_the_split_are_ruled_out(sit: Any) -> None:
+    model = Sure()
+    said = posterior(sit(model, [0, 1], "posterior", subset=(0, 2)))
+    assert said.scores.tolist() == [[-1, -np.inf, -2], [-2, -np.inf, -1]]
+    assert (found(said), len(model.asked[0][1])) == ([0, 2], 2)
+
+
+def test_its_numbers_are_those_of_a_ranking(sit: Any) -> None:
+    sitting = sit(Sure(), [0, 0, 2], "posterior")
+    numbers = sit.metrics(sitting, posterior(sitting), sit.truth([(0,), (0,), (2,)]))
+    assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(1 / 3), 3)
+    assert numbers["acc5", "A"].value == 1
+    assert {name for name, _ in numbers} == {"acc1", "acc5", "mean_per_class_recall"}
+
+
+@pytest.mark.parametrize("ask", [closed_world, closed_world_plus])
+def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, ask: Any) -> None:
+    model = Sure()
+    sitting = sit(model, [0, 1, 2, 0], ask.__name__, answer="constrained", names=NAMES)
+    said = ask(sitting)
+    assert found(said) == said.top[:, 0].tolist() == [0, 1, 1, -1]
+    assert said.spoken.said == ("cat", "dog", "dog", "")
+    assert (said.spoken.out, [*said.errors], said.unparsed) == (("",) * 4, [3], frozenset())
+    numbers = sit.metrics(sitting, said, sit.truth([(0,), (1,), (2,), (0,)]))
+    assert (numbers["oop", "A"].value, numbers["oop", "A"].n) == (0, 3)
+    assert (numbers["acc1", "A"].value, numbers["acc1_strict", "A"].value) == (pytest.approx(2 / 3),) * 2
+    assert "acc5" not in {name for name, _ in numbers}
+
+
+@pytest.mark.parametrize(("prefix", "last"), [("paper", "text"), ("shared", "image")])
+def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, prefix: str, last: str) -> None:
+    model = Sure()
+    closed_world(sit(model, [0], answer="constrained", prefix=prefix))
+    ((request, *_), _), *_ = model.asked
+    assert isinstance(request.parts[-1], str) == (last == "text")
+
+
+@pytest.mark.parametrize(
+    ("choices", "sentence"),
+    [
+        ({"images": 5}, r"constrained asks about one image at a time, not 5\. Use --eye-images-per-request=1"),
+        ({"evaluations": 3}, r"constrained computes .* the same ones every time\. Use --eye-evaluations=1"),
+    ],
+)
+def test_what_the_likeliest_name_cannot_do_is_refused(sit: Any, choices: dict[str, int], sentence: str) -> None:
+    with pytest.raises(SpecError, match=sentence):
+        closed_world(sit(Sure(), [0], answer="constrained", **choices))
+
+
+def test_a_model_that_cannot_tell_is_a_sentence(sit: Any, talker: Any) -> None:
+    model = talker(lambda *_: "cat")
+    with pytest.raises(ModelError, match=r"talker does not tell how likely .* Use hf\[…\] or vllm\[…\]"):
+        closed_world(sit(model, [0], answer="constrained"))
+    assert model.how == []
