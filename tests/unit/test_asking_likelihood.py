@@ -20,6 +20,11 @@ NAMES = ("cat", "dog", "great white shark")
 TABLE = [[-1, -2, -3], [-2, -1, -3], [-9, -4, -4]]  # by the picture's number
 
 
+SURE = Identity(
+    backend="test", name="sure", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
+)
+
+
 @dataclass
 class Sure(ByScore):
     """Knows by the picture's number how likely each of its choices is; numbers above the table make NaN."""
@@ -28,9 +33,7 @@ class Sure(ByScore):
     structured: bool = False
     batch_size: int = 2
     loads: int = 0
-    identity: Identity = Identity(
-        backend="test", name="sure", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
-    )
+    identity: Identity = SURE
 
     def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
         self.asked.append((requests, choices))
@@ -81,7 +84,7 @@ def test_a_number_that_is_none_is_an_error_of_its_image(sit: Any) -> None:
 
 def test_a_split_of_broken_images_is_all_errors(sit: Any) -> None:
     for protocol, ask in (("posterior", posterior), ("closed_world", closed_world)):
-        sitting = sit(Sure(), [0, 0], protocol, broken=frozenset({0, 1}), **{"answer": "constrained"})
+        sitting = sit(Sure(), [0, 0], protocol, broken=frozenset({0, 1}), answer="constrained")
         said = ask(sitting)
         assert (found(said), [*said.errors]) == ([-1, -1], [0, 1])
 
