@@ -70,7 +70,7 @@ def look(asked: Asked) -> str:
     seen = [int(picture[:8], 16) for picture in asked.pictures]
     if not seen:
         return "OK"
-    if "letter" in asked.text:
+    if "Answer with the letter" in asked.text:
         return "ABCDEFGHIJ"[seen[0] % 10]
     return json.dumps({str(place): SAYS[number % len(SAYS)] for place, number in enumerate(seen, 1)})
 

@@ -1,0 +1,102 @@
+"""Several processes, several protocols, several pictures a request: each request is paid once, each answer is found."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+PICTURES, IMAGES = 18, 5
+NAME = "toy-2026-01-01"  # as the server calls itself
+CHOICES = (f"--eye-images-per-request={IMAGES}", "--eye-structure=enforced", "--eye-mapping=inclusion")
+
+
+@pytest.fixture(scope="module")
+def shared(new_exam: Callable[..., Any]) -> Any:
+    """After the closed world and CW+ in two processes, which want the same answers at the same time."""
+    exam = new_exam(served=NAME)
+    exam.cases = "closed_world and imagenet/tiny/"
+    exam.server.always = exam.server.reply(after=0.2)
+    exam.passes("-n", "2", "--dist=worksteal", *CHOICES)
+    exam.records = {record["protocol"]: record for record in exam.world.records}
+    return exam
+
+
+def test_two_processes_and_two_protocols_pay_once(shared: Any) -> None:
+    assert len(shared.server.asked) == len(shared.paid) == math.ceil(PICTURES / IMAGES)
+    assert {*shared.paid.values()} == {1}
+    assert sorted(shared.records) == ["closed_world", "closed_world_plus"]
+
+
+def test_both_records_have_what_the_server_counted(shared: Any) -> None:
+    for record in shared.records.values():
+        served = record["served"]
+        assert (served["prompt_tokens"], served["cached_tokens"], served["answer_tokens"]) == shared.server.tokens
+        assert (served["requests"], served["cost"]) == (len(shared.paid), None)
+
+
+def test_the_schema_arrives_with_a_key_for_each_picture(shared: Any) -> None:
+    for asked in shared.server.asked:
+        told = asked.body["response_format"]
+        keys = [str(place) for place in range(1, len(asked.pictures) + 1)]
+        assert (told["type"], told["json_schema"]["strict"]) == ("json_schema", True)
+        assert told["json_schema"]["schema"]["required"] == keys
+    assert sorted(len(asked.pictures) for asked in shared.server.asked) == [3, 5, 5, 5]
+
+
+@pytest.mark.parametrize("protocol", ["closed_world", "closed_world_plus"])
+def test_every_picture_has_the_answer_under_its_key(shared: Any, protocol: str) -> None:
+    own = {picture: said for asked in shared.server.asked for picture, said in answers(shared, asked)}
+    for row in shared.rows(shared.records[protocol]):
+        (path,) = shared.world.data.glob(f"imagenet/tiny/*/{Path(row['key']).name}*")
+        assert row["said"] == own[seen(path)]
+
+
+def answers(exam: Any, asked: Any) -> list[tuple[str, str]]:
+    said = json.loads(exam.server.answer(asked))
+    return [(picture, said[str(place)]) for place, picture in enumerate(asked.pictures, 1)]
+
+
+def seen(path: Path) -> str:
+    return sha256(Image.open(path).convert("RGB").tobytes()).hexdigest()
+
+
+def test_a_request_that_fails_is_the_error_of_all_its_pictures(exam: Any) -> None:
+    exam.cases = "test_closed_world and not plus and imagenet/tiny/"
+    exam.options, exam.server.plan = {"concurrency": 1}, {1: [exam.server.refusal(400, "no", "content_filter")]}
+    exam.passes(*CHOICES, f"--eye-max-errors={IMAGES}")
+    errors = [row["request"] for row in exam.rows() if row["error"] == "content filter: no"]
+    assert errors == ["1"] * IMAGES
+    assert exam.record["outcomes"]["error"] == IMAGES
+    assert {metric["n"] for metric in exam.record["metrics"] if metric["name"] in ("acc1", "oop")} == {
+        PICTURES - IMAGES
+    }
+
+
+def test_two_sessions_at_once_pay_once(exam: Any) -> None:
+    exam.server.moment = lambda number, _: number == 5 and until(lambda: hellos(exam) == 2, then=0.5)
+    with exam.world.start(*exam.arguments, "--eye-out=a") as first:
+        until(lambda: len(exam.server.paid) >= 5)
+        with exam.world.start(*exam.arguments, "--eye-out=b") as second:
+            told = second.communicate(timeout=120)[0]
+            assert (first.wait(120), second.returncode) == (0, 0), told
+    assert [*exam.paid.values()] == [1] * PICTURES
+    assert len(exam.replies) == 1
+
+
+def hellos(exam: Any) -> int:
+    """How many sessions have asked the server for its name."""
+    return sum(not one.pictures for one in exam.server.asked)
+
+
+def until(true: Callable[[], object], then: float = 0) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(then)
