@@ -16,8 +16,9 @@ from eyechart.data.splits import available
 from eyechart.errors import EyechartError
 from eyechart.models.registry import backend
 from eyechart.protocols.choices import CHOICES
+from eyechart.protocols.prompt_files import prompt
 from eyechart.settings import Settings
-from eyechart.spec import ModelSpec, did_you_mean, parse
+from eyechart.spec import ModelSpec, did_you_mean, parse, pieces
 
 SETTINGS = pytest.StashKey[Settings]()
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
@@ -172,6 +173,12 @@ def check(config: pytest.Config) -> None:
         "templates": templates,
         "equivalences": lambda given: pairs(given.removeprefix("strict:"), sys.maxsize),
         "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
+        "prompt": lambda given: [prompt(one) for one in pieces(given) if one != "own"],
+        "encoder": lambda given: [backend(parse(one)) for one in pieces(given)],
+        "text-templates": lambda given: [templates(one) for one in pieces(given) if one != "none"],
+        "distractors": lambda given: [
+            backend(parse(one)) for one in pieces(given) if one != "own" and not one.endswith((".csv", ".npy"))
+        ],
     }
     for option in OPTIONS:
         given = config.getoption(option.ini)

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.plugins.cases import CASE
+
 HEAVY = """
 import sys
 
@@ -89,12 +91,12 @@ def combinations(result: pytest.RunResult) -> set[str]:
 
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only", "-q")
 IMAGENET = {"imagenet timm[tf_efficientnet_lite0]", "imagenet conse[]"}
-TOYBOX = {"toybox open_clip[toybox-clip]", "toybox conse[]"}
+TOYBOX = {"toybox open_clip[toybox-clip]", "toybox conse[]", "toybox hf[toybox-mllm]"}
 
 
 @pytest.mark.parametrize(
     ("chosen", "found"),
-    [((), IMAGENET | TOYBOX), (("-k", "imagenet"), IMAGENET), (("-k", "toybox"), TOYBOX)],
+    [((), IMAGENET | TOYBOX), (("-k", "imagenet"), IMAGENET), (("-k", "toybox/"), TOYBOX)],
     ids=["all", "imagenet", "toybox"],
 )
 def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
@@ -110,6 +112,74 @@ def test_a_model_that_was_asked_for_meets_every_benchmark(world: Any) -> None:
     assert combinations(world.call(*COLLECT, "--eye-model=open_clip[toybox-clip]")) == asked
     (world.folder / "pytest.ini").write_text("[pytest]\neye_model = open_clip[toybox-clip]\n")
     assert combinations(world.call(*COLLECT)) == asked
+
+
+WORDS = (*COLLECT, "--eye-model=hf[toybox-mllm]", "-k", "toybox/sample-cutouts/")
+
+
+def cases(result: pytest.RunResult) -> list[str]:
+    """The cases by their protocol, split and model left out."""
+    assert result.ret == 0, result.errlines
+    names = [line.partition("::test_")[2][:-1] for line in result.outlines if "::" in line]
+    return [name.replace("[toybox/sample-cutouts/hf[toybox-mllm]", "") for name in names]
+
+
+def test_a_model_of_words_meets_every_protocol_of_words(world: Any) -> None:
+    everyone = ["mcq", "closed_world", "closed_world_plus", "open_world", "multiple_choice", "posterior"]
+    assert cases(world.call(*WORDS)) == everyone
+    assert cases(world.call(*WORDS, "-k", "toybox/sample-cutouts/ and open_world")) == ["open_world"]
+    assert cases(world.call(*WORDS, "-k", "toybox/sample-cutouts/ and closed_world")) == everyone[1:3]
+
+
+CHOSEN = [
+    (("--eye-images-per-request=5", "--eye-order=same_class"), ["closed_world@images=5,order=same_class"]),
+    (("--eye-images-per-request=01", "--eye-order=random", "--eye-answer=name"), ["closed_world"]),
+    (("--eye-order=same_class",), ["closed_world"]),  # with one image a request there is none
+    (
+        ("--eye-images-per-request=1,5, 10", "--eye-order=all"),
+        [
+            "closed_world",
+            "closed_world@images=5",
+            "closed_world@images=10",
+            "closed_world@images=5,order=same_class",
+            "closed_world@images=10,order=same_class",
+        ],
+    ),
+    (("--eye-answer=all",), ["closed_world", "closed_world@answer=id", "closed_world@answer=constrained"]),
+    (("--eye-reading=all",), ["closed_world", "closed_world@reading=strict", "closed_world@reading=authors"]),
+    (("--eye-encoder=sentence[minilm],hf_clip[a/b,dtype=float32]",), ["closed_world"]),
+]
+
+
+@pytest.mark.parametrize(("options", "wanted"), CHOSEN)
+def test_every_choice_makes_a_case_that_is_named_by_it(world: Any, options: Any, wanted: list[str]) -> None:
+    found = cases(world.call(*WORDS, *options, "-k", "test_closed_world and not plus and toybox/sample-cutouts/"))
+    assert sorted(found) == sorted(wanted)
+
+
+def test_choices_are_those_of_their_protocols(world: Any) -> None:
+    options = ("--eye-setting=all", "--eye-reading=lenient,mill", "--eye-encoder=sentence[minilm],hf_clip[a/b,x=1]")
+    found = cases(world.call(*WORDS, *options))
+    assert [sum(case.partition("@")[0] == name for case in found) for name in ("mcq", "multiple_choice")] == [2, 18]
+    assert "multiple_choice@encoder=hf_clip[a/b,x=1],reading=mill,setting=ReGT+text" in found
+    assert [case for case in found if case.startswith("open_world")] == [
+        "open_world",
+        "open_world@encoder=hf_clip[a/b,x=1]",
+    ]
+
+
+def test_choices_may_stand_in_the_ini_file(world: Any) -> None:
+    (world.folder / "pytest.ini").write_text("[pytest]\neye_images_per_request = 1,5\neye_reading = mill\n")
+    found = cases(world.call(*WORDS, "-k", "(test_mcq or posterior) and toybox/sample-cutouts/"))
+    assert found == ["mcq@reading=mill", "posterior"]
+
+
+@pytest.mark.parametrize("choices", ["", "@encoder=hf_clip[a/b,x=[1]],images=5", "@prompt=/a/b.toml"])
+@pytest.mark.parametrize("model", ["hf[toybox-mllm]", "knn[timm[resnet18],k=11]", "hf[a/b@c,dtype=float32]"])
+def test_a_case_is_found_in_its_node_id(model: str, choices: str) -> None:
+    found = CASE.search(f"test_x.py::test_open_world[toybox/sample/{model}{choices}]")
+    assert found
+    assert (found["benchmark"], found["model"], found["choices"] or "") == ("toybox", model, choices[1:])
 
 
 def test_a_benchmark_of_ones_own_meets_the_models_of_imagenet_by_default(world: Any) -> None:
