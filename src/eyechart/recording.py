@@ -57,8 +57,9 @@ class Recording:
 
     @property
     def errors(self) -> list[str]:
-        """Every error of every round."""
-        return [error for found in self.rounds for error in found.errors.values()]
+        """Every error of every round, with its picture."""
+        told = [(found.keys[row], error) for found in self.rounds for row, error in found.errors.items()]
+        return [error if key in error else f"{key}: {error}" for key, error in told]
 
     @property
     def asked(self) -> str:

@@ -89,7 +89,7 @@ def test_each_error_is_one_sentence_beside_its_picture(faulty: Any, sentence: st
     (row,) = [row for row in faulty.first_rows if sentence in row["error"]]
     assert (row["top1"], row["said"], row["ImGT.correct"]) == ("", "", "")
     assert row["error"].endswith(". The next run asks again") == (sentence in LASTING)
-    assert f"  {row['error']}\n" in faulty.said
+    assert f"  {row['key']}: {row['error']}\n" in faulty.said
 
 
 def test_errors_are_counted_apart_and_are_no_wrong_answers(faulty: Any, clean: Any) -> None:
