@@ -11,7 +11,7 @@
 | `served` | the name that the server will answer by: then it is not asked for, and kept answers need no server |
 | `revision` | which weights a server of one's own has, since nobody can see them from here |
 | `price_in`, `price_cached`, `price_out` | USD a million tokens |
-| `budget`, `budget_tokens` | what answers may cost, in USD and tokens, kept ones included; each process counts its own |
+| `budget`, `budget_tokens` | what answers may cost, in USD and tokens, kept ones too; each process counts its own |
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
