@@ -1,0 +1,145 @@
+"""Language models through the whole command: nothing is asked twice, and records are the same however a run went."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MODELS = ("hf[toybox-mllm]", "hf[toybox-mllm,batch_size=5]")
+CUTOUTS = ("-k", "toybox/sample-cutouts/ and (mcq or closed_world) and not plus", "--eye-limit=12")
+EVERYTHING = "mcq or closed_world or open_world or multiple_choice"
+DIE = """
+import os, signal
+from eyechart import replies
+
+kept, real = [], replies.append
+
+def append(*told):
+    if len(kept) == 17:
+        os.kill(os.getpid(), signal.SIGKILL)
+    kept.append(real(*told))
+    return kept[-1]
+
+replies.append = append
+"""
+
+
+def put(world: Any, *arguments: str, models: tuple[str, ...] = MODELS) -> pytest.RunResult:
+    """Put the packaged pictures to a packaged model, or to one that is the same but for its batches."""
+    chosen = [f"--eye-model={model}" for model in models]
+    result: pytest.RunResult = world.call("--pyargs", "eyechart.benchmarks", "--eye-offline", *chosen, *arguments)
+    return result
+
+
+def passes(world: Any, *arguments: str, **how: Any) -> pytest.RunResult:
+    result = put(world, *arguments, **how)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    return result
+
+
+def replies(world: Any) -> dict[str, bytes]:
+    """Every kept reply; how many tokens a cache held is no part of it."""
+    return {path: content for path, content in world.store.items() if not path.endswith("usage.jsonl")}
+
+
+@pytest.fixture(scope="module")
+def spoken(new_world: Callable[[], Any]) -> Any:
+    """A world after one serial run."""
+    world = new_world()
+    passes(world, *CUTOUTS)
+    return world
+
+
+def test_a_second_run_reads_no_weights(spoken: Any, new_world: Callable[[], Any]) -> None:
+    records, kept = spoken.records, spoken.store
+    assert spoken.session["run"]["loads"] == 1  # the size of batches is no part of a question
+    passes(spoken, *CUTOUTS)
+    assert spoken.session["run"]["loads"] == 0
+    assert (spoken.records, spoken.store) == (records, kept)
+
+
+def test_two_workers_give_the_records_of_one(spoken: Any, world: Any) -> None:
+    passes(world, *CUTOUTS, "-n2")
+    assert world.records == spoken.records
+    assert replies(world) == replies(spoken)
+
+
+def test_a_killed_run_ends_as_if_it_had_never_stopped(spoken: Any, world: Any) -> None:
+    assert put(world, *CUTOUTS, world.plugin(DIE)).ret == -9
+    assert [path for path in world.folder.rglob("*.part") if path.stat().st_size]
+    passes(world, *CUTOUTS, "-n2")
+    assert world.records == spoken.records
+    assert replies(world) == replies(spoken)
+
+
+def test_every_line_of_a_case_adds_up_to_its_record(spoken: Any) -> None:
+    for record in spoken.records:
+        with (spoken.latest / record["predictions"]["path"]).open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) == 12
+        right = [int(row["ImGT.correct"]) for row in rows if row["ImGT.correct"]]
+        assert numbers(record)["acc1", "ImGT", "A"] == (sum(right) / len(right), len(right))
+        assert {row["request"] for row in rows} == {str(number) for number in range(12)}
+
+
+def numbers(record: dict[str, Any]) -> dict[tuple[str, str, str], tuple[float, int]]:
+    return {(each["name"], each["labels"], each["category"]): (each["value"], each["n"]) for each in record["metrics"]}
+
+
+@pytest.fixture(scope="module")
+def everything(new_world: Callable[[], Any]) -> Any:
+    """A world after a run of all protocols that answer in words, on every packaged split."""
+    world = new_world()
+    passes(world, "-k", EVERYTHING, "--eye-limit=2", "--eye-repeats=2", models=MODELS[:1])
+    return world
+
+
+def test_every_protocol_runs_on_every_packaged_split(everything: Any) -> None:
+    met = {(record["benchmark"], record["protocol"]) for record in everything.records}
+    assert len(met) == 2 * 5
+    assert len(everything.records) == 5 * 8
+    assert not any(record["outcomes"]["error"] for record in everything.records)
+
+
+def test_every_record_says_what_was_asked_and_how_sure_it_is(everything: Any) -> None:
+    for record in everything.records:
+        assert {"prompt", "parser", "names", "reading"} <= {*record["variant"]}
+        assert all(record["variant"].values())
+        headline = "mc_acc" if record["protocol"] == "multiple_choice" else "acc1"
+        (first, *_) = (metric for metric in record["metrics"] if metric["labels"] == "multilabel")
+        assert (first["name"], first["category"], first["n"]) == (headline, "A", 2)
+        assert first["ci"][0] <= first["value"] <= first["ci"][1]
+        assert record["served"]["prompt_tokens"] > record["served"]["answer_tokens"] > 0
+
+
+def test_all_names_of_imagenet_stand_in_its_prompt(everything: Any) -> None:
+    served = {(each["benchmark"], each["protocol"]): each["served"]["prompt_tokens"] for each in everything.records}
+    assert served["imagenet", "closed_world"] > 2 * 2000
+    assert served["imagenet", "closed_world"] > 10 * served["imagenet", "open_world"]
+
+
+def test_records_are_plain_json(everything: Any) -> None:
+    folder: Path = everything.latest
+    lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    assert len(lines) == len(everything.session["records"])
+    assert not any("NaN" in line for line in (folder / "records.jsonl").read_text().splitlines())
+
+
+def test_the_same_answers_make_cw_plus(everything: Any) -> None:
+    found = {(record["split"], record["benchmark"], record["protocol"]): record for record in everything.records}
+    for split in {key[:2] for key in found}:
+        plain, plus = (found[*split, name] for name in ("closed_world", "closed_world_plus"))
+        assert plain["served"] == plus["served"]
+        assert numbers(plain)["oop", "ImGT", "A"][1] == 2
+        assert gain(numbers(plain), numbers(plus)) == 0
+
+
+def gain(plain: Any, plus: Any) -> float:
+    """What CW+ has more right than the closed world, beyond the answers out of the prompt that it maps."""
+    (share, n), (mapped, outside) = plain["oop", "multilabel", "A"], plus["oop_mapped", "multilabel", "A"]
+    assert round(share * n) == outside
+    right = [each["acc1", "multilabel", "A"][0] * n for each in (plain, plus)]
+    return float(round(right[1] - right[0] - (mapped or 0) * outside, 9))
