@@ -16,6 +16,7 @@ from eyechart.models.interfaces import Floats, Request, Scorer
 Tokens = tuple[int, ...]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Told = tuple[Ints, Ints, Floats]  # rows, edges of a trie, and the edges' log-probabilities there
 NOTHING = -1  # where there is no node
 
 

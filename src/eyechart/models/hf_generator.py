@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models import chat, hf_batches, hf_files, hf_search, hf_trie, runtime, weights
+from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
 from eyechart.models.choices import Ints, Trie, check
 from eyechart.models.interfaces import Answer, Floats, Identity, Request
 from eyechart.spec import ModelSpec
@@ -132,7 +132,7 @@ class Hf:
         found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
         for places, trie, batch in self._behind(requests, choices):
             with runtime.inference(self.device, "float32"):
-                found[places], values[places] = hf_search.best(self._module, batch, trie, self._numbers)
+                found[places], values[places] = hf_trie.best(self._module, batch, trie, self._numbers)
         return found, values
 
     @property

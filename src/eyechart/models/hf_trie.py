@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
-from eyechart.models.choices import NOTHING, Bools, Ints, Trie
+from eyechart.models import best_first
+from eyechart.models.choices import NOTHING, Bools, Ints, Told, Trie
 from eyechart.models.hf_cache import Layer
 from eyechart.models.interfaces import Floats
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import torch
 
 NODES = 1024  # most of a row in one pass
-Told = tuple[Ints, Ints, Floats]  # rows, edges of the trie, and their log-probabilities
 
 
 def check(module: Any) -> None:
@@ -46,6 +46,19 @@ def log_probabilities(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Tr
         behind.keep(trie.begin(nodes, np.array(start)))
         _write(found, behind.look(nodes[:, start : start + size]))
     return found
+
+
+def best(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> tuple[Ints, Floats]:
+    """Return for each prompt of a batch the place (n,) of its likeliest choice and that one's log-probability."""
+    behind, told = read(module, batch, trie)
+
+    def look(search: best_first.Search, nodes: Ints) -> Told:
+        rows = np.flatnonzero((nodes >= 0).any(axis=1))
+        behind.only(rows)
+        behind.keep(search.needed[rows])
+        return behind.look(nodes[rows])
+
+    return best_first.best(trie, told, len(behind.rows), look, behind.most(numbers))
 
 
 def _write(found: Floats, told: Told) -> None:

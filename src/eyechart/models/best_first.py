@@ -1,34 +1,28 @@
-"""The likeliest of many choices after a prompt, found without looking at all of them.
+"""The likeliest of many choices, found without looking at all of them.
 
 A choice is never likelier than its beginnings, so that only such nodes are looked at as are at least as likely as the
-best choice known. The likeliest come first, several in one pass, which costs little more than one alone.
+best choice known. The likeliest come first, several at once, which costs a model little more than one alone.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
 
 import numpy as np
 
-from eyechart.models.choices import NOTHING, Bools, Ints, Trie
-from eyechart.models.hf_trie import Told, read
+from eyechart.models.choices import NOTHING, Bools, Ints, Told, Trie
 from eyechart.models.interfaces import Floats
 
-if TYPE_CHECKING:
-    import torch
-
-WIDTH = 16  # nodes of a prompt in the first pass, twice as many in each that follows
+WIDTH = 16  # nodes of a prompt that are looked at first, twice as many each time after
 
 
-def best(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> tuple[Ints, Floats]:
-    """Return for each prompt of a batch the place (n,) of its likeliest choice and that one's log-probability."""
-    behind, told = read(module, batch, trie)
-    search, most, width = Search(trie, len(behind.rows)), behind.most(numbers), WIDTH
+def best(trie: Trie, told: Told, rows: int, look: "Callable[[Search, Ints], Told]", most: int) -> tuple[Ints, Floats]:
+    """Return for each row the place (rows,) of its likeliest choice, of equals the first, and its log-probability.
+
+    `told` are the edges that leave the root; `look` tells those that leave nodes (rows, m), at most so many of a row.
+    """
+    search, width = Search(trie, rows), WIDTH
     search.learn(told)
     while (nodes := search.next(min(width, most))).size:
-        rows = np.flatnonzero((nodes >= 0).any(axis=1))
-        behind.only(rows)
-        behind.keep(search.needed[rows])
-        search.learn(behind.look(nodes[rows]))
+        search.learn(look(search, nodes))
         width *= 2
     return search.best
 
