@@ -18,6 +18,7 @@ from eyechart.errors import SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.interfaces import Answer, Floats, Generator, Request
 from eyechart.models.together import generate
+from eyechart.models.vllm_engine import _places
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 
@@ -148,7 +149,7 @@ def test_an_early_end_leaves_the_engine_clean(pair: Pair, questions: list[Reques
     next(answers)
     answers.close()
     assert len(taken) <= 3 * pair.vllm.batch_size
-    assert not pair.vllm._engine.llm.llm_engine.has_unfinished_requests()
+    assert not pair.vllm._engine.llms[0].llm_engine.has_unfinished_requests()
     assert told(pair.vllm, questions) == pair.answers
 
 
@@ -188,11 +189,17 @@ def test_what_changes_an_answer_is_in_the_identity(tiny_chat: Tiny) -> None:
     assert plain.identity.processor != other.identity.processor
 
 
+def test_how_many_copies_there_are_changes_no_answer(tiny_chat: Tiny) -> None:
+    plain, copied = (Vllm(parse(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",data_parallel_size=2"))
+    assert plain.identity == copied.identity
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ("enforce_eager=yes", "enforce_eager=yes. Expected true or false"),
         ("gpu_memory_utilization=2", "gpu_memory_utilization=2. Expected a number above 0 and at most 1"),
+        ("data_parallel_size=0", "data_parallel_size=0. Expected a whole number of at least 1"),
         ("max_model_len=0", "max_model_len=0. Expected a whole number of at least 1"),
         ("batch_size=8", "'batch_size', which vllm does not know"),
     ],
@@ -200,3 +207,47 @@ def test_what_changes_an_answer_is_in_the_identity(tiny_chat: Tiny) -> None:
 def test_options_are_checked(options: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
         Vllm(parse(f"vllm[toybox-mllm,{options}]"))
+
+
+SEVERAL = """
+import sys
+from eyechart.models.vision_ops import repair
+repair()  # in the engines' processes too, which begin with this file
+from PIL import Image
+from eyechart.models.hf_generator import Hf
+from eyechart.models.interfaces import Request
+from eyechart.models.together import generate
+from eyechart.models.vllm_generator import Vllm
+from eyechart.spec import parse
+
+if __name__ == "__main__":
+    asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(20)]
+    expected = [answer.tokens for answer in generate(Hf(parse("hf[toybox-mllm]"), offline=True), asked, 8)]
+    model = Vllm(parse(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{sys.argv[1]}]"), offline=True)
+    print([answer.tokens for answer in generate(model, asked, 8)] == expected)
+    left = model.answers(asked, 8)
+    next(left)
+    left.close()
+    print([answer.tokens for answer in generate(model, asked, 8)] == expected, len(model._engine.llms))
+    model.close()
+"""
+
+
+@pytest.mark.parametrize(("options", "copies"), [("data_parallel_size=2", 2), ("tensor_parallel_size=2", 1)])
+def test_several_processes_answer_together(tmp_path: Path, options: str, copies: int) -> None:
+    script = tmp_path / "several.py"
+    script.write_text(SEVERAL, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script), options], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-2:] == ["True", f"True {copies}"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("device", "together", "copies", "places"),
+    [
+        ("cuda", 1, 1, [[0]]),
+        ("cuda:3", 1, 2, [[3], [4]]),
+        ("cuda", 2, 2, [[0, 1], [2, 3]]),
+    ],
+)
+def test_every_copy_has_its_own_devices(device: str, together: int, copies: int, places: list[list[int]]) -> None:
+    assert [place["device_ids"] for place in _places(device, together, copies)] == places

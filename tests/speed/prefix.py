@@ -34,7 +34,7 @@ class Bench:
 
     def ask(self, order: str) -> None:
         """Ask an engine that remembers nothing."""
-        self.engine._engine.llm.reset_prefix_cache()
+        self.engine._engine.llms[0].reset_prefix_cache()
         for _, answer in self.engine.answers(self.asked[order], TOKENS):
             if answer.error:
                 raise RuntimeError(answer.error)

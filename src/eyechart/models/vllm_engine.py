@@ -1,7 +1,8 @@
 """A vLLM engine in this process, started quietly; closing it gives back everything that it took and changed.
 
 vLLM expects a process to itself: it replaces functions of torch, sets environment variables and turns classes of
-transformers into its own. Here other models may answer before and after it.
+transformers into its own. Here other models may answer before and after it. Several copies of an engine, each on its
+own devices, work in processes of their own.
 """
 
 import os
@@ -22,16 +23,20 @@ COMPACT = {"backend": "xgrammar", "disable_any_whitespace": True}  # JSON withou
 ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_NO_USAGE_STATS": "1",
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # a second process would have to be repaired and ended as well
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_KVCACHE_SPACE": "2",  # GiB
+}
+APART = {  # where an engine works in several processes
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a forked process would hang in the threads that it lacks
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # or each would want a memory node to itself
 }
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A vLLM engine, and what is to be undone when it ends."""
+    """A vLLM engine, in so many copies, and what is to be undone when it ends."""
 
-    llm: Any
+    llms: tuple[Any, ...]
     undo: ExitStack
 
     def close(self) -> None:
@@ -39,7 +44,7 @@ class Engine:
         self.undo.close()
 
 
-def start(path: Path, *, device: str, offline: bool, **settings: Any) -> Engine:
+def start(path: Path, *, device: str, offline: bool, copies: int = 1, **settings: Any) -> Engine:
     """Start an engine for a checkpoint folder."""
     for name, value in {**ENVIRONMENT, **({"HF_HUB_OFFLINE": "1"} if offline else {})}.items():
         os.environ.setdefault(name, value)
@@ -47,18 +52,21 @@ def start(path: Path, *, device: str, offline: bool, **settings: Any) -> Engine:
     with ExitStack() as stack, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what libraries tell one another
         import_module("vllm")  # sets variables that later engines rely on
+        import_module("vllm.envs").disable_envs_cache()  # an earlier engine's variables
         stack.enter_context(_same_process())
-        llm = _made(path, stack, **_placed(device, settings["tensor_parallel_size"]), **settings)
-        stack.callback(llm.llm_engine.engine_core.shutdown)
-        return Engine(llm, stack.pop_all())
+        stack.enter_context(_same_classes())
+        together = settings["tensor_parallel_size"]
+        os.environ.update(APART if together * copies > 1 else {})
+        os.environ.update({"VLLM_ENABLE_V1_MULTIPROCESSING": "1"} if copies > 1 else {})
+        llms = tuple(_made(path, stack, **place, **settings) for place in _places(device, together, copies))
+        return Engine(llms, stack.pop_all())
 
 
 def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
     from vllm import LLM
 
-    stack.enter_context(_same_classes())
     try:
-        return LLM(
+        llm = LLM(
             model=str(path),
             seed=0,
             generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
@@ -70,13 +78,20 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
     except (ValueError, RuntimeError, ImportError, OSError) as error:
         reason = " ".join(str(error).split())[:300]
         raise ModelError(f"vLLM cannot start with {path}: {reason}. Try hf[…], or other options of vllm[…].") from error
+    stack.callback(llm.llm_engine.engine_core.shutdown)
+    return llm
 
 
-def _placed(device: str, several: int) -> Mapping[str, Any]:
-    """Where an engine runs; on a processor vLLM's own blocks would be too long for short prompts to share any."""
+def _places(device: str, together: int, copies: int) -> list[Mapping[str, Any]]:
+    """Where each copy runs; on a processor vLLM's own blocks would be too long for short prompts to share any."""
     if device == "cpu":
-        return {"block_size": 32, "distributed_executor_backend": "uni"}
-    return {} if several > 1 else {"device_ids": [int(device.partition(":")[2] or 0)]}
+        return [{"block_size": 32, "distributed_executor_backend": "uni" if together == 1 else "mp"}] * copies
+    if together > 1 and copies == 1:
+        return [{}]
+    first = int(device.partition(":")[2] or 0)
+    return [
+        {"device_ids": [*range(start, start + together)]} for start in range(first, first + together * copies, together)
+    ]
 
 
 @contextmanager

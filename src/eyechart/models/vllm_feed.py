@@ -1,8 +1,8 @@
 """What keeps a vLLM engine busy: prompts are made in a thread beside it, and it is given the next ones as it goes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread
 from typing import Any
@@ -23,50 +23,71 @@ class Made:
     prompt: Any
 
 
-def stream(llm: Any, asked: Iterable[Asked], most: int) -> Iterator[tuple[int, Any]]:
-    """Give what vLLM says, or a RefusedError, with the prompts' places, as it comes.
+def stream(llms: Sequence[Any], asked: Iterable[Asked], most: int) -> Iterator[tuple[int, Any]]:
+    """Give what one engine or several copies of it say, or a RefusedError, with the prompts' places, as it comes.
 
-    Up to `most` prompts are under way and as many more are made. What is left when nobody listens is forgotten.
+    Up to `most` prompts are under way in an engine, twice as many where it works in a process of its own, and as many
+    more are made. What is left when nobody listens is forgotten.
     """
-    engine, under_way = llm.llm_engine, dict[str, Made]()
-    beside = Beside(llm, asked, most)
+    fed = [Fed(llm) for llm in llms]
+    room = most * min(2, len(llms))  # so that no copy waits until the others have been heard
+    beside = Beside(llms, asked, room * len(llms))
     try:
         with closing(beside):
             while True:
-                while len(under_way) < most and (made := beside.next(patiently=not under_way)):
+                while len(one := min(fed, key=len)) < room and (made := beside.next(patiently=not any(fed))):
                     try:
-                        under_way[_added(llm, made)] = made
+                        one.add(made)
                     except RefusedError as error:
                         yield made.place, error
-                if not under_way:
+                if not any(fed):
                     break
-                for said in engine.step():
-                    if said.finished:
-                        yield under_way.pop(said.request_id).place, said
+                for one in filter(None, fed):
+                    yield from one.step()
     finally:
-        if under_way or not beside.ended:  # images were prepared for prompts that vLLM was never given
-            engine.abort_request([*under_way])
-            engine.reset_mm_cache()
+        if any(fed) or not beside.ended:
+            for one in fed:
+                one.forget()
     if beside.failure:
         raise beside.failure
 
 
-def _added(llm: Any, made: Made) -> str:
-    """Give vLLM a prompt; it goes by the name that is returned."""
-    from vllm.multimodal.cache import MultiModalCacheMissError
+@dataclass(frozen=True)
+class Fed:
+    """An engine and the prompts that it was given, by the names that they go by in it."""
 
-    if isinstance(made.prompt, RefusedError):
-        raise made.prompt
-    name = str(next(llm.request_counter))
-    try:
-        llm.llm_engine.add_request(name, made.prompt, made.asked[1])
-    except MultiModalCacheMissError:  # it was refused the prompt for which this image had been prepared
-        llm.llm_engine.abort_request([name])
-        whole = _rendered(llm, made.asked[0], skip_mm_cache=True)
-        llm.llm_engine.add_request(name, whole, made.asked[1])
-    except _refusals() as error:
-        raise RefusedError(_shown(error)) from error
-    return name
+    llm: Any
+    under_way: dict[str, Made] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.under_way)
+
+    def add(self, made: Made) -> None:
+        """Give it a prompt, or raise a RefusedError."""
+        from vllm.multimodal.cache import MultiModalCacheMissError
+
+        if isinstance(made.prompt, RefusedError):
+            raise made.prompt
+        engine, name = self.llm.llm_engine, str(next(self.llm.request_counter))
+        try:
+            engine.add_request(name, made.prompt, made.asked[1])
+        except MultiModalCacheMissError:  # it was refused the prompt for which this image had been prepared
+            engine.abort_request([name])
+            engine.add_request(name, _rendered(self.llm, made.asked[0], skip_mm_cache=True), made.asked[1])
+        except _refusals() as error:
+            raise RefusedError(_shown(error)) from error
+        self.under_way[name] = made
+
+    def step(self) -> Iterator[tuple[int, Any]]:
+        """Let it work, and give what it has said to the end."""
+        for said in self.llm.llm_engine.step():
+            if said.finished:
+                yield self.under_way.pop(said.request_id).place, said
+
+    def forget(self) -> None:
+        """Forget what is under way, and the images that were prepared for prompts that it was never given."""
+        self.llm.llm_engine.abort_request([*self.under_way])
+        self.llm.llm_engine.reset_mm_cache()
 
 
 def _rendered(llm: Any, prompt: dict[str, Any], **how: bool) -> Any:
@@ -77,8 +98,8 @@ def _rendered(llm: Any, prompt: dict[str, Any], **how: bool) -> Any:
 class Beside:
     """A thread that takes what is asked, prepares the images, and is never more than so many prompts ahead."""
 
-    def __init__(self, llm: Any, asked: Iterable[Asked], ahead: int) -> None:
-        self.llm, self.asked = llm, asked
+    def __init__(self, llms: Sequence[Any], asked: Iterable[Asked], ahead: int) -> None:
+        self.llms, self.asked = llms, asked
         self.ended = False
         self.failure: BaseException | None = None
         self._left, self._room = False, Semaphore(ahead)
@@ -121,7 +142,7 @@ class Beside:
 
     def _prompt(self, prompt: dict[str, Any]) -> Any:
         try:
-            return _rendered(self.llm, prompt)
+            return _rendered(self.llms[0], prompt, skip_mm_cache=len(self.llms) > 1)  # a cache is one engine's
         except _refusals() as error:
             return RefusedError(_shown(error))
 
