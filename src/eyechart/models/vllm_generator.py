@@ -1,6 +1,18 @@
 """Models that answer in words, through vLLM: `vllm[PATH]`, `vllm[owner/name]` or the packaged `vllm[toybox-mllm]`.
 
 Prompts, ends of turn and greedy decoding are those of `hf`; vLLM is what makes large models fast.
+
+| option | |
+|---|---|
+| `dtype` | the precision of weights and computation |
+| `max_model_len` | tokens of a request and its answer (as many as memory allows) |
+| `max_num_seqs` | requests under way at once, in each copy (128) |
+| `gpu_memory_utilization` | the share of a GPU's memory (0.9) |
+| `tensor_parallel_size` | devices that share the weights of one copy (1) |
+| `data_parallel_size` | copies, each on its own devices and in its own process (1) |
+| `enforce_eager` | `true` for no CUDA graphs: a quicker start, slower answers (`false`; `true` on a processor) |
+
+The processes of several copies import the script that starts them, so it must work under `if __name__ == "__main__":`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
