@@ -35,9 +35,8 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[tuple[
 
 
 def named(record: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return [
-        tuple(each[name] for name in ("name", "labels", "category", "n", "ci_method")) for each in record["metrics"]
-    ]
+    facts = ("name", "labels", "category", "n", "ci_method")
+    return [tuple(each[fact] for fact in facts) for each in record["metrics"]]
 
 
 def numbers(record: dict[str, Any]) -> list[float | None]:
