@@ -177,6 +177,14 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
     assert repeated.rounds[0].variant["setting"] == setting
 
 
+def test_the_original_labels_are_no_second_ground_truth(choice: Any, talker: Any, sit: Any) -> None:
+    truths = [sit.truth([(label,) for label in LABELS], name="ImGT"), sit.truth(SECOND)]
+    one, both = talker(lambda *_: "A"), talker(lambda *_: "A")
+    multiple_choice(choice(one, "ReGT+text"))
+    multiple_choice(choice(both, "ReGT+text", truths=truths))
+    assert (len(one.asked), both.asked) == (12, [])
+
+
 def test_what_was_taken_for_a_class_distracts_from_it(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
     multiple_choice(choice(model, "ImGT+confusion", [0], [(0,)], repeats=3))

@@ -118,6 +118,11 @@ def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, ask: Any) -> No
     assert "acc5" not in {name for name, _ in numbers}
 
 
+def test_the_likeliest_name_is_one_of_the_split(sit: Any) -> None:
+    said = closed_world(sit(Sure(), [0, 1], answer="constrained", subset=(0, 2)))
+    assert (found(said), said.spoken.said) == ([0, 2], ("cat", "great white shark"))
+
+
 @pytest.mark.parametrize(("prefix", "last"), [("paper", "text"), ("shared", "image")])
 def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, prefix: str, last: str) -> None:
     model = Sure()
