@@ -19,7 +19,6 @@ from eyechart.spec import ModelSpec
 OPTIONS = ("dtype", "batch_size")
 AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
 NUMBERS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
-FEWEST = 256  # nodes of every prompt in one pass, where the prompts share those numbers
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
@@ -146,7 +145,7 @@ class Hf:
         hf_trie.check(self._module)
         read = self._chat.choices(choices)
         trie = Trie.of(read)
-        fit = self._numbers // (FEWEST * self._module.config.get_text_config().vocab_size)
+        fit = self._numbers // (hf_trie.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))
         for places, batch in self._batches(requests, size, max(map(len, read))):
             yield places, trie, batch

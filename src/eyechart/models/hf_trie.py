@@ -20,7 +20,7 @@ from eyechart.models.interfaces import Floats
 if TYPE_CHECKING:
     import torch
 
-NODES = 1024  # most of a row in one pass
+NODES = 256  # most of a row in one pass: more of them would mostly look at what they may not see
 
 
 def check(module: Any) -> None:
