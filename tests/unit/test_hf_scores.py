@@ -156,6 +156,13 @@ def test_small_passes_leave_the_scores_as_they_are(
     np.testing.assert_allclose(values, most, rtol=0, atol=1e-5)
 
 
+def test_other_choices_have_a_trie_of_their_own(tiny_chat: Tiny, questions: list[Request]) -> None:
+    model = ours(tiny_chat("fast_vlm"))
+    first, _, again = (model.score(questions[:1], choices) for choices in (NAMES, JSON, NAMES))
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_allclose(model.score(questions[:1], NAMES[::-1]), first[:, ::-1], rtol=0, atol=1e-5)
+
+
 def test_scores_differ_from_request_to_request(tiny_chat: Tiny, questions: list[Request]) -> None:
     scores = ours(tiny_chat("fast_vlm")).score(questions, ["cat", "dog", "what"])
     assert np.all(scores < 0)

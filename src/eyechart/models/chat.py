@@ -10,6 +10,7 @@ from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import hf_files, runtime, shipped, weights
+from eyechart.models.choices import Trie
 from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
@@ -50,6 +51,7 @@ class Chat:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._last: tuple[tuple[str, ...], Trie] | None = None
 
     @cached_property
     def _processor(self) -> Any:
@@ -121,6 +123,12 @@ class Chat:
             row[len(start) :] if row[: len(start)] == start else other for row, other in zip(behind, alone, strict=True)
         ]
         return [(*row, self.end) for row in rows]
+
+    def trie(self, choices: Sequence[str]) -> Trie:
+        """Make the trie of whole answers; the last one is kept, for the next request has mostly the same choices."""
+        if self._last is None or self._last[0] != tuple(choices):
+            self._last = tuple(choices), Trie.of(self.choices(choices))
+        return self._last[1]
 
     def answer(self, tokens: Sequence[int], prompt: int, cached: int = 0) -> Answer:
         """Read what was said to a prompt of so many tokens, up to the first end of turn."""

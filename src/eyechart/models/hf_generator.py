@@ -143,9 +143,8 @@ class Hf:
     ) -> Iterator[tuple[list[int], Trie, dict[str, Any]]]:
         """Give batches of prompts that may be scored together, with their requests' places and the trie of choices."""
         hf_trie.check(self._module)
-        read = self._chat.choices(choices)
-        trie = Trie.of(read)
+        trie = self._chat.trie(choices)
         fit = self._numbers // (hf_trie.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))
-        for places, batch in self._batches(requests, size, max(map(len, read))):
+        for places, batch in self._batches(requests, size, max(map(len, trie.paths))):
             yield places, trie, batch

@@ -142,7 +142,7 @@ class Vllm:
         found = np.empty((len(requests), len(choices)), np.float32)
         if not found.size:
             return found
-        trie = Trie.of(self._chat.choices(choices))
+        trie = self._chat.trie(choices)
         values, every = np.empty(len(trie.edges)), np.arange(len(trie.nodes))
         for row, request in enumerate(requests):
             _, edges, told = self._told([self._prompt(request)], trie, every[None])
@@ -154,7 +154,7 @@ class Vllm:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
         check(choices)
         found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
-        trie = Trie.of(self._chat.choices(choices))
+        trie = self._chat.trie(choices)
         for start in range(0, len(requests), self.batch_size):
             part = slice(start, start + self.batch_size)
             found[part], values[part] = self._best([self._prompt(request) for request in requests[part]], trie)
