@@ -78,4 +78,4 @@ def test_toybox_clip_sees_the_toy_world_and_photographs_less(
 
 
 def test_each_model_was_loaded_once(session: tuple[str, dict[str, Any]]) -> None:
-    assert session[1]["run"]["loads"] == 3
+    assert session[1]["run"]["loads"] == 4
