@@ -117,6 +117,7 @@ class Recording:
         who = self.who
         return ModelRecord(
             spec=str(self.case.model),
+            name=who.name,
             backend=who.backend,
             revision=who.revision,
             weights_sha256=who.weights_sha256,

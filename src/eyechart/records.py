@@ -30,9 +30,10 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answered."""
+    """Who answered; `name` is what it resolved to, such as the dated model behind a server's alias."""
 
     spec: str
+    name: str = ""
     backend: str
     revision: str
     weights_sha256: str

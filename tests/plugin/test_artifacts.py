@@ -13,6 +13,7 @@ def test_a_record_says_all_that_the_design_asks(serial: Any) -> None:
     for record in serial.session["records"]:
         assert record.keys() >= KEPT
         assert record["model"].keys() >= {"spec", "backend", "revision", "weights_sha256", "dtype"}
+        assert record["model"]["name"]
         assert record["data"].keys() >= {"fingerprint", "n", "expected_n"}
         assert sum(record["outcomes"].values()) == record["data"]["n"]
     assert serial.session["run"]["exit_status"] == 0
