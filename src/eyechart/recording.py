@@ -173,7 +173,9 @@ class Recording:
         """What a reader of the numbers must know."""
         errors = len(self.errors)
         said = f"{self.case}: {errors} of {self.asked} ended in an error and are left out of every score."
-        return (said,) if errors else ()
+        unread = sum(len(found.unparsed) for found in self.rounds)
+        silent = f"{self.case} ({self.case.protocol}): {unread} of {self.asked} got an answer that could not be read."
+        return (*((said,) if errors else ()), *((silent,) if unread else ()))
 
     def write(self, path: str, rows: Iterator[list[Any]]) -> File:
         """Write a csv file into the run's folder."""

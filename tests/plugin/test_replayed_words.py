@@ -14,9 +14,9 @@ INCLUSION = "--eye-mapping=inclusion"
 def replayed(world: Any) -> Callable[..., pytest.RunResult]:
     """Run the small split with words about each of its images."""
 
-    def replayed(of: str, *more: str) -> pytest.RunResult:
+    def replayed(of: str, *more: str, words: tuple[str, ...] = SAID) -> pytest.RunResult:
         keys = sorted(path.name for path in (world.data / "imagenet/tiny").rglob("*") if path.is_file())
-        lines = [f"{key},{said}" for key, said in zip(keys, cycle(SAID), strict=False)]
+        lines = [f"{key},{said}" for key, said in zip(keys, cycle(words), strict=False)]
         (world.folder / "said.csv").write_text("\n".join(["key,answer", *lines]), encoding="utf-8")
         world.models = (f"replay[path=said.csv,of={of}]",)
         result: pytest.RunResult = world.run("-k", "imagenet/tiny/", *more)
@@ -42,3 +42,9 @@ def test_words_of_the_open_world_are_no_closed_world(replayed: Callable[..., Any
 def test_several_images_a_request_are_refused(replayed: Callable[..., Any]) -> None:
     said = replayed("closed_world", "--eye-images-per-request=5").stdout.str()
     assert "has one answer an image. Use --eye-images-per-request=1." in said
+
+
+def test_answers_that_cannot_be_read_are_counted_in_the_terminal(replayed: Callable[..., Any], world: Any) -> None:
+    said = replayed("closed_world", INCLUSION, words=("tench", "")).stdout.str()
+    assert "(closed_world): 9 of 18 images got an answer that could not be read." in said
+    assert {record["outcomes"]["unparsed"] for record in world.records} == {9}
