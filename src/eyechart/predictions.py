@@ -1,6 +1,6 @@
 """Kept answers that are rows of numbers: features, logits, class weights, log-probabilities."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from io import BytesIO
@@ -76,6 +76,17 @@ def finish(writer: Writer, rows: int) -> None:
     content = npy(answers)
     done = Done(rows, answers.shape[1], sha256(content).hexdigest(), dict(sorted(errors.items())))
     writer.seal({FILE: content}, done)
+
+
+def computed(entry: Entry, make: Callable[[], Floats]) -> Floats:
+    """Rows that are made in one go, or were before."""
+    if not entry.complete:
+        with entry.writing() as writer:
+            if not entry.complete:
+                made = make()
+                append(writer, Block(0, len(made), made.shape[1]), made)
+                finish(writer, len(made))
+    return load(entry).values
 
 
 def widened(values: Floats, width: int) -> Floats:

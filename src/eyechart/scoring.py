@@ -111,20 +111,19 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
         metrics.append(accuracy("acc5", labels.name, correct5))
     metrics.append(mean_recall(labels, correct, classes))
     if predictions.spoken is not None:
-        metrics.append(accuracy("acc1_strict", labels.name, strictly(predictions, labels, admissible)))
+        strict = outcomes(
+            predictions.spoken.strict[:, None],
+            admissible,
+            labels.annotated,
+            empty=labels.empty,
+            answered=predictions.answered,
+        )
+        metrics.append(accuracy("acc1_strict", labels.name, strict))
     finer = [] if labels.name == ORIGINAL else [category for category in masks if category != "A"]
     metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)
     for category in ["A", *finer]:
         metrics.extend(out_of_prompt(predictions, labels.name, correct, masks[category], category))
     return Scored(labels, correct, masks, tuple(metrics))
-
-
-def strictly(predictions: Predictions, labels: LabelSet, admissible: Ints) -> Float64s:
-    """How right the answers are to the letter."""
-    strict = (
-        predictions.spoken.strict[:, None] if predictions.spoken else np.zeros((len(predictions.keys), 0), np.int64)
-    )
-    return outcomes(strict, admissible, labels.annotated, k=1, empty=labels.empty, answered=predictions.answered)
 
 
 def out_of_prompt(

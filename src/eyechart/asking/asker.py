@@ -11,7 +11,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.interviewing import interview, question_key
 from eyechart.models.interfaces import Classifier, Encoder, Floats, Generator, ImageEncoder, Neighbours
-from eyechart.predictions import Answers, Block, append, finish, load
+from eyechart.predictions import Answers, computed
 from eyechart.protocols.nearest_neighbours import knn_scores
 from eyechart.protocols.zero_shot import class_weights, prompts, scores
 from eyechart.questions import Questions
@@ -62,13 +62,7 @@ class Asker:
     def weights(self, model: Encoder, wording: Wording) -> Floats:
         """Class weights of a zero-shot classifier; they depend on the texts alone."""
         entry = self.store.entry(text_key(model, wording))
-        if not entry.complete:
-            with entry.writing() as writer:
-                if not entry.complete:
-                    made = class_weights(model.encode_texts, wording.names, wording.templates)
-                    append(writer, Block(0, len(made), made.shape[1]), made)
-                    finish(writer, len(made))
-        return load(entry).values
+        return computed(entry, lambda: class_weights(model.encode_texts, wording.names, wording.templates))
 
     def zero_shot(self, model: Encoder, dataset: Dataset, wording: Wording) -> Predictions:
         """Cosine similarity of every image with every class."""

@@ -11,7 +11,7 @@ from eyechart.asking.sitting import Sitting
 from eyechart.data.class_names import templates
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.interfaces import Floats, TextEncoder
-from eyechart.predictions import Block, append, finish, load
+from eyechart.predictions import computed
 from eyechart.protocols.open_world import BARE, Space, nearest, space
 from eyechart.protocols.text_inclusion import by_inclusion
 from eyechart.store import Key, Store
@@ -58,13 +58,7 @@ def kept_texts(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floa
     """Features of texts, asked for once."""
     asked = sha256(msgspec.json.encode(texts)).hexdigest()
     entry = store.entry(Key(question="text_features", model=encoder.identity, prompts=asked))
-    if not entry.complete:
-        with entry.writing() as writer:
-            if not entry.complete:
-                made = encoder.encode_texts(texts)
-                append(writer, Block(0, len(made), made.shape[1]), made)
-                finish(writer, len(made))
-    found = load(entry).values
+    found = computed(entry, lambda: encoder.encode_texts(texts))
     if not np.isfinite(found).all():
         raise ModelError(
             f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "
