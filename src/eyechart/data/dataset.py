@@ -7,6 +7,7 @@ from hashlib import sha256
 from random import Random
 from typing import Protocol
 
+from eyechart.data.annotation import Annotation
 from eyechart.data.labels import Empty, LabelSet
 from eyechart.data.rows import Row
 
@@ -24,7 +25,8 @@ class Source(Protocol):
 class Dataset:
     """A split with its checked index; `rows` are the selected ones, by their number in the source.
 
-    `equivalences` are pairs of classes of a vocabulary of its own that count as one.
+    `equivalences` are pairs of classes of a vocabulary of its own that count as one; `annotation`, of images of many
+    things, has one row a line of the index.
     """
 
     benchmark: str
@@ -39,6 +41,7 @@ class Dataset:
     label_sets: Mapping[str, LabelSet] = field(default_factory=dict)
     rows: tuple[int, ...] = ()
     equivalences: tuple[tuple[int, int], ...] = ()
+    annotation: Annotation | None = None
 
     def __len__(self) -> int:
         return len(self.selected)

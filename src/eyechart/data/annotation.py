@@ -1,0 +1,93 @@
+"""What is annotated in images of many things: which categories are there and how often, and where nobody looked."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import DataError
+
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Something of an annotation file that is left out: what it is, why, how often, and the first of its kind."""
+
+    what: str
+    why: str
+    count: int
+    first: str
+
+    def __str__(self) -> str:
+        return f"{self.count:,} × {self.what} left out: {self.why}; the first is {self.first}"
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """Images in the order of a data set's index × categories in the order of its names.
+
+    `counts` (n, k) is how many things are annotated; `known` (n, k) whether somebody looked, so that a count of 0 means
+    absent; `countable` (n, k) whether the count is that of all things. `image_ids` (n) and `category_ids` (k) are the
+    format's own.
+    """
+
+    counts: Counts
+    known: Bools
+    countable: Bools
+    image_ids: tuple[str, ...]
+    category_ids: tuple[str, ...]
+    excluded: tuple[Exclusion, ...] = ()
+
+    def __post_init__(self) -> None:
+        shape = (len(self.image_ids), len(self.category_ids))
+        for name in ("counts", "known", "countable"):
+            if getattr(self, name).shape != shape:
+                raise DataError(
+                    f"The annotation's {name} have the shape {getattr(self, name).shape}, expected {shape}: one row an "
+                    "image, one column a category."
+                )
+
+    @property
+    def present(self) -> Bools:
+        """Which categories are in which images."""
+        return self.counts > 0
+
+    @property
+    def absent(self) -> Bools:
+        """Which categories are known not to be there."""
+        return self.known & (self.counts == 0)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The fingerprint of everything that is annotated."""
+        whole = sha256("\n".join((*self.image_ids, "", *self.category_ids)).encode())
+        for part in (self.counts.astype("<i4"), self.known, self.countable):
+            whole.update(np.ascontiguousarray(part).tobytes())
+        return whole.hexdigest()
+
+    def of(self, rows: Sequence[int]) -> "Annotation":
+        """The annotation of some rows, in their order."""
+        chosen = list(rows)
+        return Annotation(
+            self.counts[chosen],
+            self.known[chosen],
+            self.countable[chosen],
+            tuple(self.image_ids[row] for row in chosen),
+            self.category_ids,
+            self.excluded,
+        )
+
+
+def excluded(what: str, why: str, found: Iterable[str]) -> tuple[Exclusion, ...]:
+    """Count what is left out for one reason; nothing where there is nothing.
+
+    >>> excluded("annotation", "it names an image that is not there", ["17", "18"])[0].count
+    2
+    """
+    every = list(found)
+    return (Exclusion(what, why, len(every), every[0]),) if every else ()
