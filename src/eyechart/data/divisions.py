@@ -26,7 +26,7 @@ class Detector:
 class Division:
     """Pairs in the order of the file, one a place.
 
-    `rows` (m,) are places in the data set's selected rows, `categories` (m,) classes, `sets` (m,) the names of `SETS` or
+    `rows` (m,) are places among the data set's selected rows, `categories` (m,) classes, `sets` (m,) names of `SETS` or
     `MINED`; `main` (m,) says which are of the main benchmark (the others are of the initial one alone); `present` (m,)
     whether the category is in the image; `flags` (m, detectors) hold 1 for case 1 and 2 for case 2, 3 for both;
     `fingerprint` and `annotation` are those of the data; `parameters` say how it was made.
