@@ -55,12 +55,14 @@ class Annotation:
     @property
     def present(self) -> Bools:
         """Which categories are in which images."""
-        return self.counts > 0
+        found: Bools = self.counts > 0
+        return found
 
     @property
     def absent(self) -> Bools:
         """Which categories are known not to be there."""
-        return self.known & (self.counts == 0)
+        found: Bools = self.known & (self.counts == 0)
+        return found
 
     @cached_property
     def sha256(self) -> str:

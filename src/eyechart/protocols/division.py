@@ -1,0 +1,161 @@
+"""OODBench's division: which image–category pairs detectors fail on, and the sets that follow (arXiv 2602.18094)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logsumexp
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Float64s = NDArray[np.float64]
+THRESHOLD = 0.05
+MOST = 3000  # pairs a set, two questions each
+BEATEN, UNLIKELY = 1, 2
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What one detector says of every image (n) and category (k).
+
+    `probability` (n, k) is the purified one of each present category, NaN elsewhere; `beaten` (n,) says where an absent
+    category beats every present one (case 1), `winner` (n,) which, -1 for none; `unlikely` (n, k) where a present
+    category lies below the threshold (case 2); `present` (n, k) as it was given.
+    """
+
+    probability: Float64s
+    beaten: Bools
+    winner: Ints
+    unlikely: Bools
+    present: Bools
+
+    @property
+    def codes(self) -> Ints:
+        """(n, k): 1 for case 1, 2 for case 2, 3 for both, 0 for neither and for what is not present.
+
+        Source: arXiv 2602.18094, section 4; the numbers are ours.
+
+        >>> flags([[2.0, 1.0, 0.0]], [[False, True, False]], [[True, False, True]], 0.05).codes
+        array([[0, 1, 0]])
+        """
+        both = BEATEN * (self.beaten[:, None] & self.present) + UNLIKELY * self.unlikely
+        return both.astype(np.int64)
+
+    @property
+    def strangers(self) -> Bools:
+        """(n, k): the absent category that beats every present one, where there is one.
+
+        Source: arXiv 2602.18094, section 4, the first case.
+
+        >>> flags([[2.0, 1.0, 0.0]], [[False, True, False]], [[True, False, True]], 0.05).strangers
+        array([[ True, False, False]])
+        """
+        found = np.zeros(self.present.shape, np.bool_)
+        rows = np.flatnonzero(self.winner >= 0)
+        found[rows, self.winner[rows]] = True
+        return found
+
+
+def purified(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float64s:
+    """The probability of each present category, the image's other categories taken out of the softmax.
+
+    Args: `logits` (n, k), `present` and `absent` (n, k) bool; what is neither, nobody looked for, and is taken out.
+    Returns: fractions (n, k), NaN for what is not present; 1 where no category is absent.
+    Raises: ValueError for shapes that differ, a category both present and absent, and a logit that is no number.
+    Source: arXiv 2602.18094, section 4, "Purify".
+
+    >>> purified([[2.0, 2.0, 2.0]], [[True, True, False]], [[False, False, True]]).tolist()
+    [[0.5, 0.5, nan]]
+    """
+    score, here, away = checked(logits, present, absent)
+    rest = logsumexp(np.where(away, score, -np.inf), axis=1, keepdims=True)
+    return np.where(here, expit(score - rest), np.nan)
+
+
+def flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: float = THRESHOLD) -> Flags:
+    """What one detector fails on: images where an absent category beats all present ones, and unlikely present ones.
+
+    Args: as `purified`; `threshold` in [0, 1], a probability.
+    Returns: Flags; a tie is no failure.
+    Raises: ValueError as `purified`, and for a threshold out of range.
+    Source: arXiv 2602.18094, section 4, the two cases of failure detection.
+
+    >>> found = flags([[4.0, 0.0, 1.0]], [[True, True, False]], [[False, False, True]], 0.3)
+    >>> found.beaten.tolist(), found.unlikely.tolist()
+    ([False], [[False, True, False]])
+    """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"The 'threshold' parameter of flags must be in [0, 1]. Got {threshold} instead.")
+    score, here, away = checked(logits, present, absent)
+    probability = purified(score, here, away)
+    best = np.where(here, score, -np.inf).max(axis=1, initial=-np.inf)
+    others = np.where(away, score, -np.inf)
+    beaten = here.any(axis=1) & (others.max(axis=1, initial=-np.inf) > best)
+    winner = np.where(beaten, others.argmax(axis=1) if score.shape[1] else -1, -1)
+    return Flags(probability, beaten, winner.astype(np.int64), probability < threshold, here)
+
+
+def checked(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tuple[Float64s, Bools, Bools]:
+    """The three arrays, which must be of one shape and of numbers.
+
+    Raises: ValueError as `purified` says.
+    Source: own definition.
+
+    >>> checked([[float("nan")]], [[True]], [[False]])
+    Traceback (most recent call last):
+    ValueError: The 'logits' parameter of flags must be finite for every category that is present or absent. Got nan.
+    """
+    score, here, away = np.asarray(logits, np.float64), np.asarray(present, np.bool_), np.asarray(absent, np.bool_)
+    if score.ndim != 2 or score.shape != here.shape or score.shape != away.shape:
+        raise ValueError(
+            "The 'logits', 'present' and 'absent' parameters of flags must be of one shape (images, categories). "
+            f"Got {score.shape}, {here.shape} and {away.shape} instead."
+        )
+    if (here & away).any():
+        raise ValueError("A category is both present and absent in one image. Expected at most one of the two.")
+    odd = score[(here | away) & ~np.isfinite(score)]
+    if odd.size:
+        raise ValueError(
+            "The 'logits' parameter of flags must be finite for every category that is present or absent. "
+            f"Got {odd.flat[0]}."
+        )
+    return score, here, away
+
+
+def agreed(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
+    """What all detectors fail on (OOD-H), and what some of them do (OOD-S).
+
+    Args: one array of bool a detector, all of one shape. With one detector, OOD-S is empty; with two, it is the
+    symmetric difference.
+    Raises: ValueError for no detector.
+    Source: arXiv 2602.18094, section 4 and appendix E.2.
+
+    >>> hard, simple = agreed([[True, True, False], [True, False, False]])
+    >>> hard.tolist(), simple.tolist()
+    ([True, False, False], [False, True, False])
+    """
+    if not failed:
+        raise ValueError("The 'failed' parameter of agreed must hold one array a detector. Got none instead.")
+    every = np.stack([np.asarray(each, np.bool_) for each in failed])
+    hard: Bools = every.all(axis=0)
+    simple: Bools = every.any(axis=0) & ~hard
+    return hard, simple
+
+
+def drawn(names: Iterable[str], most: int, seed: int, what: str) -> list[int]:
+    """A random choice of at most `most`, which neither the order of the names nor that of anything else changes.
+
+    Args: `names` of what is chosen from, each once; `what` tells draws of one seed apart.
+    Returns: places, ascending.
+    Raises: ValueError for a negative number.
+    Source: arXiv 2602.18094, appendix A (random downsampling); the order by hash is ours.
+
+    >>> drawn(["a", "b", "c"], 2, 42, "OOD-H") == sorted(2 - place for place in drawn("cba", 2, 42, "OOD-H"))
+    True
+    """
+    if most < 0:
+        raise ValueError(f"The 'most' parameter of drawn must be at least 0. Got {most} instead.")
+    order = sorted((sha256(f"{seed}|{what}|{name}".encode()).digest(), place) for place, name in enumerate(names))
+    return sorted(place for _, place in order[:most])
