@@ -1,6 +1,6 @@
 """The figures, drawn from the same numbers as their tables; the same runs give the same bytes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from eyechart.errors import ReportError
 
 from .agreement import Matrix, matrices
 from .categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
+from .panels import counted, panels
 from .render import one_line
 from .runs import Group, Pool
 from .tables import known_name
@@ -76,12 +77,6 @@ def arrows(ax: "Axes", group: Group, labels: str, rows: list[Standing]) -> None:
     ax.set_title(f"{one_line(group.title)}, {counted(sizes)}", fontsize=9)
 
 
-def counted(sizes: Sequence[int]) -> str:
-    """How many images or classes, or from how many to how many."""
-    ends = dict.fromkeys(f"{size:,}" for size in (*sizes[:1], *sizes[-1:]))
-    return f"n={'–'.join(ends) or 0}"
-
-
 def f9(pool: Pool, labels: str | None) -> "Figure":
     """Figure 9: both matrices side by side, a row of panels for every split and ground truth."""
     found = matrices(pool, labels)
@@ -105,14 +100,6 @@ def heat(ax: "Axes", matrix: Matrix) -> None:
     ax.set_yticks(range(len(names)), names, fontsize=7)
     under = one_line(f"{matrix.group.title}, {matrix.labels}")
     ax.set_title(f"{matrix.kind}\n{under}, {counted(sorted({*matrix.counts.flat}))}", fontsize=8)
-
-
-def panels(heights: list[float], across: int, width: float) -> tuple["Figure", Any]:
-    """A figure of rows with these heights in inches."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
-    return figure, figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
 
 
 DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F9": f9}
