@@ -59,14 +59,26 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     error: int = 0
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The answers of one set: how many, how many of them were asked in this run, and how long these took."""
+
+    answers: int
+    fresh: int
+    seconds: float
+
+
 class Served(msgspec.Struct, frozen=True, kw_only=True):
-    """What answers in words took when they were made: requests, tokens, how many of the prompt's a cache held, USD."""
+    """What answers in words took when they were made: requests, tokens, how many of the prompt's a cache held, USD.
+
+    `sets` has the sets of image–category pairs, where a division has several.
+    """
 
     requests: int
     prompt_tokens: int
     cached_tokens: int
     answer_tokens: int
     cost: float | None = None
+    sets: Mapping[str, Asked] = {}
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
