@@ -1,0 +1,110 @@
+"""What else the same answers could have added up to: resampled and shuffled totals.
+
+Rows that are equal are exchangeable, so that only how often each distinct row is drawn matters. Drawing those numbers
+is the same experiment as drawing row by row, and takes a hundredth of the time.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import demand, integers, whole
+from eyechart.metrics.intervals import Interval
+
+Counts = NDArray[np.int64]
+Seed = int | np.random.Generator
+
+
+def resampled(rows: ArrayLike, times: int = 2000, seed: Seed = 0) -> Counts:
+    """The totals of bootstrap resamples: as many rows as there are, drawn with replacement.
+
+    Args: `rows` (m, d) counts, a row a unit that is drawn as a whole; `times`, how many resamples; `seed`, a whole
+    number or a numpy Generator, which goes on from where it is.
+    Returns: (times, d) int64, the sum of each resample's rows; 0 where there are no rows.
+    Raises: ValueError where `rows` are not whole numbers of at least 0, or `times` is negative.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; used in arXiv 2602.18094, Eq. (18).
+
+    >>> resampled([[1, 0], [1, 0], [0, 1]], times=3, seed=1).sum(axis=1)
+    array([3, 3, 3])
+    """
+    kinds, counts, times = *_distinct("resampled", "rows", rows), whole("resampled", "times", times)
+    if not counts.size:
+        return np.zeros((times, kinds.shape[1]), np.int64)
+    drawn = np.random.default_rng(seed).multinomial(counts.sum(), counts / counts.sum(), times)
+    return drawn.astype(np.int64) @ kinds
+
+
+def permuted(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0) -> tuple[Counts, Counts]:
+    """The totals of the two sets after shuffling which rows are the first's.
+
+    Args: `first` (m, d) and `second` (n, d) counts, a row a unit that stays whole; `times`, how many shuffles; `seed`
+    as for `resampled`.
+    Returns: two (times, d) int64, the sums of the m rows that became first and of the n others; together they are
+    always the total of all rows.
+    Raises: ValueError where the rows are not whole numbers of at least 0 and equally long, or `times` is negative.
+    Source: E. J. G. Pitman, Supplement to the Journal of the Royal Statistical Society 4 (1937) 119-130; used in
+    arXiv 2602.18094, Section B.2.2 (1).
+
+    >>> one, other = permuted([[1, 0], [1, 0]], [[0, 1]], times=3, seed=1)
+    >>> (one + other).tolist(), one.sum(axis=1).tolist()
+    ([[2, 1], [2, 1], [2, 1]], [2, 2, 2])
+    """
+    times = whole("permuted", "times", times)
+    one, other = (
+        integers("permuted", name, rows, ndim=2, least=0) for name, rows in (("first", first), ("second", second))
+    )
+    demand(one.shape[1] == other.shape[1], "permuted", "second", f"of shape (n, {one.shape[1]}), as first", other)
+    kinds, counts = _distinct("permuted", "second", np.concatenate([one, other]))
+    drawn = np.random.default_rng(seed).multivariate_hypergeometric(counts, len(one), times, method="marginals")
+    return drawn @ kinds, (counts - drawn) @ kinds
+
+
+def clustered(rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: Seed = 0) -> Counts:
+    """The totals of bootstrap resamples of clusters, such as images, whose rows are drawn all or none.
+
+    Args: `rows` (m, d) counts; `clusters` (m,) which cluster a row is in, any whole numbers of at least 0; `times` and
+    `seed` as for `resampled`.
+    Returns: (times, d) int64, the sum of the rows of as many clusters as there are, drawn with replacement.
+    Raises: ValueError where the lengths differ, a value is no whole number of at least 0 or `times` is negative.
+    Source: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application (1997), Section 3.8, resampling
+    clusters and keeping what is in them.
+
+    >>> set(map(tuple, clustered([[1, 1], [0, 1], [2, 0]], [7, 7, 3], times=50).tolist())) == {(2, 4), (3, 2), (4, 0)}
+    True
+    """
+    table = integers("clustered", "rows", rows, ndim=2, least=0)
+    cluster = integers("clustered", "clusters", clusters, ndim=1, least=0)
+    demand(len(cluster) == len(table), "clustered", "clusters", f"of length {len(table)}, one a row", cluster)
+    names, place = np.unique(cluster, return_inverse=True)
+    sums = np.zeros((len(names), table.shape[1]), np.int64)
+    np.add.at(sums, place, table)
+    return resampled(sums, times, seed)
+
+
+def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:
+    """The interval that holds the middle of the draws: Efron's percentile interval.
+
+    Args: `draws` (times,), NaN where a resample has no value, which is left out; `level` in (0, 1).
+    Returns: Interval in the draws' unit, from their (1 - level) / 2 to their (1 + level) / 2 quantile; NaN without
+    draws.
+    Raises: ValueError where `draws` is not a vector or the level is no level.
+    Source: B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans (1982), Section 10.4; the 5th and 95th
+    percentiles of arXiv 2602.18094, Eq. (25), are level 0.9.
+
+    >>> percentile(range(101), 0.5)
+    Interval(low=25.0, high=75.0)
+    """
+    demand(0 < level < 1, "percentile", "level", "between 0 and 1", level)
+    values = np.asarray(draws, dtype=np.float64)
+    demand(values.ndim == 1, "percentile", "draws", "an array of 1 dimension", values)
+    values = values[~np.isnan(values)]
+    if not values.size:
+        return Interval(float("nan"), float("nan"))
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))
+
+
+def _distinct(function: str, parameter: str, rows: ArrayLike) -> tuple[Counts, Counts]:
+    """The distinct rows and how many there are of each."""
+    table = integers(function, parameter, rows, ndim=2, least=0)
+    kinds, counts = np.unique(table, axis=0, return_counts=True)
+    return kinds, counts.astype(np.int64)
