@@ -31,9 +31,10 @@ T = TypeVar("T")
 class Pairs:
     """The pairs of one case in the order of the division, one a place.
 
-    `numbers` (m,) are their numbers in the division, `categories` (m,) classes, `sets` (m,) names; `main` (m,) says which
-    are of the main benchmark, `present` (m,) whether the category is in the image. `answers` (m, 2) to the positive and
-    the negative question are the codes of `eyechart.metrics.yes_no`, `expected` (m, 2) whether "yes" is right.
+    `numbers` (m,) are their numbers in the division, `categories` (m,) classes, `sets` (m,) names; `main` (m,) says
+    which are of the main benchmark, `present` (m,) whether the category is in the image. `answers` (m, 2) to the
+    positive and the negative question are the codes of `eyechart.metrics.yes_no`, `expected` (m, 2) whether "yes" is
+    right.
     """
 
     numbers: Ints
