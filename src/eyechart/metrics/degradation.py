@@ -166,7 +166,7 @@ def _tested(delta: float, draws: Floats, null: Floats) -> Degradation:
 def _together(rows: NDArray[np.int64], times: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Totals (times, models, 4) of the same pairs for all models."""
     models, pairs, cells = rows.shape
-    return resampled(rows.transpose(1, 0, 2).reshape(pairs, -1), times, random).reshape(times, models, cells)
+    return resampled(rows.transpose(1, 0, 2).reshape(pairs, models * cells), times, random).reshape(times, models, cells)
 
 
 def _compared(observed: Floats, draws: Floats) -> Equivalence:
