@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -18,17 +18,6 @@ from eyechart.errors import DataError, VocabularyError
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
-
-
-@dataclass(frozen=True)
-class Published:
-    """A published annotation file: its name, what it holds, and the fingerprint of its category names by id."""
-
-    name: str
-    images: int
-    categories: int
-    annotations: int
-    names_sha256: str = ""
 
 
 def read_json(path: Path, kind: type[T], what: str) -> T:
