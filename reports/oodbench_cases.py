@@ -1,0 +1,103 @@
+"""Cases of OODBench that may stand in one table: the same pairs, asked in the same way."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from eyechart.data.divisions import HARD, ID, MINED, SIMPLE
+
+from .render import Number
+from .runs import Entry, Group, NothingToShowError, Pool
+
+OODBENCH, EXISTENCE, PROGRESSION = "OODBench", "existence", "progression"
+SOURCES = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
+FOLLOWS = ("source", "division", "names")  # choices that a data set brings along
+NAMES = {MINED: "Hard Sample"}
+BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over {}."
+
+
+def source(entry: Entry) -> str:
+    """The data set as the published tables call it."""
+    name = entry.choice("source", entry.record.split)
+    return SOURCES.get(name.casefold(), name)
+
+
+def division(entry: Entry) -> str:
+    """The sha256 of the division that was asked about."""
+    return entry.record.data.labels.get(OODBENCH, "")
+
+
+def alike(pool: Pool, protocol: str, without: Collection[str] = ()) -> list[Group]:
+    """The cases of a protocol, those of one division that were asked in one way together."""
+    found: dict[tuple[int, str, str], list[Entry]] = {}
+    homes = {place: group.of(protocol) for place, group in enumerate(pool.groups)}
+    for place, group in homes.items():
+        for entry in group.entries:
+            found.setdefault((place, division(entry), entry.worded(without)), []).append(entry)
+    return [homes[place].only(sorted(entries, key=by_name)) for (place, *_), entries in found.items()]
+
+
+def pooled(pool: Pool, protocol: str) -> list[list[Entry]]:
+    """The cases of a protocol that may be pooled over data sets: asked in one way, a model once a data set."""
+    found: dict[tuple[str, object], list[Entry]] = {}
+    for group in pool.groups:
+        for entry in group.of(protocol).entries:
+            found.setdefault((entry.worded(FOLLOWS), entry.record.limit), []).append(entry)
+    return [sorted(once, key=by_name) for entries in found.values() for once in rounds(entries)]
+
+
+def rounds(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The same cases in as few lists as it takes for a model to stand once with each data set in each."""
+    made: list[dict[tuple[str, str], Entry]] = []
+    for entry in entries:
+        key = (entry.model, entry.record.split)
+        home = next((each for each in made if key not in each), None)
+        if home is None:
+            made.append(home := {})
+        home[key] = entry
+    return [list(each.values()) for each in made]
+
+
+def by_model(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """The cases of each model, in their order."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.model, []).append(entry)
+    return found
+
+
+def by_name(entry: Entry) -> tuple[str, str]:
+    """Sorts by model, then by data set."""
+    return entry.model, entry.record.split
+
+
+def number(entry: Entry, name: str, category: str) -> Number:
+    """One number of a case, of one set."""
+    found = entry.metric(name, OODBENCH, category)
+    return Number(None) if found is None else Number(found.value, found.n, found.ci)
+
+
+def rank(name: str) -> tuple[int, str]:
+    """Sorts the sets as the published tables have them, those of the initial benchmark after those of the main one."""
+    order = (ID, SIMPLE, HARD, MINED)
+    return (order.index(name) if name in order else len(order)), name
+
+
+def about(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Which images, division and questions numbers come from."""
+    shown = dict.fromkeys(
+        f"{source(e)}: {e.record.benchmark}/{e.record.split}, {e.record.data.n:,} images"
+        f"{'' if e.record.limit is None else f' (a choice with seed {e.record.seed})'}, fingerprint "
+        f"{e.record.data.fingerprint[:12]}; division {division(e)[:12] or 'none'}."
+        for e in entries
+    )
+    put = dict.fromkeys(f"{e.record.protocol}: {e.worded(FOLLOWS) or 'no choices'}." for e in entries)
+    return (*shown, *put)
+
+
+def protocols(pool: Pool) -> str:
+    """What the runs have: `detection, existence`."""
+    return ", ".join(sorted({entry.record.protocol for group in pool.groups for entry in group.entries}))
+
+
+def nothing(pool: Pool, name: str, what: str, command: str) -> NothingToShowError:
+    """Says what a table is about, what the runs have instead, and the command that makes it."""
+    return NothingToShowError(f"{name} {what}; these runs have {protocols(pool)}. Make it with: {command}")
