@@ -50,7 +50,7 @@ def indexed(
     """
     outside = [path for path in pictures if not _below(path)]
     if outside:
-        raise DataError(f"{named_by} names the picture '{outside[0]}', which is not below {folder}: correct its name.")
+        raise DataError(f"{named_by} names the picture '{outside[0]}', which is no file below {folder}: correct it.")
     missing = [path for path in pictures if not (folder / path).is_file()]
     if missing:
         raise DataError(
