@@ -42,9 +42,11 @@ def degradation(id: ArrayLike, ood: ArrayLike, times: int = 2000, seed: int = 0)
 
     Pairs are resampled, and shuffled between the sets, with all their questions. A permutation in which a set has no
     answer counts as one that falls as much, and falls that differ by rounding alone are equal.
-    Limits: pairs are taken for independent, although some share an image. The p-value is exact, on the wide side, where
-    the pairs of both sets are exchangeable; where the sets differ otherwise (in how many answers are missing, say) but
-    not in the measure, it is approximate.
+    Limits: pairs are taken for independent, although some share an image. The interval's level is approximate: at 0.95,
+    simulated coverage is 0.93 to 0.97 from 100 pairs a set on, and as low as 0.75 with 30 pairs nearly all of which are
+    right; where resamples cannot differ (one pair a set, or every answer right) the interval is a point. The p-value is
+    exact, or too large, where the pairs of both sets are exchangeable; where the sets differ otherwise (in how many
+    answers are missing, say) but not in the measure, it is approximate.
 
     Args: `id` (m, 4) and `ood` (n, 4), each pair's true positives, false positives, false negatives and true negatives,
     as `yes_no.tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`.
@@ -166,7 +168,8 @@ def _tested(delta: float, draws: Floats, null: Floats) -> Degradation:
 def _together(rows: NDArray[np.int64], times: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Totals (times, models, 4) of the same pairs for all models."""
     models, pairs, cells = rows.shape
-    return resampled(rows.transpose(1, 0, 2).reshape(pairs, models * cells), times, random).reshape(times, models, cells)
+    wide = rows.transpose(1, 0, 2).reshape(pairs, models * cells)
+    return resampled(wide, times, random).reshape(times, models, cells)
 
 
 def _compared(observed: Floats, draws: Floats) -> Equivalence:

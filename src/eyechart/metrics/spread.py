@@ -1,0 +1,138 @@
+"""Whether models fall apart on one set and alike on another, and whether the same ones fall."""
+
+from math import inf, nan, sqrt
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import fdtrc, stdtr
+from scipy.stats import rankdata
+
+from eyechart.metrics._checks import demand
+from eyechart.metrics.intervals import Interval, fisher
+
+Floats = NDArray[np.float64]
+_TIE = 1e-12  # apart by rounding alone
+
+
+class FTest(NamedTuple):
+    """The ratio of two variances, its degrees of freedom, and how often it is as large where they are equal."""
+
+    f: float
+    df1: int
+    df2: int
+    p: float
+
+
+class Correlation(NamedTuple):
+    """Pearson's and Spearman's correlation over n pairs, each with its two-sided p-value and 95 % interval."""
+
+    pearson: float
+    pearson_p: float
+    pearson_ci: Interval
+    spearman: float
+    spearman_p: float
+    spearman_ci: Interval
+    n: int
+
+
+def f_test(first: ArrayLike, second: ArrayLike) -> FTest:
+    """Whether the first values vary more than the second.
+
+    Limits: the test is for two independent normal samples. Falls of the same models on two sets are neither for sure:
+    where they are correlated, either way, the p-value is not exact.
+
+    Args: `first` (m,) and `second` (n,), such as each model's fall on two sets, in the same unit; NaN is left out.
+    Returns: FTest: f = the ratio of the variances (each over its number of values less one), df1 and df2, and the
+    one-sided p-value, the upper tail's. f is infinite and p 0 where only the second is constant; both are NaN where
+    both are constant or either has fewer than two values.
+    Raises: ValueError where an argument is not a vector or holds an infinite value.
+    Source: arXiv 2602.18094, Eq. (28), F(8, 8) = 4.59.
+
+    >>> f, df1, df2, p = f_test([0.1, 0.3, 0.5, 0.9], [0.2, 0.3, 0.3, 0.4])
+    >>> round(f, 2), df1, df2, round(p, 4)
+    (17.5, 3, 3, 0.021)
+    """
+    one, other = (_vector("f_test", name, values) for name, values in (("first", first), ("second", second)))
+    one, other = one[~np.isnan(one)], other[~np.isnan(other)]
+    df1, df2 = max(0, len(one) - 1), max(0, len(other) - 1)
+    above, below = (_variance(values) for values in (one, other))
+    if not below:
+        return FTest(inf, df1, df2, 0.0) if above > 0 else FTest(nan, df1, df2, nan)
+    f = above / below
+    return FTest(f, df1, df2, float(fdtrc(df1, df2, f)))
+
+
+def correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
+    """Whether those who fall much on one set do so on another.
+
+    Limits: Spearman's p-value takes Student's distribution for the ranks', which is close from about ten pairs on.
+
+    Args: `x` and `y` (n,), such as each model's fall on two sets; a pair with NaN is left out.
+    Returns: Correlation: both coefficients in [-1, 1], their two-sided p-values, by t = r √((n - 2) / (1 - r²)) with
+    n - 2 degrees of freedom, and Fisher's 95 % intervals. Coefficients are NaN where x or y is constant, p-values also
+    with fewer than 3 pairs, intervals with fewer than 4.
+    Raises: ValueError where an argument is not a vector or holds an infinite value, or the lengths differ.
+    Source: arXiv 2602.18094, Eq. (29).
+
+    >>> found = correlation([0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.6, 0.2, 0.3, 0.1])
+    >>> round(found.pearson, 3), round(found.pearson_p, 3), found.spearman, found.n
+    (-0.839, 0.076, -0.8, 5)
+    """
+    one, other = (_vector("correlation", name, values) for name, values in (("x", x), ("y", y)))
+    demand(len(one) == len(other), "correlation", "y", f"of length {len(one)}, as x", other)
+    both = ~np.isnan(one) & ~np.isnan(other)
+    one, other, n = one[both], other[both], int(both.sum())
+    r, rho = _correlated(one, other), _correlated(rankdata(one), rankdata(other))
+    return Correlation(r, _p(r, n), fisher(r, n), rho, _p(rho, n), fisher(rho, n, "spearman"), n)
+
+
+def empirical(observed: float, baseline: ArrayLike, tail: Literal["left", "right"] = "left") -> float:
+    """How far out a value is in a baseline of resampled ones: the Monte Carlo p-value of one tail.
+
+    Args: `observed`, the value; `baseline` (B,), the resampled ones, NaN where one could not be computed; `tail`,
+    "left" where small values speak against the baseline, "right" where large ones do.
+    Returns: (1 + #{baseline at least as far out}) / (B + 1), never 0; a NaN in the baseline counts as as far out, and
+    values that differ by rounding alone are equal. 1 with an empty baseline; NaN where `observed` is NaN.
+    Raises: ValueError where `baseline` is not a vector or `tail` is unknown.
+    Source: arXiv 2602.18094, Section C.1, evidence 3 and 4, with the correction of its Eq. (22); the paper's own values
+    there are given as below 1 / (B + 1), which is the least this can be.
+
+    >>> empirical(-0.65, [0.91, 0.95, 0.97, 0.99])
+    0.2
+    """
+    demand(tail in ("left", "right"), "empirical", "tail", "'left' or 'right'", tail)
+    values = np.asarray(baseline, dtype=np.float64)
+    demand(values.ndim == 1, "empirical", "baseline", "an array of 1 dimension", values)
+    if np.isnan(observed):
+        return nan
+    sign = 1 if tail == "left" else -1
+    nearer = sign * values > sign * observed + _TIE * max(1.0, abs(observed))
+    return (1 + len(values) - int(nearer.sum())) / (len(values) + 1)
+
+
+def _vector(function: str, parameter: str, values: ArrayLike) -> Floats:
+    array = np.asarray(values, dtype=np.float64)
+    demand(array.ndim == 1, function, parameter, "an array of 1 dimension", array)
+    demand(not np.isinf(array).any(), function, parameter, "finite or NaN", inf)
+    return array
+
+
+def _variance(values: Floats) -> float:
+    """0 for a constant, whatever rounding makes of its mean; NaN for fewer than two values."""
+    if len(values) < 2:
+        return nan
+    return float(values.var(ddof=1)) if np.ptp(values) else 0.0
+
+
+def _correlated(x: Floats, y: Floats) -> float:
+    if len(x) < 2 or not (np.ptp(x) and np.ptp(y)):
+        return nan
+    a, b = x - x.mean(), y - y.mean()
+    return float(np.clip((a / np.linalg.norm(a)) @ (b / np.linalg.norm(b)), -1, 1))
+
+
+def _p(r: float, n: int) -> float:
+    if n < 3 or np.isnan(r):
+        return nan
+    return float(2 * stdtr(n - 2, -abs(r) * sqrt((n - 2) / (1 - r * r)))) if abs(r) < 1 else 0.0
