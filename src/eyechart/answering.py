@@ -31,13 +31,16 @@ THREADS = min(16, os.cpu_count() or 1)
 DECODER = 1
 
 
-def image_key(question: str, model: Model, dataset: Dataset, *, limit: int | None, seed: int) -> Key:
-    """The key of answers about images that no text came with."""
+def image_key(
+    question: str, model: Model, dataset: Dataset, *, limit: int | None, seed: int, prompts: str = ""
+) -> Key:
+    """The key of answers about images; `prompts` is the fingerprint of texts that come with each of them."""
     return Key(
         question=question,
         model=model.identity,
         data=dataset.fingerprint,
         decoder=decoder(dataset),
+        prompts=prompts,
         limit=limit,
         seed=seed,
     )

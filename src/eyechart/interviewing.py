@@ -5,12 +5,13 @@ from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from itertools import islice
+from operator import itemgetter
 
 from eyechart import replies
 from eyechart.answering import THREADS, Progress, decoder, name
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
-from eyechart.errors import ImageError, ModelError
+from eyechart.errors import ImageError, ModelError, StoreError
 from eyechart.models import interfaces
 from eyechart.models.interfaces import Answer, Request, Usage
 from eyechart.questions import Question, Questions
@@ -41,16 +42,47 @@ def interview(
 ) -> Replies:
     """Give the kept replies, asking only for those that are missing."""
     entry = store.entry(key)
+    if questions.book:
+        return consult(entry, dataset, model, questions, progress)
     if not entry.complete:
         with entry.writing() as writer:
             if not entry.complete:
                 meet(model, key, [usage for _, usage in replies.kept(writer).values()])
                 found, passing = complete(writer, dataset, model, questions, progress)
                 if passing:
-                    return unfinished(entry, found, passing)
+                    return unfinished(entry, found, passing, questions.places)
     loaded = replies.load(entry)
     meet(model, key, [loaded.usage], one_by_one=False)
     return loaded
+
+
+def consult(
+    entry: Entry, dataset: Dataset, model: interfaces.Generator, questions: Questions, progress: Progress
+) -> Replies:
+    """Give replies out of a book, asking only for those that nobody asked for."""
+    found = looked_up(entry)
+    wanted = [place for place in dict.fromkeys(questions.places) if place not in found]
+    passing: dict[int, Reply] = {}
+    if wanted:
+        with entry.writing() as writer:
+            found = replies.kept(writer)
+            before = len(found)
+            meet(model, entry.key, [usage for _, usage in found.values()])
+            found, passing = complete(writer, dataset, model, questions, progress)
+            replies.tidy(writer, found)
+        if passing:
+            return unfinished(entry, found, passing, questions.places)
+        return replies.chosen(found, questions.places, entry, len(found) - before)
+    meet(model, entry.key, [usage for _, usage in found.values()], one_by_one=False)
+    return replies.chosen(found, questions.places, entry, 0)
+
+
+def looked_up(entry: Entry) -> dict[int, Kept]:
+    """What a book holds; of one that another run is tidying, nothing, since that run is waited for."""
+    try:
+        return replies.kept(entry)
+    except StoreError:
+        return {}
 
 
 def meet(model: interfaces.Generator, key: Key, took: Sequence[Usage], *, one_by_one: bool = True) -> None:
@@ -63,27 +95,30 @@ def complete(
     writer: Writer, dataset: Dataset, model: interfaces.Generator, questions: Questions, progress: Progress
 ) -> tuple[dict[int, Kept], dict[int, Reply]]:
     """Ask what is missing; an error that may pass is told apart and not kept, so that the next run asks again."""
-    found, total = replies.kept(writer), len(questions.asked)
-    progress(len(found), total)
-    missing = [place for place in range(total) if place not in found]
+    found = replies.kept(writer)
+    numbers = {place: number for number, place in reversed([*enumerate(questions.places)])}
+    missing = [number for place, number in sorted(numbers.items(), key=itemgetter(1)) if place not in found]
+    done = len(numbers) - len(missing)
+    progress(done, len(numbers))
     passing: dict[int, Reply] = {}
-    for places in questions.rounds(missing):
-        for place, answer in answered(dataset, model, questions, places):
+    for round_ in questions.rounds(missing):
+        for number, answer in answered(dataset, model, questions, round_):
+            place = questions.places[number]
             if answer.retry:
                 passing[place] = Reply("", error=f"{answer.error}. The next run asks again")
             else:
                 found[place] = replies.append(writer, place, answer)
-                progress(len(found), total)
-    if not passing:
+                progress(done := done + 1, len(numbers))
+    if not passing and not questions.book:
         replies.finish(writer, found)
     return found, passing
 
 
-def unfinished(entry: Entry, found: dict[int, Kept], passing: dict[int, Reply]) -> Replies:
+def unfinished(entry: Entry, found: dict[int, Kept], passing: dict[int, Reply], places: Sequence[int]) -> Replies:
     """What there is when some requests failed for now."""
     said = {place: reply for place, (reply, _) in found.items()} | passing
-    usage = sum((usage for _, usage in found.values()), Usage())
-    return Replies(tuple(said[place] for place in range(len(said))), usage, entry.folder, "")
+    usage = sum((found[place][1] for place in dict.fromkeys(places) if place in found), Usage())
+    return Replies(tuple(said[place] for place in places), usage, entry.folder, "")
 
 
 def answered(

@@ -29,16 +29,38 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Book:
+    """Where questions stand that others may be added to: the fingerprint of all there could be, and a place for each.
+
+    Equal places are equal questions. What one run asked, another that asks some of it need not ask again.
+    """
+
+    sha256: str
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Questions:
-    """All requests of a protocol under one name; `evaluation` tells equal ones apart that are to be asked again."""
+    """All requests of a protocol under one name; `evaluation` tells equal ones apart that are to be asked again.
+
+    Without a `book`, they are kept as a whole, and any other choice of them is asked anew.
+    """
 
     name: str
     asked: tuple[Question, ...]
     evaluation: int = 0
+    book: Book | None = None
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The place of each question where its reply is kept."""
+        return self.book.places if self.book else range(len(self.asked))
 
     @cached_property
     def sha256(self) -> str:
-        """The fingerprint of everything that is asked, in its order."""
+        """The fingerprint of everything that is asked, in its order, or of all that a book may hold."""
+        if self.book:
+            return self.book.sha256
         texts: dict[str, str] = {}
         whole = sha256()
         for question in self.asked:

@@ -25,12 +25,16 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Replies:
-    """One reply a question. `usage` is what they took when they were made, and is no part of the hashed bytes."""
+    """One reply a question. `usage` is what they took when they were made, and is no part of the hashed bytes.
+
+    `fresh` says how many were not there before.
+    """
 
     said: tuple[Reply, ...]
     usage: Usage
     path: Path
     sha256: str
+    fresh: int = 0
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -73,16 +77,14 @@ def served(entry: Entry, done: Done) -> Usage:
 def append(writer: Writer, place: int, answer: Answer) -> Kept:
     """Keep one reply as it comes."""
     reply = Reply(storable(answer.text), answer.tokens, answer.finished, storable(answer.error))
-    usage = answer.usage
-    header = Header(place, (usage.prompt, usage.cached, usage.answer))
-    writer.append(msgspec.json.encode(header), msgspec.json.encode(reply))
-    return reply, usage
+    writer.append(head(place, answer.usage), msgspec.json.encode(reply))
+    return reply, answer.usage
 
 
-def kept(writer: Writer) -> dict[int, Kept]:
+def kept(held: Entry | Writer) -> dict[int, Kept]:
     """The replies that are there, by the place of their question."""
     found = {}
-    for header, payload in writer.blocks():
+    for header, payload in held.blocks():
         about = msgspec.json.decode(header, type=Header)
         found[about.place] = msgspec.json.decode(payload, type=Reply), Usage(*about.usage)
     return found
@@ -94,3 +96,22 @@ def finish(writer: Writer, found: Mapping[int, Kept]) -> None:
     content = b"".join(msgspec.json.encode(reply) + b"\n" for reply, _ in ordered)
     counts = b"".join(b"[%d,%d,%d]\n" % (usage.prompt, usage.cached, usage.answer) for _, usage in ordered)
     writer.seal({SERVED: counts, FILE: content}, Done(len(ordered), sha256(content).hexdigest()))
+
+
+def chosen(found: Mapping[int, Kept], places: Sequence[int], entry: Entry, fresh: int) -> Replies:
+    """The replies of a book at some places, with the sha256 of these alone; what a place took counts once."""
+    content = b"".join(msgspec.json.encode(found[place][0]) + b"\n" for place in places)
+    usage = sum((found[place][1] for place in dict.fromkeys(places)), Usage())
+    said = tuple(found[place][0] for place in places)
+    return Replies(said, usage, entry.folder, sha256(content).hexdigest(), fresh)
+
+
+def tidy(writer: Writer, found: Mapping[int, Kept]) -> None:
+    """Put the replies of a book in the order of their places, so that its bytes do not tell how it grew."""
+    ordered = sorted(found.items())
+    writer.replace((head(place, usage), msgspec.json.encode(reply)) for place, (reply, usage) in ordered)
+
+
+def head(place: int, usage: Usage) -> bytes:
+    """The header of a block."""
+    return msgspec.json.encode(Header(place, (usage.prompt, usage.cached, usage.answer)))

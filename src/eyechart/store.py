@@ -10,7 +10,7 @@ import os
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -27,7 +27,7 @@ FORMAT = 1
 MAGIC = b"EYE1"
 HEAD = struct.Struct("<4sII")
 TAIL = struct.Struct("<I")
-DONE = "done.json"
+DONE, FIRST = "done.json", "00000.part"
 T = TypeVar("T")
 
 
@@ -114,6 +114,10 @@ class Entry:
             f"The kept answers {path} are damaged ({why}). Delete the folder {self.folder} and run again."
         )
 
+    def blocks(self) -> Iterator[tuple[bytes, bytes]]:
+        """The whole blocks that runs left; a part that another run takes away meanwhile is a StoreError."""
+        return parts(self.folder)
+
     @contextmanager
     def writing(self) -> Iterator["Writer"]:
         """Hold the entry alone; another run that wants it waits, then finds it complete."""
@@ -146,15 +150,13 @@ class Writer:
 
     def blocks(self) -> Iterator[tuple[bytes, bytes]]:
         """The whole blocks that earlier runs and this one left."""
-        for path in sorted(self.folder.glob("*.part")):
-            yield from blocks(path.read_bytes())
+        return parts(self.folder)
 
     def append(self, header: bytes, payload: bytes) -> None:
         """Keep one block; it survives whatever happens next."""
-        body = header + payload
         with writable(self.folder):
             file = self.open_part()
-            file.write(HEAD.pack(MAGIC, len(header), len(payload)) + body + TAIL.pack(zlib.crc32(body)))
+            file.write(framed(header, payload))
             file.flush()
 
     def open_part(self) -> BinaryIO:
@@ -163,6 +165,15 @@ class Writer:
             number = len(list(self.folder.glob("*.part")))
             self.part = (self.folder / f"{number:05d}.part").open("ab")
         return self.part
+
+    def replace(self, ordered: Iterable[tuple[bytes, bytes]]) -> None:
+        """Put one part with these blocks in the place of all parts; further runs may add theirs."""
+        first, *others = [self.folder / FIRST, *self.folder.glob("*.part")]
+        self.close()
+        with writable(self.folder):
+            stamp(first, b"".join(framed(header, payload) for header, payload in ordered))
+            for path in {*others} - {first}:
+                path.unlink()
 
     def seal(self, files: Mapping[str, bytes], done: object) -> None:
         """Put whole files in the place of the parts; `done` is written last."""
@@ -182,6 +193,24 @@ class Writer:
             with suppress(OSError):
                 self.part.close()
             self.part = None
+
+
+def framed(header: bytes, payload: bytes) -> bytes:
+    """A block as it is written."""
+    body = header + payload
+    return HEAD.pack(MAGIC, len(header), len(payload)) + body + TAIL.pack(zlib.crc32(body))
+
+
+def parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Read the whole blocks of every part."""
+    for path in sorted(folder.glob("*.part")):
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise StoreError(
+                f"The kept answers {path} cannot be read: {error.strerror or error}. Run again."
+            ) from error
+        yield from blocks(data)
 
 
 def blocks(data: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -10,7 +10,7 @@ from eyechart.answering import Progress, answers, image_key
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.interviewing import interview, question_key
-from eyechart.models.interfaces import Classifier, Encoder, Floats, Generator, ImageEncoder, Neighbours
+from eyechart.models.interfaces import Classifier, Encoder, Floats, Generator, ImageEncoder, Matcher, Neighbours
 from eyechart.predictions import Answers, computed
 from eyechart.protocols.nearest_neighbours import knn_scores
 from eyechart.protocols.zero_shot import class_weights, prompts, scores
@@ -51,12 +51,13 @@ class Asker:
     def kept(
         self,
         question: str,
-        model: ImageEncoder | Classifier,
+        model: ImageEncoder | Classifier | Matcher,
         dataset: Dataset,
         ask: Callable[[Sequence[object]], Floats],
+        prompts: str = "",
     ) -> Answers:
-        """Answers to one question about every image."""
-        key = image_key(question, model, dataset, limit=self.limit, seed=self.seed)
+        """Answers to one question about every image; `prompts` is the fingerprint of texts that come with it."""
+        key = image_key(question, model, dataset, limit=self.limit, seed=self.seed, prompts=prompts)
         return answers(self.store, key, dataset, model, ask, model.prepare, self.progress)
 
     def weights(self, model: Encoder, wording: Wording) -> Floats:

@@ -11,6 +11,7 @@ SETS = (ID, SIMPLE, HARD)
 MINED = "Hard"  # hard samples of a detector, for comparison
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Division:
     `rows` (m,) are places among the data set's selected rows, `categories` (m,) classes, `sets` (m,) names of `SETS` or
     `MINED`; `main` (m,) says which are of the main benchmark (the others are of the initial one alone); `present` (m,)
     whether the category is in the image; `flags` (m, detectors) hold 1 for case 1 and 2 for case 2, 3 for both;
-    `fingerprint` and `annotation` are those of the data; `parameters` say how it was made.
+    `hardness` (m,) is the focal hardness of mined pairs, else NaN; `fingerprint` and `annotation` are those of the
+    data; `parameters` say how it was made.
     """
 
     rows: Ints
@@ -38,6 +40,7 @@ class Division:
     main: Bools
     present: Bools
     flags: Ints
+    hardness: Floats
     detectors: tuple[Detector, ...]
     parameters: Mapping[str, str]
     fingerprint: str

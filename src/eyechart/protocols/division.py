@@ -139,8 +139,8 @@ def agreed(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
     if not failed:
         raise ValueError("The 'failed' parameter of agreed must hold one array a detector. Got none instead.")
     every = np.stack([np.asarray(each, np.bool_) for each in failed])
-    hard: Bools = every.all(axis=0)
-    simple: Bools = every.any(axis=0) & ~hard
+    hard: Bools = np.all(every, axis=0)
+    simple: Bools = np.any(every, axis=0) & ~hard
     return hard, simple
 
 

@@ -13,7 +13,7 @@ from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
 FOLDER = Path(__file__).with_name("prompts")
-SLOTS = ("class_list", "dynamic_choices")
+SLOTS = ("class_list", "dynamic_choices", "category", "other")
 _SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 

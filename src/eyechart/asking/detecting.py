@@ -1,0 +1,75 @@
+"""Asking detectors: a logit for every image and category, from encoders, classifiers and image–text matchers."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from eyechart.asking.asker import Asker, Wording, nothing
+from eyechart.data.class_names import templates
+from eyechart.data.dataset import Dataset
+from eyechart.dividing import Detected
+from eyechart.data.divisions import Detector
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Encoder, Floats, Matcher
+from eyechart.predictions import Answers, computed
+from eyechart.protocols.zero_shot import prompts, scores
+from eyechart.store import Key
+
+LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
+
+
+def detected(asker: Asker, model: Any, spec: str, dataset: Dataset, templates_by: str) -> Detected:
+    """Ask a detector about every image, once, and tell its logits over the data set's categories."""
+    chosen = templates(templates_by)
+    wording = Wording(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
+    if hasattr(model, "match"):
+        kept, logits = matched(asker, model, dataset, wording)
+    elif hasattr(model, "encode_texts"):
+        kept, logits = compared(asker, model, dataset, wording)
+    else:
+        kept = asker.kept("class_logits", model, dataset, model.classify)
+        logits = kept.values
+    if nothing(kept):
+        logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    of_one_vocabulary(logits, dataset, spec)
+    digest = sha256(np.ascontiguousarray(logits, "<f4").tobytes()).hexdigest()
+    return Detected(Detector(spec, wording.templates_by, digest), logits, kept.errors)
+
+
+def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
+    """Refuse a detector that speaks of other categories."""
+    if logits.shape[1] != dataset.classes:
+        raise ModelError(
+            f"The detector {spec} answers over {logits.shape[1]:,} classes, but {dataset.benchmark}/{dataset.split} has "
+            f"{dataset.classes:,} categories. Use an encoder, a matcher, or a classifier of these categories."
+        )
+
+
+def compared(asker: Asker, model: Encoder, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+    """Cosines times the model's own scale."""
+    seen, weights = asker.features(model, dataset), asker.weights(model, wording)
+    scale = computed(asker.store.entry(Key(question="logit_scale", model=model.identity)), lambda: scale_of(model))
+    found = seen.values if nothing(seen) else scores(seen.values, weights) * scale[0, 0]
+    return seen, found
+
+
+def scale_of(model: Encoder) -> Floats:
+    """What cosines are multiplied with before a softmax."""
+    return np.array([[getattr(model, "logit_scale", LOGIT_SCALE)]], np.float32)
+
+
+def matched(asker: Asker, model: Matcher, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+    """The matching head's logits of every prompt, their mean a category."""
+    texts = prompts(wording.names, wording.templates)
+    asked = sha256("\n".join(texts).encode()).hexdigest()
+
+    def ask(images: Sequence[Any]) -> Floats:
+        return model.match(images, texts)
+
+    kept = asker.kept("match", model, dataset, ask, asked)
+    if nothing(kept):
+        return kept, kept.values
+    by_name = kept.values.reshape(len(dataset), len(wording.names), len(wording.templates))
+    return kept, by_name.mean(axis=2).astype(np.float32)

@@ -1,0 +1,158 @@
+"""From detectors' logits to a division: which pairs there are, of which set, and which of them are drawn."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eyechart.data.annotation import Annotation
+from eyechart.data.dataset import Dataset
+from eyechart.data.divisions import HARD, ID, MINED, SIMPLE, Bools, Detector, Division, Ints
+from eyechart.errors import DataError
+from eyechart.models.interfaces import Floats
+from eyechart.protocols.division import BEATEN, MOST, THRESHOLD, Flags, agreed, drawn, flags
+from eyechart.protocols.hard_samples import Mined
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What one detector says of every image and category: logits (n, k), and what went wrong by image."""
+
+    detector: Detector
+    logits: Floats
+    errors: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a division is made: the threshold, how many pairs a set has at most, and whether absent ones are asked for."""
+
+    threshold: float = THRESHOLD
+    most: int = MOST
+    seed: int = 42
+    absent: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Image–category pairs of one set, one a place: the image, the category, and whether it is there."""
+
+    rows: Ints
+    categories: Ints
+    present: Bools
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, places: Sequence[int]) -> "Pairs":
+        """Some of the pairs."""
+        chosen = list(places)
+        return Pairs(self.rows[chosen], self.categories[chosen], self.present[chosen])
+
+    def names(self, dataset: Dataset) -> Iterator[str]:
+        """Each pair by its image's key and its category's name, which do not hang on any order."""
+        for row, category, here in zip(self.rows.tolist(), self.categories.tolist(), self.present.tolist(), strict=True):
+            yield f"{dataset.keys[row]}|{dataset.names[category]}|{here}"
+
+
+def annotation_of(dataset: Dataset) -> Annotation:
+    """The annotation of the images in play; a data set without one is refused."""
+    if dataset.annotation is None:
+        raise DataError(
+            f"{dataset.benchmark}/{dataset.split} does not say which categories are in its images. Expected a folder "
+            "of COCO, LVIS, nuScenes or Cityscapes."
+        )
+    return dataset.annotation.of(dataset.selected)
+
+
+def divide(dataset: Dataset, detected: Sequence[Detected], rules: Rules, mined: Mined | None = None) -> Division:
+    """Divide the pairs of a data set; images that a detector gave no answer about are left out, and it is said."""
+    notation = annotation_of(dataset)
+    usable = np.ones(len(dataset), np.bool_)
+    usable[[row for one in detected for row in one.errors]] = False
+    found = [judged(one, notation, usable, rules.threshold) for one in detected]
+    sets, main = downsampled(dataset, candidates(found, absent=rules.absent), rules)
+    sets[MINED] = Pairs(mined.rows, mined.categories, mined.rows >= 0) if mined else of_mask(usable[:0, None], here=True)
+    pairs = joined(*sets.values())
+    unmined = np.full(len(pairs) - len(sets[MINED]), np.nan)
+    return Division(
+        rows=pairs.rows,
+        categories=pairs.categories,
+        sets=tuple(name for name, some in sets.items() for _ in range(len(some))),
+        main=np.concatenate([*main, np.ones(len(sets[MINED]), np.bool_)]),
+        present=pairs.present,
+        flags=codes(found, pairs),
+        hardness=np.concatenate([unmined, mined.hardness]) if mined else unmined,
+        detectors=tuple(one.detector for one in detected),
+        parameters=rules.parameters,
+        fingerprint=dataset.fingerprint,
+        annotation=notation.sha256,
+        notes=(*map(str, notation.excluded), *left_out(dataset, detected)),
+    )
+
+
+def downsampled(dataset: Dataset, every: Mapping[str, Pairs], rules: Rules) -> tuple[dict[str, Pairs], list[Bools]]:
+    """All pairs out of distribution, those of the main benchmark marked, and as many as these of the others."""
+    sets, main = {ID: every[ID]}, []
+    for name in (SIMPLE, HARD):
+        sets[name] = every[name]
+        chosen = np.zeros(len(every[name]), np.bool_)
+        chosen[draw(dataset, name, every[name], rules.most, rules.seed)] = True
+        main.append(chosen)
+    wanted = max(int(chosen.sum()) for chosen in main)
+    sets[ID] = every[ID].of(draw(dataset, ID, every[ID], wanted, rules.seed))
+    return sets, [np.ones(len(sets[ID]), np.bool_), *main]
+
+
+def judged(one: Detected, notation: Annotation, usable: Bools, threshold: float) -> Flags:
+    """What a detector fails on, among the images that every detector answered about."""
+    seen = usable[:, None]
+    return flags(np.where(seen, one.logits, 0.0), notation.present & seen, notation.absent & seen, threshold)
+
+
+def candidates(found: Sequence[Flags], *, absent: bool) -> dict[str, Pairs]:
+    """All pairs of every set, by image and category; present ones first."""
+    hard, simple = agreed([each.codes > 0 for each in found])
+    masks = {ID: found[0].present & ~hard & ~simple, SIMPLE: simple, HARD: hard}
+    sets = {name: of_mask(wanted, here=True) for name, wanted in masks.items()}
+    if absent:
+        hard, simple = agreed([each.strangers for each in found])
+        more = {SIMPLE: of_mask(simple, here=False), HARD: of_mask(hard, here=False)}
+        sets |= {name: joined(sets[name], pairs) for name, pairs in more.items()}
+    return sets
+
+
+def of_mask(wanted: Bools, *, here: bool) -> Pairs:
+    """The pairs that a mask (n, k) holds."""
+    rows, categories = np.nonzero(wanted)
+    return Pairs(rows.astype(np.int64), categories.astype(np.int64), np.full(len(rows), here))
+
+
+def joined(*several: Pairs) -> Pairs:
+    """The pairs of all."""
+    parts = ("rows", "categories", "present")
+    return Pairs(*(np.concatenate([getattr(pairs, part) for pairs in several]) for part in parts))
+
+
+def draw(dataset: Dataset, name: str, pairs: Pairs, most: int, seed: int) -> list[int]:
+    """A seeded choice of a set's pairs, the same in whatever order images and categories come."""
+    return drawn(pairs.names(dataset), most, seed, name)
+
+
+def codes(found: Sequence[Flags], pairs: Pairs) -> Ints:
+    """What each detector says of each pair, (m, detectors)."""
+    where = pairs.rows, pairs.categories
+    said = [np.where(pairs.present, each.codes[where], BEATEN * each.strangers[where]) for each in found]
+    return np.stack(said, axis=1).astype(np.int64)
+
+
+def left_out(dataset: Dataset, detected: Sequence[Detected]) -> Iterator[str]:
+    """Say which images are in no pair, since a detector could not answer."""
+    for one in detected:
+        if one.errors:
+            first = min(one.errors)
+            yield (
+                f"{len(one.errors):,} images left out of the division: {one.detector.spec} gave no answer; the first "
+                f"is {dataset.keys[first]}: {one.errors[first]}"
+            )
