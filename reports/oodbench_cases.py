@@ -81,6 +81,11 @@ def rank(name: str) -> tuple[int, str]:
     return (order.index(name) if name in order else len(order)), name
 
 
+def typed(name: str) -> str:
+    """A set as the column Data Type has it."""
+    return NAMES.get(name, name)
+
+
 def about(entries: Sequence[Entry]) -> tuple[str, ...]:
     """Which images, division and questions numbers come from."""
     shown = dict.fromkeys(

@@ -10,6 +10,7 @@ from .agreement import f9
 from .annotation_outcomes import f7
 from .categories import f3, t2, t4
 from .multiple_choice import t7, t17, t19
+from .oodbench import TABLES as OODBENCH
 from .out_of_prompt import t5, t15, t16
 from .positions import t13
 from .published import mill_imagenet
@@ -41,6 +42,7 @@ BUILDERS: Mapping[str, Builder] = {
     "T18": t18,
     "T19": t19,
     "F7": f7,
+    **OODBENCH,
 }
 
 

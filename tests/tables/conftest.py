@@ -4,6 +4,7 @@ import csv
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from eyechart.models.registry import create
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.protocols.closed_world import batches
 from eyechart.protocols.out_of_prompt import kinds, named
-from eyechart.records import Record
+from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
 from eyechart.repeats import Repeated
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Pool, load
@@ -171,3 +172,70 @@ class Session:
 def session(make_run: Any) -> Callable[..., Session]:
     """Begin a session of answers in words."""
     return lambda **how: Session(make_run, **how)
+
+
+@dataclass
+class Bench:
+    """Records of OODBench with their files, as its protocols leave them; `pool` is what the reports read."""
+
+    maker: Any
+    records: list[Record] = field(default_factory=list)
+
+    def case(
+        self, protocol: str, model: str = "hf[a]", source: str = "coco", *, rows: Any = (), metrics: Any = (),
+        files: Mapping[str, Any] = {}, sets: Mapping[str, Any] = {}, division: str = "d", **variant: str,
+    ) -> None:  # fmt: skip
+        """One case: the rows of its csv files as mappings, metrics as (name, set, value, n, interval, method)."""
+        number = len(self.records)
+        labels = {"OODBench": division * 64} if protocol not in {"detection", "distribution"} else {}
+        self.records.append(
+            Record(
+                case=f"oodbench/{source}/{model}", benchmark="oodbench", split=source, protocol=protocol,
+                variant={"source": source, **variant},
+                model=ModelRecord(spec=model, backend="hf", revision="", weights_sha256="", dtype="", device="cpu"),
+                data=DataRecord(fingerprint="f" * 64, n=9, expected_n=None, labels=labels),
+                limit=None, seed=42, outcomes=Outcomes(),
+                metrics=tuple(self.metric(*metric) for metric in metrics),
+                served=Served(requests=0, prompt_tokens=0, cached_tokens=0, answer_tokens=0, sets=sets),
+                predictions=self.file(f"{number}.csv", rows) if rows else None,
+                artifacts={name: self.file(f"{number}-{name}.csv", found) for name, found in files.items()},
+            )
+        )  # fmt: skip
+
+    def metric(self, name, category, value, n=10, ci=None, method="bootstrap") -> Metric:
+        """One number."""
+        labels = "" if category == "OOD" else "OODBench"
+        return Metric(name=name, labels=labels, category=category, value=value, n=n, ci=ci, ci_method=method)
+
+    def file(self, name: str, rows: Any) -> File:
+        """Write rows as csv."""
+        text = StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / name).write_text(text.getvalue(), encoding="utf-8")
+        return File(path=name, sha256=sha256(text.getvalue().encode()).hexdigest())
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lies."""
+        return self.maker.root / "bench"
+
+    def pool(self) -> Pool:
+        """The run as the reports read it."""
+        return load([self.maker.written(self.folder, tuple(self.records))])
+
+    def tables(self, name: str) -> list[Any]:
+        """The tables of a name."""
+        return tables(name, self.pool(), None)
+
+    def rows(self, name: str) -> list[dict[str, str]]:
+        """The same as the rows of their csv."""
+        return list(csv.DictReader(StringIO(to_csv(self.tables(name)))))
+
+
+@pytest.fixture
+def bench(make_run: Any) -> Bench:
+    """Begin a run of OODBench."""
+    return Bench(make_run)
