@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from eyechart import __version__
-from eyechart.recording import Recording
+from eyechart.case_recording import CaseRecording
 from eyechart.records import Record, Records, Run, encode, from_plain, plain
 from eyechart.store import stamp
 
@@ -58,7 +58,7 @@ class Recorder:
         """Put the finished record on the report, then fail the case if too many images ended in an error."""
         result = yield
         recording = pyfuncitem.funcargs.get("record")
-        if case_of(pyfuncitem) and isinstance(recording, Recording):
+        if case_of(pyfuncitem) and isinstance(recording, CaseRecording):
             environment = {
                 "python": platform.python_version(),
                 "platform": platform.platform(),
@@ -70,7 +70,7 @@ class Recorder:
             self.refuse_errors(recording)
         return result
 
-    def refuse_errors(self, recording: Recording) -> None:
+    def refuse_errors(self, recording: CaseRecording) -> None:
         """Fail a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
         most = settings(self.config).max_errors
         errors = recording.errors

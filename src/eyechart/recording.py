@@ -1,14 +1,12 @@
 """What a case writes down: its record, and files with every image's answer and every class's recall."""
 
-import csv
-from collections.abc import Iterator, Mapping
-from hashlib import sha256
-from io import StringIO
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from eyechart.case_recording import CaseRecording, Rows, served
 from eyechart.confidences import confidence_metrics, reliability_rows, threshold_rows
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
@@ -16,17 +14,16 @@ from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
 from eyechart.models.interfaces import Identity, Usage
 from eyechart.published import reported
-from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
+from eyechart.records import Metric, Outcomes, Reported, Served
 from eyechart.repeats import Repeated
 from eyechart.scoring import TOP, Predictions, Rules, Scored, both, one_label, score
 from eyechart.settings import Case, Settings
-from eyechart.store import stamp
 
 SURE = ("supervised", "posterior")  # protocols whose scores are logits or log-probabilities
 
 
-class Recording:
-    """Collects a case's numbers while the test runs."""
+class Recording(CaseRecording):
+    """Collects the numbers of a case of classification while the test runs."""
 
     def __init__(
         self,
@@ -38,12 +35,11 @@ class Recording:
         predictions: Predictions | Repeated,
         run: Path,
     ) -> None:
-        self.case, self.settings, self.dataset, self.who, self.rules = case, settings, dataset, who, rules
+        super().__init__(case, settings, dataset, who, run)
+        self.rules = rules
         self.repeated = predictions if isinstance(predictions, Repeated) else None
         self.rounds = predictions.rounds if isinstance(predictions, Repeated) else (predictions,)
-        self.run = run
         self.scored: list[tuple[Scored, ...]] = []
-        self.loads = 0
 
     @property
     def original(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -82,48 +78,13 @@ class Recording:
         for other in self.scored[1:] if not self.repeated else ():
             yield both(self.scored[0][0], other[0])
 
-    def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
-        """Write the case's files and make its record."""
-        metrics, settings = tuple(self.metrics()), self.settings
-        truths = {scored.labels.name: scored.labels.sha256 for scored, *_ in self.scored}
-        data = DataRecord(
-            fingerprint=self.dataset.fingerprint, n=len(self.dataset), expected_n=self.dataset.expected, labels=truths
-        )
-        return Record(
-            case=str(self.case),
-            benchmark=self.case.benchmark,
-            split=self.case.split,
-            protocol=self.case.protocol,
-            variant=self.variant(),
-            model=self.model(),
-            data=data,
-            limit=settings.limit,
-            seed=settings.seed,
-            outcomes=self.outcomes(),
-            metrics=metrics,
-            reported=reported(self.case, metrics) if settings.limit is None else None,
-            served=self.served(),
-            predictions=self.write(f"predictions/{self.case.slug}.csv", self.answer_rows()),
-            artifacts=self.artifacts(),
-            notes=self.notes(),
-            loads=self.loads,
-            seconds=seconds,
-            environment={**environment, **self.who.libraries},
-            command=command,
-        )
+    def truths(self) -> Mapping[str, str]:
+        """The sha256 of each ground truth."""
+        return {scored.labels.name: scored.labels.sha256 for scored, *_ in self.scored}
 
-    def model(self) -> ModelRecord:
-        """Who answered."""
-        who = self.who
-        return ModelRecord(
-            spec=str(self.case.model),
-            name=who.name,
-            backend=who.backend,
-            revision=who.revision,
-            weights_sha256=who.weights_sha256,
-            dtype=who.dtype,
-            device=who.device,
-        )
+    def reported(self, metrics: Sequence[Metric]) -> Reported | None:
+        """What somebody else published for this case."""
+        return reported(self.case, metrics)
 
     def outcomes(self) -> Outcomes:
         """What became of the images under the first ground truth, of several rounds the sums."""
@@ -142,24 +103,18 @@ class Recording:
             return None
         usage = sum((each.usage for each in spoken), Usage())
         costs = [each.cost for each in spoken if each.cost is not None]
-        return Served(
-            requests=sum(each.asked for each in spoken),
-            prompt_tokens=usage.prompt,
-            cached_tokens=usage.cached,
-            answer_tokens=usage.answer,
-            cost=sum(costs) if costs else None,
-        )
+        return served(sum(each.asked for each in spoken), usage, sum(costs) if costs else None)
 
-    def artifacts(self) -> dict[str, File]:
+    def artifact_rows(self) -> dict[str, Rows]:
         """Files beside the answers; the recall of a class is that of one round."""
-        rows: dict[str, Iterator[list[Any]]] = {} if self.repeated else {"recall": self.recall_rows()}
+        rows: dict[str, Rows] = {} if self.repeated else {"recall": self.recall_rows()}
         if self.case.protocol in SURE:
             scored = [first for first, *_ in self.scored]
             rows |= {
                 "reliability": reliability_rows(self.first, scored),
                 "thresholds": threshold_rows(self.first, scored),
             }
-        return {name: self.write(f"{name}/{self.case.slug}.csv", found) for name, found in rows.items()}
+        return rows
 
     def variant(self) -> dict[str, str]:
         """The choices under which the numbers were made."""
@@ -171,18 +126,9 @@ class Recording:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know."""
-        errors = len(self.errors)
-        said = f"{self.case}: {errors} of {self.asked} ended in an error and are left out of every score."
         unread = sum(len(found.unparsed) for found in self.rounds)
         silent = f"{self.case} ({self.case.protocol}): {unread} of {self.asked} got an answer that could not be read."
-        return (*((said,) if errors else ()), *((silent,) if unread else ()))
-
-    def write(self, path: str, rows: Iterator[list[Any]]) -> File:
-        """Write a csv file into the run's folder."""
-        content = "".join(map(line, rows)).encode()
-        (self.run / path).parent.mkdir(parents=True, exist_ok=True)
-        stamp(self.run / path, content)
-        return File(path=path, sha256=sha256(content).hexdigest())
+        return (*super().notes(), *((silent,) if unread else ()))
 
     def answer_rows(self) -> Iterator[list[Any]]:
         """Every image: the five best classes with their scores, the error, and what each ground truth says."""
@@ -228,10 +174,3 @@ class Recording:
                 value, n = float(found.values[place]), int(found.counts[place])
                 low, high = wilson(round(value * n), n)
                 yield [scored.labels.name, place, n, f"{value:.6f}", f"{low:.6f}", f"{high:.6f}"]
-
-
-def line(row: list[Any]) -> str:
-    """A line of a csv file; with a plain line end, the writer would leave a carriage return in a cell unquoted."""
-    text = StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(row)
-    return text.getvalue().removesuffix("\r\n") + "\n"

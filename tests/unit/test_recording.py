@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.recording import line
+from eyechart.case_recording import line
 from eyechart.records import Record, read_run
 from eyechart.settings import Case
 from eyechart.spec import parse

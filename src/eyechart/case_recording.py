@@ -1,0 +1,145 @@
+"""What every case writes down: one record, a csv with every answer, and further files beside it."""
+
+import csv
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from eyechart.data.dataset import Dataset
+from eyechart.models.interfaces import Identity, Usage
+from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served
+from eyechart.settings import Case, Settings
+from eyechart.store import stamp
+
+Rows = Iterator[list[Any]]
+
+
+class CaseRecording(ABC):
+    """Collects a case's numbers while the test runs; what they are is said by the kinds of cases."""
+
+    def __init__(self, case: Case, settings: Settings, dataset: Dataset, who: Identity, run: Path) -> None:
+        self.case, self.settings, self.dataset, self.who, self.run = case, settings, dataset, who, run
+        self.loads = 0
+
+    @property
+    @abstractmethod
+    def errors(self) -> list[str]:
+        """Every error, with what it is about."""
+
+    @property
+    @abstractmethod
+    def asked(self) -> str:
+        """How many answers were wanted, with what is counted."""
+
+    @abstractmethod
+    def metrics(self) -> Iterator[Metric]:
+        """Every number."""
+
+    @abstractmethod
+    def truths(self) -> Mapping[str, str]:
+        """The sha256 of each ground truth."""
+
+    @abstractmethod
+    def outcomes(self) -> Outcomes:
+        """What became of the answers."""
+
+    @abstractmethod
+    def variant(self) -> dict[str, str]:
+        """The choices under which the numbers were made."""
+
+    @abstractmethod
+    def answer_rows(self) -> Rows:
+        """The csv with every answer."""
+
+    def artifact_rows(self) -> dict[str, Rows]:
+        """Further csv files, by what they hold."""
+        return {}
+
+    def served(self) -> Served | None:
+        """What the answers took, where they are words."""
+        return None
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know."""
+        count = len(self.errors)
+        said = f"{self.case}: {count} of {self.asked} ended in an error and are left out of every score."
+        return (said,) if count else ()
+
+    def reported(self, metrics: Sequence[Metric]) -> Reported | None:  # noqa: ARG002  # others need them
+        """What somebody else published for this case."""
+        return None
+
+    def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
+        """Write the case's files and make its record."""
+        metrics, settings, slug = tuple(self.metrics()), self.settings, self.case.slug
+        return Record(
+            case=str(self.case),
+            benchmark=self.case.benchmark,
+            split=self.case.split,
+            protocol=self.case.protocol,
+            variant=self.variant(),
+            model=self.model(),
+            data=self.data(),
+            limit=settings.limit,
+            seed=settings.seed,
+            outcomes=self.outcomes(),
+            metrics=metrics,
+            reported=self.reported(metrics) if settings.limit is None else None,
+            served=self.served(),
+            predictions=self.write(f"predictions/{slug}.csv", self.answer_rows()),
+            artifacts={name: self.write(f"{name}/{slug}.csv", rows) for name, rows in self.artifact_rows().items()},
+            notes=self.notes(),
+            loads=self.loads,
+            seconds=seconds,
+            environment={**environment, **self.who.libraries},
+            command=command,
+        )
+
+    def model(self) -> ModelRecord:
+        """Who answered."""
+        who = self.who
+        return ModelRecord(
+            spec=str(self.case.model),
+            name=who.name,
+            backend=who.backend,
+            revision=who.revision,
+            weights_sha256=who.weights_sha256,
+            dtype=who.dtype,
+            device=who.device,
+        )
+
+    def data(self) -> DataRecord:
+        """What was asked about."""
+        found = self.dataset
+        return DataRecord(
+            fingerprint=found.fingerprint, n=len(found), expected_n=found.expected, labels=dict(self.truths())
+        )
+
+    def write(self, path: str, rows: Rows) -> File:
+        """Write a csv file into the run's folder."""
+        content = "".join(map(line, rows)).encode()
+        (self.run / path).parent.mkdir(parents=True, exist_ok=True)
+        stamp(self.run / path, content)
+        return File(path=path, sha256=sha256(content).hexdigest())
+
+
+def served(requests: int, usage: Usage, cost: float | None, sets: Mapping[str, Asked] | None = None) -> Served:
+    """What answers in words took, as the record has it."""
+    return Served(
+        requests=requests,
+        prompt_tokens=usage.prompt,
+        cached_tokens=usage.cached,
+        answer_tokens=usage.answer,
+        cost=cost,
+        sets=sets or {},
+    )
+
+
+def line(row: list[Any]) -> str:
+    """A line of a csv file; with a plain line end, the writer would leave a carriage return in a cell unquoted."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(row)
+    return text.getvalue().removesuffix("\r\n") + "\n"
