@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from eyechart.data.annotated_splits import BENCHMARK, FORMATS, AnnotatedSplit, Format, annotated_splits, opener
 from eyechart.data.dataset import Dataset
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
@@ -19,18 +20,22 @@ from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 from eyechart.toybox.packaged import splits as toybox_splits
 
-Layout = Literal["sample", "shards", "folder", "hub", "none"]
+Layout = Literal["sample", "shards", "folder", "hub", "none"] | Format
 
 
 @dataclass(frozen=True)
 class SplitRef:
-    """A split and where it lies; `missing` says why it cannot be opened, where that can be seen from outside."""
+    """A split and where it lies; `missing` says why it cannot be opened, where that can be seen from outside.
+
+    `part` is which part of an annotated data set it is.
+    """
 
     benchmark: str
     split: str
     layout: Layout = "sample"
     place: str = ""
     missing: str = ""
+    part: str = ""
 
     def __str__(self) -> str:
         return f"{self.benchmark}/{self.split}"
@@ -62,8 +67,9 @@ KNOWN: Mapping[str, Known] = {
 def available(root: str | Path | None = None) -> list[SplitRef]:
     """Return the packaged splits, then those of the root: ROOT/<benchmark>/<split>, or a data set `hub:OWNER/NAME`.
 
-    ImageNet's validation images are always named, with what is missing where they are not there. Only folders are
-    listed, no file is opened. Raises DataError for a root that is no folder.
+    Annotated data sets are splits of `oodbench`: the root itself, ROOT/<folder> and ROOT/oodbench/<folder>. ImageNet's
+    validation images are always named, with what is missing where they are not there. Only folders are listed, no file
+    is opened. Raises DataError for a root that is no folder, and for two splits of one name.
     """
     refs = [SplitRef("imagenet", split) for split in sample_splits()]
     refs.extend(SplitRef("toybox", split) for split in toybox_splits())
@@ -72,8 +78,8 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     elif root is not None:
         if not Path(root).is_dir():
             raise DataError(f"The data root {root} is no folder: give one with splits as ROOT/<benchmark>/<split>.")
-        taken = {str(ref) for ref in refs}
-        refs.extend(_refused(ref, taken) for ref in _found(Path(root)))
+        refs.extend(_found(Path(root)))
+        _check_names(refs)
     return refs if any(str(ref) == VALIDATION for ref in refs) else [*refs, _absent(root)]
 
 
@@ -95,6 +101,8 @@ def open_split(
         raise DataError(ref.missing)
     if ref.layout == "sample":
         return open_toybox(ref.split) if ref.benchmark == "toybox" else open_sample(ref.split)
+    if ref.layout in FORMATS:
+        return opener(ref.layout)(Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
     return identified(found) if str(ref) == VALIDATION else found
@@ -110,12 +118,23 @@ def _hub(text: str) -> SplitRef:
 
 
 def _found(root: Path) -> Iterator[SplitRef]:
-    for benchmark in _folders(root):
-        for folder in _folders(benchmark):
-            layout = _layout(folder)
-            place = f"hub:{folder}" if layout == "hub" else str(folder)
-            missing = "" if layout != "none" else _unknown(folder)
-            yield SplitRef(benchmark.name, folder.name, layout, place, missing)
+    annotated = annotated_splits(root)
+    yield from (_annotated(split) for split in annotated)
+    taken = {split.folder for split in annotated}
+    for benchmark in _folders(root) if root not in taken else ():  # a data set's folders are its own
+        for folder in _folders(benchmark) if benchmark not in taken else ():
+            if folder not in taken:
+                yield _plain(benchmark.name, folder)
+
+
+def _plain(benchmark: str, folder: Path) -> SplitRef:
+    layout = _layout(folder)
+    place = f"hub:{folder}" if layout == "hub" else str(folder)
+    return SplitRef(benchmark, folder.name, layout, place, _unknown(folder) if layout == "none" else "")
+
+
+def _annotated(split: AnnotatedSplit) -> SplitRef:
+    return SplitRef(BENCHMARK, split.name, split.format, str(split.folder), split.missing, split.part)
 
 
 def _folders(path: Path) -> list[Path]:
@@ -139,10 +158,15 @@ def _unknown(folder: Path) -> str:
     )
 
 
-def _refused(ref: SplitRef, taken: Iterable[str]) -> SplitRef:
-    if str(ref) in taken:
-        raise DataError(f"{ref.place} has the name of a packaged split: give the folder another name.")
-    return ref
+def _check_names(refs: Iterable[SplitRef]) -> None:
+    places: dict[str, str] = {}
+    for ref in refs:
+        if str(ref) in places:
+            raise DataError(
+                f"{ref.place} is a second split {ref} beside {places[str(ref)] or 'the packaged one'}: give the folder "
+                "another name."
+            )
+        places[str(ref)] = ref.place
 
 
 def _opened(ref: SplitRef, fact: Known | None, cache: Path | None, offline: bool) -> Dataset:
