@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, whole
 from eyechart.metrics.intervals import Interval, clopper_pearson
-from eyechart.metrics.resampling import percentile, permuted, resampled
+from eyechart.metrics.resampling import Strata, percentile, permuted, resampled
 from eyechart.metrics.yes_no import MEASURES, measures
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,13 @@ class Equivalence(NamedTuple):
     draws: Floats
 
 
-def degradation(id: ArrayLike, ood: ArrayLike, times: int = 2000, seed: int = 0) -> dict[str, Degradation]:  # noqa: A002
+def degradation(
+    id: ArrayLike,  # noqa: A002
+    ood: ArrayLike,
+    times: int = 2000,
+    seed: int = 0,
+    strata: Strata | None = None,
+) -> dict[str, Degradation]:
     """How much each measure falls from the ID set to the OOD set, and how often chance alone makes it fall as much.
 
     Pairs are resampled, and shuffled between the sets, with all their questions. A permutation in which a set has no
@@ -49,7 +55,8 @@ def degradation(id: ArrayLike, ood: ArrayLike, times: int = 2000, seed: int = 0)
     answers are missing, say) but not in the measure, it is approximate.
 
     Args: `id` (m, 4) and `ood` (n, 4), each pair's true positives, false positives, false negatives and true negatives,
-    as `yes_no.tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`.
+    as `yes_no.tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`; `strata`, (m,)
+    and (n,), the stratum of each pair, such as its data set, within which pairs are resampled and shuffled.
     Returns: for each of MEASURES: delta = ID - OOD; its 95 % percentile interval; the one-sided p-value
     (1 + #{null >= delta}) / (times + 1) with the 95 % Clopper-Pearson interval of what more permutations would make of
     it; the resamples' draws and the permutations' null. All NaN where a set has no answer.
@@ -64,8 +71,9 @@ def degradation(id: ArrayLike, ood: ArrayLike, times: int = 2000, seed: int = 0)
     one, other = (_tables("degradation", name, rows, 2) for name, rows in (("id", id), ("ood", ood)))
     random = np.random.default_rng(seed)
     observed = _falls(one.sum(axis=0), other.sum(axis=0))
-    draws = _falls(resampled(one, times, random), resampled(other, times, random))
-    null = _falls(*permuted(one, other, times, random))
+    inside = strata or (None, None)
+    draws = _falls(resampled(one, times, random, inside[0]), resampled(other, times, random, inside[1]))
+    null = _falls(*permuted(one, other, times, random, strata))
     return {name: _tested(float(observed[name]), draws[name], null[name]) for name in MEASURES}
 
 
@@ -106,7 +114,13 @@ def equivalent(interval: tuple[float, float], eta: float) -> bool:
     return bool(-eta < interval[0] and interval[1] < eta)
 
 
-def tost(id: ArrayLike, ood: ArrayLike, times: int = 2000, seed: int = 0) -> dict[str, Equivalence]:  # noqa: A002
+def tost(
+    id: ArrayLike,  # noqa: A002
+    ood: ArrayLike,
+    times: int = 2000,
+    seed: int = 0,
+    strata: Strata | None = None,
+) -> dict[str, Equivalence]:
     """Whether a model falls from the ID set to the OOD set as reference models do on average.
 
     Every resample draws the same pairs for all models. The margin eta is the reference models' natural fluctuation: the
@@ -118,7 +132,7 @@ def tost(id: ArrayLike, ood: ArrayLike, times: int = 2000, seed: int = 0) -> dic
 
     Args: `id` (models, m, 4) and `ood` (models, n, 4), each model's tables as for `degradation`, of the same pairs in
     the same order; the first model is the one in question, the others, at least one, are the reference; `times` at
-    least 1; `seed`.
+    least 1; `seed`; `strata` as for `degradation`.
     Returns: for each of MEASURES: delta = the model's fall - the mean of the others'; its 90 % percentile interval; eta
     (divided by the number of draws); whether that interval is inside (-eta, eta), ends excluded; the draws of delta.
     NaN and not equivalent where a set has no answer.
@@ -137,7 +151,8 @@ def tost(id: ArrayLike, ood: ArrayLike, times: int = 2000, seed: int = 0) -> dic
     demand(len(other) == models, "tost", "ood", f"of {models} models, as id", other)
     random = np.random.default_rng(seed)
     observed = _falls(one.sum(axis=1), other.sum(axis=1))
-    draws = _falls(*(_together(rows, times, random) for rows in (one, other)))
+    sides = zip((one, other), strata or (None, None), strict=True)
+    draws = _falls(*(_together(rows, times, random, side) for rows, side in sides))
     return {name: _compared(observed[name], draws[name]) for name in MEASURES}
 
 
@@ -165,11 +180,13 @@ def _tested(delta: float, draws: Floats, null: Floats) -> Degradation:
     return Degradation(delta, percentile(draws), (1 + as_much) / (times + 1), p_ci, draws, null)
 
 
-def _together(rows: NDArray[np.int64], times: int, random: np.random.Generator) -> NDArray[np.int64]:
+def _together(
+    rows: NDArray[np.int64], times: int, random: np.random.Generator, strata: ArrayLike | None
+) -> NDArray[np.int64]:
     """Totals (times, models, 4) of the same pairs for all models."""
     models, pairs, cells = rows.shape
     wide = rows.transpose(1, 0, 2).reshape(pairs, models * cells)
-    return resampled(wide, times, random).reshape(times, models, cells)
+    return resampled(wide, times, random, strata).reshape(times, models, cells)
 
 
 def _compared(observed: Floats, draws: Floats) -> Equivalence:

@@ -7,40 +7,50 @@ is the same experiment as drawing row by row, and takes a hundredth of the time.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, whole
+from eyechart.metrics._checks import demand, integers, lengths, whole
 from eyechart.metrics.intervals import Interval
 
 Counts = NDArray[np.int64]
 Seed = int | np.random.Generator
+Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the second's
 
 
-def resampled(rows: ArrayLike, times: int = 2000, seed: Seed = 0) -> Counts:
+def resampled(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None) -> Counts:
     """The totals of bootstrap resamples: as many rows as there are, drawn with replacement.
 
     Args: `rows` (m, d) counts, a row a unit that is drawn as a whole; `times`, how many resamples; `seed`, a whole
-    number or a numpy Generator, which goes on from where it is.
+    number or a numpy Generator, which goes on from where it is; `strata` (m,), the stratum of each row, such as a data
+    set: of each as many rows are drawn as it has.
     Returns: (times, d) int64, the sum of each resample's rows; 0 where there are no rows.
-    Raises: ValueError where `rows` are not whole numbers of at least 0, or `times` is negative.
+    Raises: ValueError where `rows` or `strata` are not whole numbers of at least 0, their lengths differ, or `times` is
+    negative.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; used in arXiv 2602.18094, Eq. (18).
 
     >>> resampled([[1, 0], [1, 0], [0, 1]], times=3, seed=1).sum(axis=1)
     array([3, 3, 3])
+    >>> resampled([[1, 0], [1, 0], [0, 1]], times=2, strata=[0, 0, 1]).tolist()
+    [[2, 1], [2, 1]]
     """
-    kinds, counts, times = *_distinct("resampled", "rows", rows), whole("resampled", "times", times)
-    if not counts.size:
-        return np.zeros((times, kinds.shape[1]), np.int64)
-    drawn = np.random.default_rng(seed).multinomial(counts.sum(), counts / counts.sum(), times)
-    return drawn.astype(np.int64) @ kinds
+    times, table = whole("resampled", "times", times), integers("resampled", "rows", rows, ndim=2, least=0)
+    stratum, random = _strata("resampled", table, strata), np.random.default_rng(seed)
+    totals = np.zeros((times, table.shape[1]), np.int64)
+    for each in np.unique(stratum):
+        kinds, counts = np.unique(table[stratum == each], axis=0, return_counts=True)
+        totals += random.multinomial(counts.sum(), counts / counts.sum(), times).astype(np.int64) @ kinds
+    return totals
 
 
-def permuted(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0) -> tuple[Counts, Counts]:
+def permuted(
+    first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0, strata: Strata | None = None
+) -> tuple[Counts, Counts]:
     """The totals of the two sets after shuffling which rows are the first's.
 
     Args: `first` (m, d) and `second` (n, d) counts, a row a unit that stays whole; `times`, how many shuffles; `seed`
-    as for `resampled`.
+    as for `resampled`; `strata`, (m,) and (n,), the stratum of each row, which no row leaves.
     Returns: two (times, d) int64, the sums of the m rows that became first and of the n others; together they are
     always the total of all rows.
-    Raises: ValueError where the rows are not whole numbers of at least 0 and equally long, or `times` is negative.
+    Raises: ValueError where rows or strata are not whole numbers of at least 0, rows not equally long, the lengths
+    differ, or `times` is negative.
     Source: E. J. G. Pitman, Supplement to the Journal of the Royal Statistical Society 4 (1937) 119-130; used in
     arXiv 2602.18094, Section B.2.2 (1).
 
@@ -53,9 +63,14 @@ def permuted(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed 
         integers("permuted", name, rows, ndim=2, least=0) for name, rows in (("first", first), ("second", second))
     )
     demand(one.shape[1] == other.shape[1], "permuted", "second", f"of shape (n, {one.shape[1]}), as first", other)
-    kinds, counts = _distinct("permuted", "second", np.concatenate([one, other]))
-    drawn = np.random.default_rng(seed).multivariate_hypergeometric(counts, len(one), times, method="marginals")
-    return drawn @ kinds, (counts - drawn) @ kinds
+    sides = (one, other)
+    inside = [_strata("permuted", rows, side) for rows, side in zip(sides, strata or (None, None), strict=True)]
+    totals, random = np.zeros((times, one.shape[1]), np.int64), np.random.default_rng(seed)
+    for each in np.unique(np.concatenate(inside)):
+        mine, its = (rows[stratum == each] for rows, stratum in zip(sides, inside, strict=True))
+        kinds, counts = np.unique(np.concatenate([mine, its]), axis=0, return_counts=True)
+        totals += random.multivariate_hypergeometric(counts, len(mine), times, method="marginals") @ kinds
+    return totals, one.sum(axis=0) + other.sum(axis=0) - totals
 
 
 def clustered(rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: Seed = 0) -> Counts:
@@ -103,8 +118,9 @@ def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(float(low), float(high))
 
 
-def _distinct(function: str, parameter: str, rows: ArrayLike) -> tuple[Counts, Counts]:
-    """The distinct rows and how many there are of each."""
-    table = integers(function, parameter, rows, ndim=2, least=0)
-    kinds, counts = np.unique(table, axis=0, return_counts=True)
-    return kinds, counts.astype(np.int64)
+def _strata(function: str, rows: Counts, strata: ArrayLike | None) -> Counts:
+    """The stratum of each row: one for all, if none is given."""
+    given = np.zeros(len(rows), np.int64) if strata is None else strata
+    stratum = integers(function, "strata", given, ndim=1, least=0)
+    lengths(function, "strata", stratum, len(rows))
+    return stratum
