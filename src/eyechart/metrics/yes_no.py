@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 def tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int64]:
     """Each pair's own confusion table, its questions pooled; positive is the answer yes.
 
-    What could not be read counts as the wrong one of the two answers, as the authors' code has it; what was not
-    answered at all (an error, a question not asked) counts nowhere.
+    What could not be read counts as the wrong one of the two answers, where the authors' code takes it for a no, which
+    is right half of the time; what was not answered at all (an error, a question not asked) counts nowhere.
 
     Args: `answers` (m, q) of YES, NO, UNPARSED and MISSING, a row a pair and a column a question; `expected` (m, q)
     boolean, whether yes is right.

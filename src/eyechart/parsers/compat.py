@@ -1,7 +1,8 @@
 """Published scorers, reproduced for old numbers only. They guess, and read words that are not there: never the default.
 
 Sources, each read in its authors' public code: Mill's multiple-choice scorer (github.com/haideraltahan/Mill,
-mill/utils.py), the name rule of arXiv 2603.06578, and OODBench's yes-or-no and counting rules (arXiv 2602.18094).
+mill/utils.py), the name rule of arXiv 2603.06578, and OODBench's yes-or-no rule (arXiv 2602.18094). OODBench's counting
+code is not public: its rule here is how we read its Appendix A.
 """
 
 import random
@@ -89,7 +90,7 @@ def authors_yes_no(text: str) -> bool:
 
 
 def first_number(text: str) -> int | None:
-    """Return the first number or number word, whatever follows it (arXiv 2602.18094's counting questions).
+    """Return the first number or number word, whatever follows it: our reading of arXiv 2602.18094's counting.
 
     >>> first_number("There are two dogs and 3 cats."), first_number("I see none."), first_number("many")
     (2, 0, None)
