@@ -4,7 +4,7 @@ from pathlib import Path
 
 from eyechart.data.annotated import annotated, indexed
 from eyechart.data.dataset import Dataset
-from eyechart.data.instances import Image, Published, annotation, expected_images, read_instances, tally
+from eyechart.data.instances import Image, Published, annotation, counted, expected_images, read_instances
 
 NAMES = "bd17f1ee35d5f3c862a4894605855abbb9dda4b0621fdb0ac4c2c8c7bb7e730a"  # of the 80 categories
 PUBLISHED = {"val": Published(5_000, 36_781, NAMES), "train": Published(118_287, 860_001, NAMES)}
@@ -33,6 +33,4 @@ def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", ca
     pictures = [picture(image) for image in found.images]
     entries = indexed(folder, pictures, named_by=path, remedy=remedy, cache=cache)
     names = [category.name for category in found.categories]
-    seen = tally(found)
-    whole = annotation(found, seen, known=~seen.doubted, countable=~seen.unsure)
-    return annotated(folder, benchmark, split, entries, names, whole, expected=expected)
+    return annotated(folder, benchmark, split, entries, names, annotation(found, *counted(found)), expected=expected)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.annotated import numbered, read_json
-from eyechart.data.annotation import Annotation, Bools, Counts, Exclusion, excluded
+from eyechart.data.annotation import Annotation, Exclusion, excluded
 from eyechart.data.class_names import fingerprint
+from eyechart.data.tallies import Tally, tallied
 from eyechart.errors import DataError
 
 Ints = NDArray[np.int64]
@@ -24,7 +25,7 @@ FAULTS = (
     "its box lies outside its image",
     "it repeats another one's image, category and box",
 )
-DOUBTFUL = (2, 3)
+DOUBTFUL, REPEATED = (2, 3), 4
 
 
 class Category(msgspec.Struct, frozen=True, gc=False):
@@ -77,16 +78,6 @@ class Published:
     names_sha256: str
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Images × categories: how many things there are, where their number is unsure, where their presence is."""
-
-    counts: Counts
-    unsure: Bools
-    doubted: Bools
-    excluded: tuple[Exclusion, ...]
-
-
 def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> Instances:
     """Read an annotation file, images in the order of their pictures and categories in that of their ids.
 
@@ -119,30 +110,28 @@ def expected_images(path: Path, split: str, found: Instances, fact: Published | 
     return fact.images
 
 
-def tally(found: Instances) -> Tally:
+def counted(found: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
     """Count the things of every image and category; what cannot be counted is left out and listed.
 
     A crowd counts as one, in unsure number. An annotation with a box that is empty or outside its image counts nothing
     and leaves its category in doubt, since somebody saw something; of equal boxes of a category one counts.
     """
-    things = found.annotations
-    where = _where(found)
+    things, where = found.annotations, _where(found)
+    crowded = np.array([bool(thing.iscrowd) for thing in things], np.bool_)
     fault = _faults(found, where)
     good = np.flatnonzero(fault < 0)
+    good = good[np.argsort(~crowded[good], kind="stable")]  # of a crowd and a thing in one box the crowd is kept
     kept = good[_first_of_equals(where[good], _boxes(things)[good])]
-    fault[np.setdiff1d(good, kept)] = len(FAULTS) - 1
-    shape = (len(found.images), len(found.categories))
-    counts, unsure, doubted = np.zeros(shape, np.int32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    np.add.at(counts, tuple(where[kept].T), 1)
-    unsure[tuple(where[good[_crowds(things)[good]]].T)] = True
-    doubted[tuple(where[np.isin(fault, DOUBTFUL)].T)] = True
-    return Tally(counts, unsure | doubted, doubted & (counts == 0), tuple(_listed(things, fault)))
+    fault[np.setdiff1d(good, kept)] = REPEATED
+    crowds, singles = where[kept[crowded[kept]]], where[kept[~crowded[kept]]]
+    seen = tallied((len(found.images), len(found.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)])
+    return seen, tuple(_listed(things, fault))
 
 
-def annotation(found: Instances, seen: Tally, known: Bools, countable: Bools) -> Annotation:
+def annotation(found: Instances, seen: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
     """Put what was counted under the images' and categories' ids."""
     images, categories = (tuple(str(part.id) for part in parts) for parts in (found.images, found.categories))
-    return Annotation(seen.counts, known, countable, images, categories, seen.excluded)
+    return Annotation(*seen, images, categories, left_out)
 
 
 def _where(found: Instances) -> Ints:
@@ -166,10 +155,6 @@ def _faults(found: Instances, where: Ints) -> Ints:
 
 def _boxes(things: Sequence[Thing]) -> NDArray[np.float64]:
     return np.array([thing.bbox for thing in things], np.float64).reshape(-1, 4)
-
-
-def _crowds(things: Sequence[Thing]) -> Bools:
-    return np.array([bool(thing.iscrowd) for thing in things], np.bool_)
 
 
 def _first_of_equals(where: Ints, boxes: NDArray[np.float64]) -> Ints:

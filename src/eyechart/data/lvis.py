@@ -5,7 +5,6 @@ not there. Nothing is known of any other.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -19,10 +18,11 @@ from eyechart.data.instances import (
     Instances,
     Published,
     annotation,
+    counted,
     expected_images,
     read_instances,
-    tally,
 )
+from eyechart.data.tallies import Tally
 
 NAMES = "a9ee517d3071bff0d31ab0d5698968cfa0df40d0a4635c746c991fdbd2099ddd"  # of the 1203 categories
 PUBLISHED = {"val": Published(19_809, 244_707, NAMES), "train": Published(100_170, 1_270_141, NAMES)}
@@ -61,13 +61,13 @@ def picture(image: Image) -> str:
 
 def federated(found: Instances) -> Annotation:
     """Count things where somebody looked; a category that is annotated and said not to be there is there."""
-    seen = tally(found)
+    seen, left_out = counted(found)
     present = np.greater(seen.counts, 0)
     negative, unknown = _marked(found, "negative category", lambda image: image.neg_category_ids)
     partly, strange = _marked(found, "not exhaustive category", lambda image: image.not_exhaustive_category_ids)
-    known = (present | negative & ~partly) & ~seen.doubted
-    listed = (*seen.excluded, *unknown, *strange, *_contradicted(found, present & negative))
-    return annotation(found, replace(seen, excluded=listed), known, known & ~partly & ~seen.unsure)
+    known = (present | negative & ~partly) & seen.known
+    listed = (*left_out, *unknown, *strange, *_contradicted(found, present & negative))
+    return annotation(found, Tally(seen.counts, known, known & ~partly & seen.countable), listed)
 
 
 def _marked(found: Instances, what: str, ids: Callable[[Image], Sequence[int]]) -> tuple[Bools, tuple[Exclusion, ...]]:

@@ -1,0 +1,312 @@
+"""COCO's instances in small files of its format, with everything odd that such files hold."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from eyechart.data import coco
+from eyechart.data.coco import open_coco
+from eyechart.data.dataset import Dataset
+from eyechart.data.instances import Published
+from eyechart.errors import DataError, VocabularyError
+
+PERSON, CAR, APPLE = 1, 3, 52
+NAMES = {APPLE: "Äpfel 🍎", PERSON: "person", CAR: "car"}
+OFFICIAL = (
+    "person,bicycle,car,motorcycle,airplane,bus,train,truck,boat,traffic light,fire hydrant,stop sign,parking meter,"
+    "bench,bird,cat,dog,horse,sheep,cow,elephant,bear,zebra,giraffe,backpack,umbrella,handbag,tie,suitcase,frisbee,"
+    "skis,snowboard,sports ball,kite,baseball bat,baseball glove,skateboard,surfboard,tennis racket,bottle,wine glass,"
+    "cup,fork,knife,spoon,bowl,banana,apple,sandwich,orange,broccoli,carrot,hot dog,pizza,donut,cake,chair,couch,"
+    "potted plant,bed,dining table,toilet,tv,laptop,mouse,remote,keyboard,cell phone,microwave,oven,toaster,sink,"
+    "refrigerator,book,clock,vase,scissors,teddy bear,hair drier,toothbrush"
+)
+
+
+def image(number: int) -> dict[str, Any]:
+    return {"id": number, "file_name": f"{number:012}.jpg", "width": 40, "height": 30, "license": 1}
+
+
+def category(identity: int, name: str) -> dict[str, Any]:
+    return {"supercategory": "thing", "id": identity, "name": name}
+
+
+@dataclass
+class Folder:
+    """A folder of COCO with three pictures; things are added, and everything can be changed before it is opened."""
+
+    path: Path
+    ids: Any = field(default_factory=count)
+    images: list[dict[str, Any]] = field(default_factory=lambda: [image(number) for number in (2, 1, 3)])
+    categories: list[dict[str, Any]] = field(default_factory=lambda: [category(*pair) for pair in NAMES.items()])
+    things: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, where: int = 1, what: int = PERSON, box: tuple[float, ...] = (1, 2, 3, 4), **more: Any) -> "Folder":
+        fields = {"image_id": where, "category_id": what, "bbox": box, "area": 5.5, "iscrowd": 0, "id": next(self.ids)}
+        self.things.append(fields | {"segmentation": [[1.0, 2, 4, 2, 4, 6]]} | more)
+        return self
+
+    def open(self, split: str = "mine", cache: Path | None = None) -> Dataset:
+        content = {"images": self.images, "annotations": self.things, "categories": self.categories}
+        self.write(json.dumps({"info": {}, "licenses": []} | content))
+        return open_coco(self.path, "oodbench", split, cache=cache)
+
+    def write(self, text: str) -> None:
+        (self.path / "annotations").mkdir(exist_ok=True)
+        (self.path / "annotations/instances_val2017.json").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    (tmp_path / "val2017").mkdir()
+    for number in (1, 2, 3):
+        Image.new("RGB", (40, 30), (number, 0, 0)).save(tmp_path / f"val2017/{number:012}.jpg")
+    return Folder(tmp_path)
+
+
+@pytest.fixture
+def left_out(folder: Folder) -> Callable[[], list[tuple[str, int, str]]]:
+    """What is left out when the folder is opened: why, how often, the first."""
+
+    def found() -> list[tuple[str, int, str]]:
+        annotation = folder.open().annotation
+        return [(one.why, one.count, one.first) for one in annotation.excluded] if annotation else []
+
+    return found
+
+
+def facts(found: Dataset, name: str = "counts") -> list[list[int]]:
+    """An array of the annotation as ints."""
+    table: list[list[int]] = getattr(found.annotation, name).astype(int).tolist()
+    return table
+
+
+def test_things_are_counted_by_picture_and_category_id(folder: Folder) -> None:
+    found = folder.add(1, CAR).add(1, CAR, (9, 9, 1, 1)).add(3, PERSON).add(3, APPLE).open()
+    assert facts(found) == [[0, 2, 0], [0, 0, 0], [1, 0, 1]]
+    assert found.annotation.known.all()
+    assert found.annotation.countable.all()
+    assert found.annotation.excluded == ()
+
+
+def test_the_data_set(folder: Folder) -> None:
+    found = folder.open()
+    assert found.keys == ("val2017/000000000001", "val2017/000000000002", "val2017/000000000003")
+    assert (found.names, found.classes) == (("person", "car", "Äpfel 🍎"), 3)
+    assert (found.annotation.image_ids, found.annotation.category_ids) == (("1", "2", "3"), ("1", "3", "52"))
+    assert (found.upright, found.expected, found.label_sets) == (False, None, {})
+    assert {row.label for row in found.index} == {-1}
+
+
+def test_pictures_are_read_as_they_are(folder: Folder) -> None:
+    found = folder.open()
+    data = [data for _, data in found.read(0, 3)]
+    assert data == [(folder.path / f"{key}.jpg").read_bytes() for key in found.keys]
+    assert [row.sha256 for row in found.index] == [sha256(one).hexdigest() for one in data]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_file_changes_nothing(folder: Folder, seed: int) -> None:
+    before = folder.add(1, CAR).add(2, APPLE).add(2, APPLE).add(3, iscrowd=1).open()
+    for part in (folder.images, folder.categories, folder.things):
+        Random(seed).shuffle(part)
+    after = folder.open()
+    assert (after.fingerprint, after.annotation.sha256) == (before.fingerprint, before.annotation.sha256)
+
+
+def test_an_image_without_annotation_has_nothing(folder: Folder) -> None:
+    found = folder.open()
+    assert facts(found, "absent") == [[1, 1, 1]] * 3
+
+
+@pytest.mark.parametrize("counts", [[10, 5, 3], "0;2N9"])
+def test_a_crowd_is_present_and_not_countable(folder: Folder, counts: Any) -> None:
+    found = folder.add(2, CAR, iscrowd=1, segmentation={"counts": counts, "size": [30, 40]}).add(2, CAR).open()
+    assert facts(found, "present")[1] == [0, 1, 0]
+    assert facts(found, "countable")[1] == [1, 0, 1]
+    assert facts(found, "known")[1] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"where": 17}, "it names an image that is not there"),
+        ({"what": 2}, "it names a category that is not there"),
+        ({"box": (1, 2, 0, 4)}, "its box or area is empty"),
+        ({"box": (1, 2, 3, -4)}, "its box or area is empty"),
+        ({"area": 0}, "its box or area is empty"),
+        ({"box": (40, 2, 3, 4)}, "its box lies outside its image"),
+        ({"box": (1, 30.5, 3, 4)}, "its box lies outside its image"),
+        ({"box": (-9, 2, 9, 4)}, "its box lies outside its image"),
+        ({"box": (1, -4, 3, 3.5)}, "its box lies outside its image"),
+    ],
+)
+def test_what_cannot_be_counted_is_listed(folder: Folder, left_out: Any, fields: dict[str, Any], why: str) -> None:
+    folder.add(1, CAR).add(**fields)
+    assert left_out() == [(why, 1, f"annotation 1 of image {fields.get('where', 1)}")]
+    assert facts(folder.open()) == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_faults_are_counted_by_kind(folder: Folder, left_out: Any) -> None:
+    folder.add(17, 2).add(17).add(1, 2).add(1, box=(50, 50, 0, 0))
+    assert [(why[:20], count) for why, count, _ in left_out()] == [
+        ("it names an image th", 2),
+        ("it names a category ", 1),
+        ("its box or area is e", 1),
+    ]
+
+
+def test_a_broken_thing_alone_leaves_its_category_unknown(folder: Folder) -> None:
+    found = folder.add(1, CAR, (1, 1, 0, 0)).open()
+    assert facts(found, "known")[0] == facts(found, "countable")[0] == [1, 0, 1]
+    assert facts(found, "absent")[0] == [1, 0, 1]
+
+
+def test_a_broken_thing_beside_another_leaves_the_number_open(folder: Folder) -> None:
+    found = folder.add(1, CAR, (1, 1, 0, 0)).add(1, CAR).open()
+    assert facts(found, "known")[0] == [1, 1, 1]
+    assert facts(found, "countable")[0] == [1, 0, 1]
+    assert facts(found)[0] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("box", [(-5, -5, 6, 6), (39.5, 29.5, 100, 100), (-1, -1, 99, 99)])
+def test_a_box_partly_outside_counts(folder: Folder, box: tuple[float, ...]) -> None:
+    assert facts(folder.add(1, PERSON, box).open())[0] == [1, 0, 0]
+
+
+def test_equal_annotations_count_once(folder: Folder, left_out: Any) -> None:
+    folder.add(1, CAR).add(1, CAR).add(1, CAR).add(1, PERSON).add(2, CAR).add(1, CAR, (1, 2, 3, 4.5))
+    assert left_out() == [("it repeats another one's image, category and box", 2, "annotation 1 of image 1")]
+    found = folder.open()
+    assert facts(found) == [[1, 2, 0], [0, 1, 0], [0, 0, 0]]
+    assert found.annotation.countable.all()
+
+
+def test_of_a_crowd_and_a_thing_in_one_box_the_crowd_is_kept(folder: Folder, left_out: Any) -> None:
+    folder.add(1, CAR).add(1, CAR, iscrowd=1)
+    assert [first for _, _, first in left_out()] == ["annotation 0 of image 1"]
+    assert facts(folder.open(), "countable")[0] == [1, 0, 1]
+
+
+def test_every_category_in_an_image(folder: Folder) -> None:
+    found = folder.add(1, PERSON).add(1, CAR).add(1, APPLE).open()
+    assert facts(found, "absent")[0] == [0, 0, 0]
+
+
+def test_pictures_that_are_missing(folder: Folder) -> None:
+    for number in (2, 3):
+        (folder.path / f"val2017/{number:012}.jpg").unlink()
+    message = r"^2 of the 3 pictures .*instances_val2017\.json names .*val2017/000000000002\.jpg: unpack all of val2017"
+    with pytest.raises(DataError, match=message):
+        folder.open()
+
+
+@pytest.mark.parametrize("name", ["../secret.jpg", ""])
+def test_pictures_that_are_no_files_of_the_folder(folder: Folder, name: str) -> None:
+    folder.images[0]["file_name"] = name
+    with pytest.raises(DataError, match=r"instances_val2017\.json names the picture '.*', which is no file below"):
+        folder.open()
+
+
+def test_two_images_of_one_picture(folder: Folder) -> None:
+    folder.images[0]["file_name"] = folder.images[1]["file_name"]
+    with pytest.raises(DataError, match="two samples with the key val2017/000000000001"):
+        folder.open()
+
+
+@pytest.mark.parametrize("part", ["images", "categories"])
+def test_equal_ids(folder: Folder, part: str) -> None:
+    getattr(folder, part)[0]["id"] = getattr(folder, part)[1]["id"]
+    with pytest.raises(DataError, match=f"has two {part} with the id 1: remove or renumber"):
+        folder.open()
+
+
+@pytest.mark.parametrize("part", ["images", "categories"])
+def test_nothing_to_open(folder: Folder, part: str) -> None:
+    getattr(folder, part).clear()
+    with pytest.raises(DataError, match=f"has no {part}, expected those of COCO instances"):
+        folder.open()
+
+
+@pytest.mark.parametrize("name", ["Person", " person"])
+def test_names_equal_but_for_case(folder: Folder, name: str) -> None:
+    folder.categories.append(category(90, name))
+    with pytest.raises(VocabularyError, match=rf"Classes 0 \('person'\) and 3 \('{name}'\) have one name"):
+        folder.open()
+
+
+@pytest.mark.parametrize("key", ["bbox", "image_id", "category_id"])
+def test_a_thing_without_what_is_needed(folder: Folder, key: str) -> None:
+    del folder.add().things[0][key]
+    with pytest.raises(DataError, match=rf"no file of COCO instances \(.*`{key}` - at `\$.annotations\[0\]`\)"):
+        folder.open()
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"images": []}', "[]", '{"images": NaN}'])
+def test_a_file_that_is_no_annotation(folder: Folder, text: str) -> None:
+    folder.write(text)
+    with pytest.raises(DataError, match=r"instances_val2017\.json is no file of COCO instances"):
+        open_coco(folder.path, "oodbench", "mine")
+
+
+def test_a_file_that_is_not_there(folder: Folder) -> None:
+    with pytest.raises(DataError, match=r"instances_train2017\.json cannot be read"):
+        open_coco(folder.path, "oodbench", "mine", part="train")
+
+
+def test_pictures_are_hashed_once(folder: Folder, tmp_path: Path) -> None:
+    picture = folder.path / "val2017/000000000001.jpg"
+    before, stat = folder.open(cache=tmp_path / "cache"), picture.stat()
+    picture.write_bytes(bytes(stat.st_size))
+    os.utime(picture, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert folder.open(cache=tmp_path / "cache").fingerprint == before.fingerprint
+    assert folder.open().fingerprint != before.fingerprint
+
+
+def test_the_annotations_are_read_every_time(folder: Folder, tmp_path: Path) -> None:
+    assert facts(folder.open(cache=tmp_path))[0] == [0, 0, 0]
+    assert facts(folder.add().open(cache=tmp_path))[0] == [1, 0, 0]
+
+
+@pytest.fixture
+def official(folder: Folder) -> Folder:
+    folder.categories = [category(number, name) for number, name in enumerate(OFFICIAL.split(","), 1)]
+    return folder
+
+
+@pytest.mark.parametrize("split", ["coco", "COCO"])
+def test_coco_itself_has_its_published_numbers(official: Folder, split: str) -> None:
+    with pytest.raises(DataError, match=rf"has 3 images, expected the 5,000 of oodbench/{split}: copy it again, or"):
+        official.open(split)
+
+
+def test_coco_itself_has_its_published_annotations(official: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coco, "PUBLISHED", {"val": Published(3, 1, coco.NAMES)})
+    with pytest.raises(DataError, match="has 2 annotations, expected the 1 of oodbench/coco"):
+        official.add().add().open("coco")
+    official.things.pop()
+    assert official.open("coco").expected == 3
+
+
+def test_a_selection_of_coco_has_another_name(official: Folder) -> None:
+    found = official.open("coco-mine")
+    assert (found.expected, found.classes) == (None, 80)
+
+
+def test_other_categories_are_free_to_be_named_coco(folder: Folder) -> None:
+    assert folder.open("coco").expected is None
+
+
+def test_what_is_published() -> None:
+    assert {part: (fact.images, fact.annotations) for part, fact in coco.PUBLISHED.items()} == {
+        "val": (5_000, 36_781),
+        "train": (118_287, 860_001),
+    }
