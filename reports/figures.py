@@ -11,6 +11,7 @@ from eyechart.errors import ReportError
 
 from .agreement import Matrix, matrices
 from .categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
+from .oodbench import FIGURES as OODBENCH
 from .panels import counted, panels
 from .render import one_line
 from .runs import Group, Pool
@@ -102,4 +103,4 @@ def heat(ax: "Axes", matrix: Matrix) -> None:
     ax.set_title(f"{matrix.kind}\n{under}, {counted(sorted({*matrix.counts.flat}))}", fontsize=8)
 
 
-DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F9": f9}
+DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F9": f9, **OODBENCH}

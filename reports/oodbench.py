@@ -1,11 +1,23 @@
-"""OODBench's tables by their names, in the order of arXiv 2602.18094."""
+"""OODBench's tables and figures by their names, in the order of arXiv 2602.18094."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from . import oodbench_progression
+from . import oodbench_charts, oodbench_coverage, oodbench_division, oodbench_progression
 from .render import Table
 from .runs import Pool
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+    "oodbench-F2": oodbench_division.f2,
+    "oodbench-F6": oodbench_coverage.f6,
+    "oodbench-F8": oodbench_division.f8,
     **oodbench_progression.TABLES,
+}
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
+    "oodbench-F2": oodbench_charts.f2,
+    "oodbench-F6": oodbench_charts.f6,
+    "oodbench-F8": oodbench_charts.f8,
 }
