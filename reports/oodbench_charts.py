@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .oodbench_coverage import Covered, covered
 from .oodbench_division import OUT, Sizes, out, sizes
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COLOURS = ("tab:orange", "tab:red", "tab:blue", "tab:purple", "tab:green", "tab:brown", "tab:pink", "tab:olive")
 MOST = 80  # categories of one panel; the rest share a bar
 BAR = 0.16  # inches
+ASIDE: Any = {"fontsize": 7, "loc": "upper left", "bbox_to_anchor": (1, 1)}
 Bars = list[tuple[str, Counter[str]]]
 
 
@@ -38,7 +39,7 @@ def by_category(found: Sequence[Sequence[Sizes]]) -> "Figure":
         if len(every) > 1:
             drawn.append((f"all data sets, {divided}", [(made.source, made.total) for made in every], every[0]))
         drawn += [(f"{made.title}, {divided}", categories(made), made) for made in every]
-    figure, axes = panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 7)
+    figure, axes = panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
     for (ax,), (title, bars, made) in zip(axes, drawn, strict=True):
         stacked(ax, bars, made)
         ax.set_title(f"{one_line(title)}: {sum(out(counts) for _, counts in bars):,} pairs", fontsize=9)
@@ -62,13 +63,13 @@ def stacked(ax: "Axes", bars: Bars, made: Sizes) -> None:
     ax.set_yticks(range(len(bars)), [one_line(name) for name, _ in bars], fontsize=6)
     ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.set_xlabel("image–category pairs", fontsize=8)
-    ax.legend(fontsize=7, loc="lower right")
+    ax.legend(**ASIDE)
 
 
 def f6(pool: Pool, _: str | None) -> "Figure":
     """Figure 6: the pairs that a model answers wrongly, then those that only the next one does, and so on."""
     found = covered(pool)
-    figure, axes = panels([0.4 * len(sets) + 0.2 * len(sets[0].entries) + 1.2 for _, sets in found], 1, 7)
+    figure, axes = panels([0.35 * len(sets) + 0.1 * len(sets[0].entries) + 1 for _, sets in found], 1, 8)
     for (ax,), (group, sets) in zip(axes, found, strict=True):
         overlaps(ax, sets)
         ax.set_title(f"{one_line(group.title)}, n={sets[0].n:,} pairs", fontsize=9)
@@ -93,4 +94,4 @@ def overlaps(ax: "Axes", sets: Sequence[Covered]) -> None:
     ax.set_ylim(len(sets) - 0.5, -0.5)
     ax.set_xlim(0, 100)
     ax.set_xlabel("pairs in a model's own OOD set (%), with the 95 % interval of all together", fontsize=8)
-    ax.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.55 / len(sets)), title="first, then additionally")
+    ax.legend(**ASIDE, title="first, then additionally", title_fontsize=7)
