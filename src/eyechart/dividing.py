@@ -13,6 +13,8 @@ from eyechart.models.interfaces import Floats
 from eyechart.protocols.division import BEATEN, MOST, THRESHOLD, Flags, agreed, drawn, flags
 from eyechart.protocols.hard_samples import Mined
 
+NONE_MINED = Mined(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
 
 @dataclass(frozen=True)
 class Detected:
@@ -25,7 +27,7 @@ class Detected:
 
 @dataclass(frozen=True)
 class Rules:
-    """How a division is made: the threshold, how many pairs a set has at most, and whether absent ones are asked for."""
+    """How a division is made: the threshold, how many pairs a set has at most, and whether absent ones belong to it."""
 
     threshold: float = THRESHOLD
     most: int = MOST
@@ -52,7 +54,8 @@ class Pairs:
 
     def names(self, dataset: Dataset) -> Iterator[str]:
         """Each pair by its image's key and its category's name, which do not hang on any order."""
-        for row, category, here in zip(self.rows.tolist(), self.categories.tolist(), self.present.tolist(), strict=True):
+        parts = self.rows.tolist(), self.categories.tolist(), self.present.tolist()
+        for row, category, here in zip(*parts, strict=True):
             yield f"{dataset.keys[row]}|{dataset.names[category]}|{here}"
 
 
@@ -66,24 +69,25 @@ def annotation_of(dataset: Dataset) -> Annotation:
     return dataset.annotation.of(dataset.selected)
 
 
-def divide(dataset: Dataset, detected: Sequence[Detected], rules: Rules, mined: Mined | None = None) -> Division:
+def divide(dataset: Dataset, detected: Sequence[Detected], rules: Rules, mined: Mined = NONE_MINED) -> Division:
     """Divide the pairs of a data set; images that a detector gave no answer about are left out, and it is said."""
     notation = annotation_of(dataset)
     usable = np.ones(len(dataset), np.bool_)
     usable[[row for one in detected for row in one.errors]] = False
     found = [judged(one, notation, usable, rules.threshold) for one in detected]
     sets, main = downsampled(dataset, candidates(found, absent=rules.absent), rules)
-    sets[MINED] = Pairs(mined.rows, mined.categories, mined.rows >= 0) if mined else of_mask(usable[:0, None], here=True)
+    sets[MINED] = hard_pairs(mined)
     pairs = joined(*sets.values())
-    unmined = np.full(len(pairs) - len(sets[MINED]), np.nan)
+    hardness = np.full(len(pairs), np.nan)
+    hardness[len(pairs) - len(mined) :] = mined.hardness
     return Division(
         rows=pairs.rows,
         categories=pairs.categories,
         sets=tuple(name for name, some in sets.items() for _ in range(len(some))),
-        main=np.concatenate([*main, np.ones(len(sets[MINED]), np.bool_)]),
+        main=np.concatenate([*main, np.ones(len(mined), np.bool_)]),
         present=pairs.present,
         flags=codes(found, pairs),
-        hardness=np.concatenate([unmined, mined.hardness]) if mined else unmined,
+        hardness=hardness,
         detectors=tuple(one.detector for one in detected),
         parameters=rules.parameters,
         fingerprint=dataset.fingerprint,
@@ -103,6 +107,11 @@ def downsampled(dataset: Dataset, every: Mapping[str, Pairs], rules: Rules) -> t
     wanted = max(int(chosen.sum()) for chosen in main)
     sets[ID] = every[ID].of(draw(dataset, ID, every[ID], wanted, rules.seed))
     return sets, [np.ones(len(sets[ID]), np.bool_), *main]
+
+
+def hard_pairs(mined: Mined) -> Pairs:
+    """Hard samples as pairs, by image and category."""
+    return Pairs(mined.rows, mined.categories, np.ones(len(mined), np.bool_))
 
 
 def judged(one: Detected, notation: Annotation, usable: Bools, threshold: float) -> Flags:

@@ -53,14 +53,18 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else "."
 
 
-def pieces(body: str) -> Iterator[str]:
-    """Split at the commas that stand outside every bracket."""
+def pieces(body: str, separator: str = ",") -> Iterator[str]:
+    """Split at the commas, or other signs, that stand outside every bracket.
+
+    >>> list(pieces("open_clip[a,b=c]+conse[]", "+"))
+    ['open_clip[a,b=c]', 'conse[]']
+    """
     depth, start = 0, 0
     for place, letter in enumerate(body):
         depth += (letter == "[") - (letter == "]")
         if depth < 0:
             raise SpecError(f"'[{body}]' closes a bracket that it never opened.")
-        if letter == "," and depth == 0:
+        if letter == separator and depth == 0:
             yield body[start:place].strip()
             start = place + 1
     if depth:

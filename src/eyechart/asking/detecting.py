@@ -9,8 +9,8 @@ import numpy as np
 from eyechart.asking.asker import Asker, Wording, nothing
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
-from eyechart.dividing import Detected
 from eyechart.data.divisions import Detector
+from eyechart.dividing import Detected
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Encoder, Floats, Matcher
 from eyechart.predictions import Answers, computed
@@ -42,8 +42,8 @@ def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
     """Refuse a detector that speaks of other categories."""
     if logits.shape[1] != dataset.classes:
         raise ModelError(
-            f"The detector {spec} answers over {logits.shape[1]:,} classes, but {dataset.benchmark}/{dataset.split} has "
-            f"{dataset.classes:,} categories. Use an encoder, a matcher, or a classifier of these categories."
+            f"The detector {spec} answers over {logits.shape[1]:,} classes, but {dataset.benchmark}/{dataset.split} "
+            f"has {dataset.classes:,} categories. Use an encoder, a matcher, or a classifier of these categories."
         )
 
 

@@ -33,7 +33,7 @@ class Annotation:
 
     `counts` (n, k) is how many things are annotated; `known` (n, k) whether somebody looked, so that a count of 0 means
     absent; `countable` (n, k) whether the count is that of all things. `image_ids` (n) and `category_ids` (k) are the
-    format's own.
+    format's own, and `source` is the format: coco, lvis, nuscenes or cityscapes.
     """
 
     counts: Counts
@@ -42,6 +42,7 @@ class Annotation:
     image_ids: tuple[str, ...]
     category_ids: tuple[str, ...]
     excluded: tuple[Exclusion, ...] = ()
+    source: str = ""
 
     def __post_init__(self) -> None:
         shape = (len(self.image_ids), len(self.category_ids))
@@ -82,6 +83,7 @@ class Annotation:
             tuple(self.image_ids[row] for row in chosen),
             self.category_ids,
             self.excluded,
+            self.source,
         )
 
 

@@ -21,6 +21,7 @@ class Choice:
     known: tuple[str, ...] = ()
     option: str = ""
     least: int | None = None
+    share: bool = False
 
     @property
     def long(self) -> str:
@@ -42,9 +43,19 @@ class Choice:
         """Refuse what is no value of this choice."""
         if self.least is not None and not (value.isdecimal() and int(value) >= self.least):
             raise SpecError(f"--eye-{self.long} takes whole numbers from {self.least} up. Got '{value}' instead.")
+        if self.share and not is_share(value):
+            raise SpecError(f"--eye-{self.long} takes numbers from 0 to 1. Got '{value}' instead.")
         if not value or (self.known and value not in self.known):
             listed = f" It takes {', '.join(self.known)}." if self.known else " Give a value."
             raise SpecError(f"--eye-{self.long} does not know '{value}'{did_you_mean(value, self.known)}{listed}")
+
+
+def is_share(value: str) -> bool:
+    """Whether a text is a number from 0 to 1."""
+    try:
+        return 0 <= float(value) <= 1
+    except ValueError:
+        return False
 
 
 READINGS = ("lenient", "strict", "authors", "mill")
@@ -80,21 +91,39 @@ CHOICES: Mapping[str, Choice] = {
         Choice("setting", "what is right and what distracts", "ImGT+random", tuple(SHORT)),
         Choice("repeats", "how often options and their order are redrawn", "31", least=1),
         Choice("distractors", "whose confusions distract: a model, or a csv or npy of classes × classes", "own"),
+        Choice("division", "OODBench's pairs: made by the detectors, or a file or folder of python -m eyechart.divide",
+               "made"),
+        Choice("detectors", "who divides, joined by +: encoders, matchers or classifiers of the categories", "own"),
+        Choice("detector_templates", "detectors' prompts: 80, 7, 1, name, or a file with one a line", "1"),
+        Choice("threshold", "a present category less probable than this is out of distribution", "0.05", share=True),
+        Choice("most", "how many pairs a set of the main benchmark has at most", "3000", option="most-pairs", least=1),
+        Choice("benchmark", "ask about the main benchmark, or also about the initial one, all that was flagged", "main",
+               ("main", "initial"), option="pairs"),
+        Choice("absent", "whether to ask about absent categories that a detector took for present, too", "no",
+               ("no", "yes")),
+        Choice("hard", "hard samples to compare with: none, own (of the first detector) or COCO results", "none"),
+        Choice("reasoning", "the question: direct, or step by step (chain of thought)", "direct", ("direct", "cot")),
+        Choice("reference", "compare with the pairs of this split, such as oodbench/coco-train", "none"),
     )
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A protocol: the interface that it asks, the names of its choices, and whose replayed words it reads."""
+    """A protocol: the interface that it asks, the names of its choices, and whose replayed words it reads.
+
+    `also` are interfaces that do as well; with `unless`, a choice, it is only put where that is not the default.
+    """
 
     needs: str
     choices: tuple[str, ...] = ()
     said: str = ""
+    also: tuple[str, ...] = ()
+    unless: str = ""
 
     def suits(self, offers: Collection[str]) -> bool:
         """Whether a model that offers these can be asked."""
-        return self.needs in offers or f"said:{self.said}" in offers
+        return not {self.needs, *self.also, f"said:{self.said}"}.isdisjoint(offers)
 
     def defaults(self) -> Chosen:
         """Every choice at its default."""
@@ -112,13 +141,18 @@ class Kind:
         values = [given.get(name, (CHOICES[name].default,)) for name in self.choices]
         every = [settled(dict(zip(self.choices, each, strict=True))) for each in product(*values)]
         kept = [each for each in every if possible(each)] or every
+        if self.unless:
+            kept = [each for each in kept if each[self.unless] != CHOICES[self.unless].default]
         yield from {tuple(each.items()): each for each in kept}.values()
+
+
+DIVIDED = ("division", "detectors", "detector_templates", "threshold", "most", "absent", "hard")
 
 
 def possible(chosen: Chosen) -> bool:
     """Whether choices go together: the likeliest name is that of one image, and Mill's scorer reads letters alone."""
     alone = chosen.get("answer") != "constrained" or chosen.get("images") == "1"
-    return alone and (chosen.get("reading") != "mill" or "structure" not in chosen)
+    return alone and (chosen.get("reading") != "mill" or {"structure", "division"}.isdisjoint(chosen))
 
 
 def settled(chosen: dict[str, str]) -> Chosen:
@@ -134,7 +168,7 @@ def settled(chosen: dict[str, str]) -> Chosen:
         "encoder": likeliest or included or hardness in ("random", "confusion"),
         "text_templates": likeliest or included,
         "distractors": hardness in ("random", "text"),
-    }
+    } | dict.fromkeys(DIVIDED[1:], chosen.get("division") != CHOICES["division"].default)
     return {name: CHOICES[name].default if idle.get(name) else value for name, value in chosen.items()}
 
 
@@ -152,6 +186,10 @@ PROTOCOLS: Mapping[str, Kind] = {
     "open_world": Kind("generator", (*SHOWN, *MAPPED), "open_world"),
     "multiple_choice": Kind("generator", ("setting", "repeats", "distractors", "encoder", "prompt", "reading")),
     "posterior": Kind("scorer", ("prompt",)),
+    "existence": Kind("generator", (*DIVIDED, "benchmark", "reasoning", "reading"), "existence"),
+    "progression": Kind("generator", (*DIVIDED, "reading")),
+    "detection": Kind("encoder", ("detector_templates", "threshold"), also=("classifier", "matcher")),
+    "distribution": Kind("image_encoder", (*DIVIDED, "reference"), unless="reference"),
 }
 
 

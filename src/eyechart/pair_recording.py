@@ -1,0 +1,147 @@
+"""What cases about pairs write down: every question with its answer, the division, and numbers set by set."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from eyechart.case_recording import CaseRecording, Rows, served
+from eyechart.data.dataset import Dataset
+from eyechart.data.division_files import sha256_of
+from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
+from eyechart.models.interfaces import Identity
+from eyechart.pair_scoring import (
+    LABELS,
+    existence_metrics,
+    existence_outcomes,
+    progression_metrics,
+    progression_outcomes,
+)
+from eyechart.pairs import Existence, Progression, Told
+from eyechart.protocols.existence import QUESTIONS
+from eyechart.records import Metric, Outcomes, Served
+from eyechart.settings import Case, Settings
+
+T = TypeVar("T", bound=Told)
+WORD = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
+
+
+class PairRecording(CaseRecording, Generic[T]):
+    """What existence and progression have in common."""
+
+    def __init__(self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: T, run: Path) -> None:
+        super().__init__(case, settings, dataset, who, run)
+        self.found = found
+        self.scored: list[Metric] = []
+
+    @property
+    def errors(self) -> list[str]:
+        """Every error of a question."""
+        return list(self.found.errors.values())
+
+    @property
+    def asked(self) -> str:
+        """How many answers were wanted."""
+        return f"{sum(took.answers for took in self.found.sets.values())} answers"
+
+    def metrics(self) -> Iterator[Metric]:
+        """What the test scored."""
+        yield from self.scored
+
+    def truths(self) -> Mapping[str, str]:
+        """The sha256 of the division."""
+        return {LABELS: sha256_of(self.found.division, self.dataset)}
+
+    def variant(self) -> dict[str, str]:
+        """Every choice."""
+        return dict(self.found.variant)
+
+    def served(self) -> Served:
+        """What the answers took, set by set."""
+        found = self.found
+        return served(sum(took.answers for took in found.sets.values()), found.usage, found.cost, found.sets)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know, and what the division left out."""
+        unread, case = self.outcomes().unparsed, f"{self.case} ({self.case.protocol})"
+        silent = f"{case}: {unread} of {self.asked} could not be read; they count as wrong."
+        return (*super().notes(), *((silent,) if unread else ()), *self.found.division.notes)
+
+    def artifact_rows(self) -> dict[str, Rows]:
+        """The division."""
+        return {"division": self.division_rows()}
+
+    def division_rows(self) -> Rows:
+        """Every pair: its set, and what each detector says of it."""
+        divided = self.found.division
+        yield ["pair", "key", "category", "name", "set", "main", "present", "flags", "hardness"]
+        for pair in range(len(divided)):
+            flags = "".join(map(str, divided.flags[pair].tolist()))
+            hardness = divided.hardness[pair]
+            yield [*self.pair_cells(pair), flags, "" if np.isnan(hardness) else f"{hardness:.6g}"]
+
+    def pair_cells(self, pair: int) -> list[Any]:
+        """The columns that say which pair it is."""
+        divided, category = self.found.division, int(self.found.division.categories[pair])
+        key, here, main = self.found.keys[divided.rows[pair]], int(divided.present[pair]), int(divided.main[pair])
+        return [pair, key, category, self.found.names[category], divided.sets[pair], main, here]
+
+
+class ExistenceRecording(PairRecording[Existence]):
+    """Collects the numbers of a case of existence."""
+
+    def existence(self, found: Existence) -> None:
+        """Score the answers."""
+        self.scored.extend(existence_metrics(found, self.settings.seed))
+
+    def outcomes(self) -> Outcomes:
+        """What became of the answers."""
+        return existence_outcomes(self.found)
+
+    def answer_rows(self) -> Rows:
+        """Every question: what was expected, answered and said."""
+        columns = ("pair", "key", "category", "name", "set", "main", "present")
+        yield [*columns, "question", "expected", "answer", "correct", "said", "error"]
+        found = self.found
+        for place, pair in enumerate(found.places.tolist()):
+            for side, name in enumerate(QUESTIONS):
+                answer, expected = int(found.answers[place, side]), bool(found.expected[place, side])
+                correct = "" if answer == MISSING else int(answer >= 0 and (answer == YES) == expected)
+                error = found.errors.get(place, "") if answer == MISSING else ""
+                cells = [name, WORD[int(expected)], WORD[answer], correct, found.said[place][side], error]
+                yield [*self.pair_cells(pair), *cells]
+
+
+class ProgressionRecording(PairRecording[Progression]):
+    """Collects the numbers of a case of progression."""
+
+    def progression(self, found: Progression) -> None:
+        """Score the answers."""
+        self.scored.extend(progression_metrics(found, self.settings.seed))
+
+    def outcomes(self) -> Outcomes:
+        """What became of the answers."""
+        return progression_outcomes(self.found)
+
+    def answer_rows(self) -> Rows:
+        """Every sample: both categories, the three answers, and whether they are right."""
+        pair = ("first", "second", "first_name", "second_name", "first_count", "second_count")
+        said = ("existence_said", "existence", "counting_said", "counting", "logic_said", "logic")
+        yield ["sample", "key", "set", *pair, *said, "e", "c", "l", "error"]
+        for sample in range(len(self.found.first)):
+            yield [sample, *self.sample_cells(sample)]
+
+    def sample_cells(self, sample: int) -> list[Any]:
+        """One sample without its number."""
+        found, divided = self.found, self.found.division
+        pair = [int(found.first[sample]), int(found.second[sample])]
+        categories = [int(divided.categories[place]) for place in pair]
+        existence, counting, logic = (int(said[sample]) for said in (found.existence, found.counting, found.logic))
+        answers = [WORD[existence], "" if counting < 0 else counting, WORD[logic]]
+        both = [cell for told in zip(found.said[sample], answers, strict=True) for cell in told]
+        right = [""] * 3 if found.missing[sample] else found.right[sample].tolist()
+        names = [found.names[category] for category in categories]
+        where = [found.keys[divided.rows[pair[0]]], divided.sets[pair[0]]]
+        counts, error = found.counts[sample].tolist(), found.errors.get(sample, "")
+        return [*where, *categories, *names, *counts, *both, *right, error]

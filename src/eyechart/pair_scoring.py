@@ -1,0 +1,112 @@
+"""From answers about pairs to numbers: every set's measures, and how far a model falls from one set to another."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.divisions import ID
+from eyechart.metrics.degradation import Degradation, degradation
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import clustered, percentile, resampled
+from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
+from eyechart.pairs import Existence, Progression
+from eyechart.records import Metric, Outcomes
+from eyechart.scoring import metric
+
+LABELS = "OODBench"
+TIMES = 2000
+STAGES = ("e_acc", "c_acc", "l_acc")
+Ints = NDArray[np.int64]
+
+
+def existence_metrics(found: Existence, seed: int) -> Iterator[Metric]:
+    """Every measure of every set, then how far it falls from ID, with the p-value of the fall."""
+    counts = {name: tables(found.answers[mask], found.expected[mask]) for name, mask in found.masks()}
+    for name, mask in found.masks():
+        yield from measured(name, counts[name], seed)
+        yield from said(name, found.answers[mask], seed)
+    for name in counts:
+        if name != ID and ID in counts:
+            yield from fallen(name, counts[ID], counts[name], seed)
+
+
+def measured(name: str, counts: Ints, seed: int) -> Iterator[Metric]:
+    """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over pairs, whose questions share an image."""
+    values, draws = measures(counts.sum(axis=0)), measures(resampled(counts, TIMES, seed))
+    n = int(counts.sum())
+    for measure in MEASURES:
+        yield number(measure, name, float(values[measure]), n, percentile(draws[measure]) if n else None)
+
+
+def said(name: str, answers: Ints, seed: int) -> Iterator[Metric]:
+    """The share of answers that say yes, and of those that could not be read."""
+    rows = np.stack([(answers == what).sum(axis=1) for what in (YES, UNPARSED)], axis=1)
+    asked = (answers != MISSING).sum(axis=1)
+    n = int(asked.sum())
+    drawn = resampled(np.column_stack([rows, asked]), TIMES, seed)
+    for place, what in enumerate(("yes_rate", "unparsed")):
+        value = float(rows[:, place].sum() / n) if n else float("nan")
+        yield number(what, name, value, n, percentile(shares(drawn[:, place], drawn[:, 2])) if n else None)
+
+
+def fallen(name: str, one: Ints, other: Ints, seed: int) -> Iterator[Metric]:
+    """How far each measure falls from ID to a set, and how often shuffled sets fall as far."""
+    n = int(one.sum() + other.sum())
+    falls: Mapping[str, Degradation] = degradation(one, other, TIMES, seed)
+    for measure, fall in falls.items():
+        yield number(f"{measure}_delta", name, fall.delta, n, fall.ci)
+    for measure, fall in falls.items():
+        yield number(f"{measure}_p", name, fall.p, n, fall.p_ci, "permutation")
+
+
+def progression_metrics(found: Progression, seed: int) -> Iterator[Metric]:
+    """The three accuracies of every set, with bootstrap intervals over images, which several samples share."""
+    sets, rows = np.array(found.set_names, dtype=object), found.division.rows[found.first]
+    for name in dict.fromkeys(found.set_names):
+        mask = (sets == name) & ~found.missing
+        right = np.column_stack([found.right[mask], np.ones(int(mask.sum()), np.int64)])
+        drawn = clustered(right, rows[mask], TIMES, seed)
+        n = len(right)
+        for place, stage in enumerate(STAGES):
+            value = float(right[:, place].mean()) if n else float("nan")
+            yield number(stage, name, value, n, percentile(shares(drawn[:, place], drawn[:, 3])) if n else None)
+
+
+def shares(part: Ints, whole: Ints) -> NDArray[np.float64]:
+    """Quotients, NaN where there is nothing."""
+    found: NDArray[np.float64] = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    return found
+
+
+def number(name: str, category: str, value: float, n: int, ci: Interval | None, method: str = "bootstrap") -> Metric:
+    """A number of a set; one that is not defined has no value."""
+    known = not np.isnan(value)
+    sure = ci if known and ci is not None and not np.isnan(ci).any() else None
+    return metric(name, LABELS, value if known else None, n, sure, method, category)
+
+
+def existence_outcomes(found: Existence) -> Outcomes:
+    """What became of the answers."""
+    read = found.answers >= 0
+    correct = read & ((found.answers == YES) == found.expected)
+    return Outcomes(
+        correct=int(correct.sum()),
+        wrong=int((read & ~correct).sum()),
+        unparsed=int((found.answers == UNPARSED).sum()),
+        error=int((found.answers == MISSING).sum()),
+    )
+
+
+def progression_outcomes(found: Progression) -> Outcomes:
+    """What became of the answers, three a sample; a logical answer counts as right where it is, whatever the number."""
+    answers = np.stack([found.existence, found.counting, found.logic], axis=1)
+    more = found.counts[:, 0] > found.counts[:, 1]
+    right = np.stack([answers[:, 0] == YES, answers[:, 1] == found.counts[:, 1], answers[:, 2] == more], axis=1)
+    read = answers >= 0
+    return Outcomes(
+        correct=int((read & right).sum()),
+        wrong=int((read & ~right).sum()),
+        unparsed=int((answers == UNPARSED).sum()),
+        error=int((answers == MISSING).sum()),
+    )
