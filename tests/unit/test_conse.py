@@ -40,6 +40,26 @@ def test_it_classifies_without_the_classifiers_head(conse: ConSE, features: Floa
     assert exact.top(found, 5) > 0.85
 
 
+def log_loss(logits: Floats, labels: Any) -> float:
+    logits = logits - logits.max(axis=1, keepdims=True)
+    chosen = logits[np.arange(len(labels)), labels]
+    return float(np.mean(np.log(np.exp(logits).sum(axis=1)) - chosen))
+
+
+def test_its_scale_is_calibrated_on_photographs(conse: ConSE, features: Floats, exact: Any) -> None:
+    found = scores(features, class_weights(conse.encode_texts, class_names("mill").names, ["{c}"]))
+    losses = {scale: log_loss(scale * found, exact.labels) for scale in (5, 10, conse.logit_scale, 40, 100)}
+    assert min(losses, key=losses.__getitem__) == conse.logit_scale == 20
+    assert losses[100] > 4 * losses[20]
+
+
+def test_another_scale_is_an_option_and_needs_no_weights() -> None:
+    model = ConSE(parse("conse[scale=12.5]"))
+    assert (model.logit_scale, model.loads) == (12.5, 0)
+    with pytest.raises(SpecError, match=r"has scale=-1\. Expected a number above 0"):
+        ConSE(parse("conse[scale=-1]"))
+
+
 def test_its_weights_are_read_once(conse: ConSE, features: Floats) -> None:
     conse.encode_texts(["a cat"])
     assert conse.loads == 1
@@ -85,7 +105,9 @@ def test_near_meanings_are_near(conse: ConSE) -> None:
     assert cat @ kitten > cat @ lorry
 
 
-@pytest.mark.parametrize("other", ["conse[top=5]", "conse[names=openai]", "conse[dtype=bfloat16]", READ_LOW])
+@pytest.mark.parametrize(
+    "other", ["conse[top=5]", "conse[scale=30]", "conse[names=openai]", "conse[dtype=bfloat16]", READ_LOW]
+)
 def test_what_changes_answers_changes_the_identity(conse: ConSE, other: str) -> None:
     assert ConSE(parse(other)).identity != conse.identity
 

@@ -1,7 +1,8 @@
-"""CLIP and SigLIP through transformers, on tiny checkpoints made here."""
+"""CLIP, SigLIP, GroupViT and LiT through transformers, on tiny checkpoints made here."""
 
 from collections.abc import Callable
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -17,54 +18,10 @@ from eyechart.spec import parse
 
 repair()  # before any test imports transformers itself
 TEXTS = ["a cat", "a photo of a small and rather shy dog", "dog", "a cat", "the"]
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-VISION = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "patch_size": 8}
-TEXT = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 64}
-FAMILIES = ("clip", "siglip", "siglip2")
+MAKERS = run_path(str(Path(__file__).parents[1] / "tiny_pairs.py"))
+FAMILIES = ("clip", "siglip", "siglip2", "groupvit", "lit", "lit-roberta")
+MASKED = ("lit", "lit-roberta")
 Save = Callable[[str], Path]
-
-
-def clip_tokenizer() -> Any:
-    from transformers import CLIPTokenizer
-
-    letters = [*LETTERS, *(f"{letter}</w>" for letter in LETTERS)]
-    vocabulary = [*letters, "<|startoftext|>", "<|endoftext|>"]
-    return CLIPTokenizer(vocab={word: at for at, word in enumerate(vocabulary)}, merges=[])
-
-
-def siglip_tokenizer() -> Any:
-    from transformers import Siglip2Tokenizer
-
-    vocabulary = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *LETTERS]
-    return Siglip2Tokenizer(vocab={word: at for at, word in enumerate(vocabulary)}, merges=[], padding_side="right")
-
-
-def clip_parts() -> tuple[Any, Any, Any]:
-    from transformers import CLIPConfig, CLIPImageProcessorPil, CLIPModel
-
-    words = TEXT | {"max_position_embeddings": 77, "eos_token_id": 53, "bos_token_id": 52}
-    config = CLIPConfig(text_config=words, vision_config=VISION | {"image_size": 32}, projection_dim=16)
-    size = {"shortest_edge": 32}
-    return CLIPModel(config), clip_tokenizer(), CLIPImageProcessorPil(size=size, crop_size={"height": 32, "width": 32})
-
-
-def siglip_parts() -> tuple[Any, Any, Any]:
-    from transformers import SiglipConfig, SiglipImageProcessorPil, SiglipModel
-
-    words = TEXT | {"max_position_embeddings": 64, "projection_size": 16}
-    config = SiglipConfig(text_config=words, vision_config=VISION | {"image_size": 32})
-    return SiglipModel(config), siglip_tokenizer(), SiglipImageProcessorPil(size={"height": 32, "width": 32})
-
-
-def siglip2_parts() -> tuple[Any, Any, Any]:
-    from transformers import Siglip2Config, Siglip2ImageProcessorPil, Siglip2Model
-
-    words = TEXT | {"max_position_embeddings": 64, "projection_size": 16}
-    config = Siglip2Config(text_config=words, vision_config=VISION | {"num_patches": 16})
-    return Siglip2Model(config), siglip_tokenizer(), Siglip2ImageProcessorPil(patch_size=8, max_num_patches=16)
-
-
-PARTS = {"clip": clip_parts, "siglip": siglip_parts, "siglip2": siglip2_parts}
 
 
 @pytest.fixture
@@ -74,7 +31,7 @@ def save(tmp_path: Path) -> Save:
 
     def make(family: str) -> Path:
         torch.manual_seed(0)
-        model, *readers = PARTS[family]()
+        model, *readers = MAKERS["PARTS"][family]()
         for weight in model.parameters():
             torch.nn.init.normal_(weight, std=0.3)
         for part in (model, *readers):
@@ -96,13 +53,40 @@ def noise() -> list[Image.Image]:
 def padded(folder: Path, one: list[str]) -> Floats:
     """Texts as published: padded to the full length, by transformers' own model."""
     import torch
-    from transformers import AutoModel, AutoTokenizer
+    from transformers import AutoModel
 
-    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
-    length = model.config.text_config.max_position_embeddings
-    read = tokenizer(one, padding="max_length", max_length=length, truncation=True, return_tensors="pt")
     with torch.inference_mode():
-        return np.asarray(model.get_text_features(input_ids=read["input_ids"]).pooler_output)
+        return np.asarray(
+            AutoModel.from_pretrained(folder).eval().get_text_features(**tokens(folder, one)).pooler_output
+        )
+
+
+def tokens(folder: Path, one: list[str]) -> dict[str, Any]:
+    """Texts of the full length; a tower that sees both ways is told which tokens are padding."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    tokenizer, words = AutoTokenizer.from_pretrained(folder), AutoConfig.from_pretrained(folder).text_config
+    length = min(words.max_position_embeddings, tokenizer.model_max_length)
+    read = tokenizer(one, padding="max_length", max_length=length, truncation=True, return_tensors="pt")
+    return dict(read) if folder.name in MASKED else {"input_ids": read["input_ids"]}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_scaled_cosines_are_transformers_own_logits(save: Save, family: str) -> None:
+    import torch
+    from transformers import AutoImageProcessor, AutoModel
+
+    folder, encoder = save(family), ours(save(family))
+    images = AutoImageProcessor.from_pretrained(folder, backend="pil")(images=noise(), return_tensors="pt")
+    model = AutoModel.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        expected = model(**images, **tokens(folder, TEXTS)).logits_per_image - getattr(model, "logit_bias", 0)
+    seen, read = encoder.encode_images([encoder.prepare(image) for image in noise()]), encoder.encode_texts(TEXTS)
+    np.testing.assert_allclose(encoder.logit_scale * unit(seen) @ unit(read).T, expected, atol=1e-4, rtol=1e-4)
+
+
+def unit(features: Floats) -> Floats:
+    return np.asarray(features / np.linalg.norm(features, axis=1, keepdims=True), np.float32)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -116,9 +100,30 @@ def test_texts_equal_those_padded_to_the_full_length(save: Save, family: str) ->
     np.testing.assert_allclose(ours(folder).encode_texts(TEXTS), padded(folder, TEXTS), atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("family", "longest"), [("clip", 9), ("siglip", 64), ("siglip2", 64)])
-def test_only_clip_is_trimmed(save: Save, family: str, longest: int) -> None:
+@pytest.mark.parametrize(
+    ("family", "longest"), [("clip", 9), ("groupvit", 9), ("siglip", 64), ("siglip2", 64), ("lit", 9)]
+)
+def test_only_siglip_is_filled_up(save: Save, family: str, longest: int) -> None:
     assert len(ours(save(family))._read(["doggies"])[0]) == longest
+
+
+@pytest.mark.parametrize("family", MASKED)
+def test_a_tower_that_sees_both_ways_would_see_unmasked_padding(save: Save, family: str) -> None:
+    import torch
+
+    encoder = ours(save(family))
+    (read,) = encoder._read(["dog"])
+    filled = torch.tensor([read + [encoder._tokenizer.pad_token_id] * 50])
+    with torch.inference_mode():
+        seen = encoder._module.get_text_features(filled).pooler_output.numpy()
+    assert np.abs(seen - encoder._encode([read])).max() > 1e-3
+
+
+@pytest.mark.parametrize(("family", "longest"), [("clip", 77), ("groupvit", 77), ("lit", 64), ("lit-roberta", 62)])
+def test_long_texts_are_cut(save: Save, family: str, longest: int) -> None:
+    encoder = ours(save(family))
+    assert len(encoder._read(["dog " * 99])[0]) == longest
+    assert np.isfinite(encoder.encode_texts(["dog " * 99])).all()
 
 
 def test_trimming_siglip_would_change_it(save: Save) -> None:
@@ -153,7 +158,9 @@ def heeding(folder: Path) -> Path:
     """Give a model the tokenizer of most SigLIP 2 folders: Gemma's, which heeds case, with the end behind a text."""
     from transformers import GemmaTokenizer
 
-    words = {word: at for at, word in enumerate(["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *LETTERS, "C"])}
+    words = {
+        word: at for at, word in enumerate(["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *MAKERS["LETTERS"], "C"])
+    }
     more = {"add_bos_token": False, "add_eos_token": True, "padding_side": "right"}
     GemmaTokenizer(vocab=words, merges=[], **more).save_pretrained(folder)
     return folder
@@ -220,7 +227,7 @@ def test_weights_of_another_shape(save: Save) -> None:
 def test_another_family_is_refused(save: Save) -> None:
     folder = save("clip")
     (folder / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(ModelError, match="family 'bert', expected one of clip, siglip, siglip2"):
+    with pytest.raises(ModelError, match="family 'bert', expected one of clip, siglip, siglip2, groupvit, vision-text"):
         _ = ours(folder).identity
 
 

@@ -118,6 +118,20 @@ def test_images_are_encoded_as_open_clip_does(save: Save, theirs: Any) -> None:
     close(encoder.encode_images([encoder.prepare(image) for image in noise()]), expected)
 
 
+def test_the_scaled_cosines_are_open_clips_own_logits(save: Save, theirs: Any) -> None:
+    import torch
+
+    folder = save()
+    model, preprocess, tokenizer = theirs(folder)
+    with torch.inference_mode():
+        expected, _ = model.get_logits(torch.stack([preprocess(image) for image in noise()]), tokenizer(TEXTS))
+    encoder = ours(folder)
+    seen, read = encoder.encode_images([encoder.prepare(image) for image in noise()]), encoder.encode_texts(TEXTS)
+    cosines = seen @ read.T / np.linalg.norm(seen, axis=1)[:, None] / np.linalg.norm(read, axis=1)
+    np.testing.assert_allclose(encoder.logit_scale * cosines, expected, atol=1e-5)
+    assert encoder.logit_scale != 1
+
+
 @pytest.mark.parametrize("pool", POOLS)
 def test_texts_are_encoded_as_open_clip_does(save: Save, theirs: Any, pool: str) -> None:
     import torch

@@ -13,11 +13,12 @@ from eyechart.models import interfaces
 from eyechart.models.registry import BUILT_IN, backend, backends, create
 from eyechart.spec import parse
 
-METHODS = ("encode_images", "encode_texts", "classify", "generate", "score")
+METHODS = ("encode_images", "encode_texts", "match", "classify", "generate", "score")
 OFFERS = {
     "encoder": interfaces.Encoder,
     "image_encoder": interfaces.ImageEncoder,
     "text_encoder": interfaces.TextEncoder,
+    "matcher": interfaces.Matcher,
     "classifier": interfaces.Classifier,
     "generator": interfaces.Generator,
     "scorer": interfaces.Scorer,
@@ -57,6 +58,11 @@ def test_a_package_adds_a_backend(site: Path) -> None:
     assert create(parse("mine[]"), device="cpu", offline=True) == {"device": "cpu", "offline": True}
 
 
+def test_a_package_adds_a_matcher(site: Path) -> None:
+    install(site, "mine", "[eyechart.matcher]\nmine = mine:Mine\n")
+    assert backend(parse("mine[]")).offers == {"matcher"}
+
+
 @pytest.mark.parametrize("name", ["mine", "timm"])
 def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
     install(site, "one", f"[eyechart.encoder]\n{name} = one:Mine\n")
@@ -66,7 +72,7 @@ def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
 
 
 def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
-    with pytest.raises(SpecError, match=r"which is not known; did you mean open_clip\? Known backends: conse"):
+    with pytest.raises(SpecError, match=r"which is not known; did you mean open_clip\? Known backends: blip2, conse"):
         backend(parse("open_clop[RN50]"))
 
 

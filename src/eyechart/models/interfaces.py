@@ -67,6 +67,21 @@ class Encoder(ImageEncoder, TextEncoder, Protocol):
 
     templates: str
 
+    @property
+    def logit_scale(self) -> float:
+        """What cosines are multiplied with before a softmax over texts; reading it may load the weights."""
+
+
+@runtime_checkable
+class Matcher(Model, Protocol):
+    """Looks at an image and a text together and tells how well they match."""
+
+    def prepare(self, image: Image.Image) -> Any:
+        """Turn one RGB image into what `match` takes; called in threads while the model works."""
+
+    def match(self, images: Sequence[Any], texts: Sequence[str]) -> Floats:
+        """Return logits of shape (n, m), as a softmax over the texts takes them."""
+
 
 @runtime_checkable
 class Classifier(Model, Protocol):

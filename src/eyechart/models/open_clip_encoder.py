@@ -84,6 +84,11 @@ class OpenClip:
     def _tokenizer(self) -> Any:
         return open_clip_files.tokenizer(self.checkpoint, offline=self.offline)
 
+    @property
+    def logit_scale(self) -> float:
+        """What training learned to multiply cosines with."""
+        return float(self._module.logit_scale.exp().item())
+
     def prepare(self, image: Image.Image) -> Any:
         """Turn an RGB image into a float tensor (3, h, w)."""
         return self._transform(image)

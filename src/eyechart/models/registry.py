@@ -6,8 +6,8 @@ A model of your own is a class with the constructor of `Backend` below and one e
     mymodel = "mypackage.module:MyModel"
 
 The group says which interface it offers: `eyechart.encoder`, `eyechart.image_encoder`, `eyechart.text_encoder`,
-`eyechart.classifier`, `eyechart.generator`, `eyechart.scorer` or `eyechart.neighbours`; a model that is two things
-stands in two groups. An encoder is an image encoder and a text encoder too.
+`eyechart.matcher`, `eyechart.classifier`, `eyechart.generator`, `eyechart.scorer` or `eyechart.neighbours`; a model
+that is two things stands in two groups. An encoder is an image encoder and a text encoder too.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from typing import Any
 from eyechart.errors import ModelError, SpecError
 from eyechart.spec import ModelSpec, did_you_mean
 
-INTERFACES = ("encoder", "image_encoder", "text_encoder", "classifier", "generator", "scorer", "neighbours")
+INTERFACES = ("encoder", "image_encoder", "text_encoder", "matcher", "classifier", "generator", "scorer", "neighbours")
 ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 
 
@@ -35,6 +35,7 @@ class Backend:
 BUILT_IN: Mapping[str, Backend] = {
     "open_clip": Backend("eyechart.models.open_clip_encoder:OpenClip", ENCODER),
     "hf_clip": Backend("eyechart.models.hf_clip:HfClip", ENCODER),
+    "blip2": Backend("eyechart.models.blip2_matcher:Blip2", frozenset({"matcher"})),
     "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
     "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
     "sentence": Backend("eyechart.models.sentence_encoder:Sentence", frozenset({"text_encoder"})),

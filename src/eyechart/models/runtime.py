@@ -57,6 +57,17 @@ def fraction(spec: ModelSpec, option: str, default: float) -> float:
     raise SpecError(f"'{spec}' has {option}={text}. Expected a number above 0 and at most 1.")
 
 
+def scale(spec: ModelSpec, default: float) -> float:
+    """Read the option `scale`, what cosines or logits are multiplied with before a softmax: a number above 0."""
+    text = spec.options.get("scale", str(default))
+    try:
+        if 0 < (found := float(text)) < float("inf"):
+            return found
+    except ValueError:
+        pass
+    raise SpecError(f"'{spec}' has scale={text}. Expected a number above 0.")
+
+
 def amount(spec: ModelSpec, option: str, default: float | None = None) -> float | None:
     """Read an option that is a number of at least 0; without it and without a default there is none."""
     if option not in spec.options:

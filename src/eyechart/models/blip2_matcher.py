@@ -1,0 +1,125 @@
+"""BLIP-2's image–text matching through transformers: `blip2[PATH]` or `blip2[owner/name]`.
+
+Li et al. 2023, "BLIP-2: Bootstrapping Language-Image Pre-training with Frozen Image Encoders and Large Language
+Models", section 3.1. `head=itm` reads image and text together: the logit is that of a match less that of none.
+`head=itc` compares them: the largest cosine between a text and the image's queries, times 100, since the published
+weights come without the temperature of their training. `scale` is what either is multiplied with instead.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eyechart.errors import ModelError, SpecError
+from eyechart.models import hf_files, hf_pair, runtime, texts
+from eyechart.models.interfaces import Floats
+from eyechart.spec import ModelSpec
+
+if TYPE_CHECKING:
+    import torch
+
+SCALES = {"itm": 1.0, "itc": 100.0}
+
+
+class Blip2(hf_pair.HfPair):
+    """The vision tower sees an image once, whatever the number of texts; the Q-Former meets them in batches."""
+
+    backend = "blip2"
+    kind = "Blip2ForImageTextRetrieval"
+    options = (*hf_pair.OPTIONS, "head", "scale")
+    usual_batch = 32
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        super().__init__(spec, device=device, offline=offline)
+        self.head = spec.options.get("head", "itm")
+        if self.head not in SCALES:
+            raise SpecError(f"'{spec}' has head={self.head}. Expected {' or '.join(SCALES)}.")
+        self.scale = runtime.scale(spec, SCALES[self.head])
+        self._heard: tuple[tuple[str, ...], Floats] = ((), np.empty((0, 0), np.float32))
+
+    @cached_property
+    def configuration(self) -> Any:
+        """The model's configuration, with a Q-Former that reads texts."""
+        found, path = hf_files.reader("AutoConfig", self.source.path), self.source.path / "config.json"
+        if found.model_type != "blip-2":
+            raise ModelError(f"{path} is of the family '{found.model_type}', expected blip-2.")
+        if not found.qformer_config.use_qformer_text_input:
+            raise ModelError(
+                f"{path} is of a BLIP-2 whose Q-Former reads no texts (use_qformer_text_input is false). Name one "
+                "trained for retrieval, such as Salesforce/blip2-itm-vit-g."
+            )
+        return found
+
+    @property
+    def reading(self) -> Mapping[str, Any]:
+        """Which head tells, and what its logits are multiplied with."""
+        return {"head": self.head, "scale": self.scale}
+
+    def match(self, images: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> Floats:
+        """Return logits (n, m); equal texts are read once, about equally long ones together."""
+        once, places = texts.unique(wanted)
+        compare = self._meet if self.head == "itm" else self._compare
+        with runtime.inference(self.device, self.dtype):
+            seen = self._module.vision_model(**self._batch(images)).last_hidden_state
+            return np.asarray(self.scale * compare(seen, tuple(once))[:, places], dtype=np.float32)
+
+    def _meet(self, seen: "torch.Tensor", once: tuple[str, ...]) -> Floats:
+        """Let the queries see every image beside every text: (n, m) from (n, patches, d)."""
+        read = self._read(once)
+        return np.stack([self._in_batches(read, partial(self._pair, image)) for image in seen])
+
+    def _pair(self, image: "torch.Tensor", read: list[list[int]]) -> "torch.Tensor":
+        """One image (patches, d) beside some texts: (m,). Its keys and values are computed once for all of them."""
+        import torch
+
+        queries = self._module.query_tokens.expand(len(read), -1, -1)
+        (tokens, mask), count = self._padded(read), queries.shape[1]
+        found = self._module.qformer(
+            query_embeds=self._module.embeddings(input_ids=tokens, query_embeds=queries),
+            query_length=count,
+            attention_mask=torch.cat([mask.new_ones(len(read), count), mask], dim=1),
+            encoder_hidden_states=image[None],
+        ).last_hidden_state
+        logits: torch.Tensor = self._module.itm_head(found[:, :count]).float().mean(dim=1)
+        return logits[:, 1] - logits[:, 0]
+
+    def _compare(self, seen: "torch.Tensor", once: tuple[str, ...]) -> Floats:
+        """Compare each image's queries with every text: (n, m) from (n, patches, d)."""
+        queries = self._module.query_tokens.expand(len(seen), -1, -1)
+        found = self._module.qformer(query_embeds=queries, encoder_hidden_states=seen).last_hidden_state
+        directions = runtime.to_numpy(_unit(self._module.vision_projection(found)))
+        cosines: Floats = (directions @ self._hear(once).T).max(axis=1)
+        return cosines
+
+    def _hear(self, once: tuple[str, ...]) -> Floats:
+        """Return the texts' directions (m, d); those of the last texts are kept, for the next images."""
+        if self._heard[0] != once:
+            self._heard = once, self._in_batches(self._read(once), self._alone)
+        return self._heard[1]
+
+    def _alone(self, read: list[list[int]]) -> "torch.Tensor":
+        tokens, mask = self._padded(read)
+        embedded = self._module.embeddings(input_ids=tokens)
+        found = self._module.qformer(query_embeds=embedded, query_length=0, attention_mask=mask).last_hidden_state
+        return _unit(self._module.text_projection(found[:, 0]))
+
+    def _read(self, once: Sequence[str]) -> list[list[int]]:
+        longest = self.configuration.qformer_config.max_position_embeddings
+        read: list[list[int]] = self._tokenizer(list(once), truncation=True, max_length=longest)["input_ids"]
+        return read
+
+    def _in_batches(self, read: list[list[int]], see: "Callable[[list[list[int]]], torch.Tensor]") -> Floats:
+        lengths = [self.configuration.num_query_tokens + len(row) for row in read]
+
+        def found(rows: list[int], _: int) -> Floats:
+            return runtime.to_numpy(see([read[row] for row in rows]))
+
+        return texts.in_batches(lengths, found, texts.budget(self.device))
+
+
+def _unit(found: "torch.Tensor") -> "torch.Tensor":
+    from torch.nn.functional import normalize
+
+    return normalize(found.float(), dim=-1)
