@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
+from eyechart.data.cityscapes import open_cityscapes
 from eyechart.data.coco import open_coco
 from eyechart.data.dataset import Dataset
 from eyechart.data.lvis import open_lvis
+from eyechart.data.nuscenes import open_nuscenes
 
 Format = Literal["coco", "lvis", "nuscenes", "cityscapes"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -23,6 +25,14 @@ class Opener(Protocol):
         self, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
     ) -> Dataset:
         """Return the data set, checked."""
+
+
+OPENERS: Mapping[Format, Opener] = {
+    "coco": open_coco,
+    "lvis": open_lvis,
+    "nuscenes": open_nuscenes,
+    "cityscapes": open_cityscapes,
+}
 
 
 @dataclass(frozen=True)
@@ -121,17 +131,3 @@ def _lacking(folder: Path, wanted: list[str], beside: str) -> str:
     if any((folder / name).is_dir() for name in wanted):
         return ""
     return f"{folder} has {beside} and no folder {' or '.join(wanted)} beside it: unpack or link it there."
-
-
-def opener(kind: Format) -> Opener:
-    """Return what opens a format."""
-    from eyechart.data.cityscapes import open_cityscapes
-    from eyechart.data.nuscenes import open_nuscenes
-
-    openers: Mapping[Format, Opener] = {
-        "coco": open_coco,
-        "lvis": open_lvis,
-        "nuscenes": open_nuscenes,
-        "cityscapes": open_cityscapes,
-    }
-    return openers[kind]

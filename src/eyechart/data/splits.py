@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.annotated_splits import BENCHMARK, FORMATS, AnnotatedSplit, Format, annotated_splits, opener
+from eyechart.data.annotated_splits import BENCHMARK, FORMATS, OPENERS, AnnotatedSplit, Format, annotated_splits
 from eyechart.data.dataset import Dataset
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
@@ -102,7 +102,7 @@ def open_split(
     if ref.layout == "sample":
         return open_toybox(ref.split) if ref.benchmark == "toybox" else open_sample(ref.split)
     if ref.layout in FORMATS:
-        return opener(ref.layout)(Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
+        return OPENERS[ref.layout](Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
     return identified(found) if str(ref) == VALIDATION else found
