@@ -57,8 +57,9 @@ def table(given: Sequence[str]) -> int:
     labels_argument(parser)
     text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
     parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
+    reference_argument(parser)
     chosen = parser.parse_args(given)
-    pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations))
+    pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
     found = tables(chosen.name, pool, chosen.labels)
     sys.stdout.write(RENDERERS[chosen.format](found))
     aside = [*pool.notes, *(note for made in found for note in made.notes if chosen.format == "csv")]
@@ -76,8 +77,10 @@ def figure(given: Sequence[str]) -> int:
     runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="FILE.svg", help="default: reports/NAME.svg in the last RUN")
     labels_argument(parser)
+    reference_argument(parser)
     chosen = parser.parse_args(given)
-    print(draw(chosen.name, load(chosen.runs), chosen.labels, chosen.out, beside(chosen.runs)))
+    pool = replace(load(chosen.runs), references=tuple(chosen.reference))
+    print(draw(chosen.name, pool, chosen.labels, chosen.out, beside(chosen.runs)))
     return 0
 
 
@@ -126,6 +129,12 @@ def runs_argument(parser: argparse.ArgumentParser) -> None:
 def labels_argument(parser: argparse.ArgumentParser) -> None:
     """The ground truth to look at."""
     parser.add_argument("--labels", metavar="NAME", help="only this ground truth")
+
+
+def reference_argument(parser: argparse.ArgumentParser) -> None:
+    """The models that others are compared with."""
+    text = "for oodbench-signature and oodbench-F10: a model to compare the others with (default: all); repeatable"
+    parser.add_argument("--reference", metavar="SPEC", action="append", default=[], help=text)
 
 
 def beside(runs: Sequence[Path]) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from . import oodbench_charts, oodbench_coverage, oodbench_division, oodbench_progression
+from . import oodbench_charts, oodbench_coverage, oodbench_division, oodbench_existence, oodbench_progression
 from .render import Table
 from .runs import Pool
 
@@ -15,6 +15,7 @@ TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
     "oodbench-F6": oodbench_coverage.f6,
     "oodbench-F8": oodbench_division.f8,
     **oodbench_progression.TABLES,
+    **oodbench_existence.TABLES,
 }
 FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
     "oodbench-F2": oodbench_charts.f2,

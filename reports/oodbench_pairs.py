@@ -49,8 +49,8 @@ class Pairs:
 
     def of(self, name: str) -> Bools:
         """The pairs of a set: `OOD-S` of the main benchmark, `OOD-S'` of the initial one, which holds the former."""
-        initial = name.endswith(INITIAL)
-        return (self.sets == name.removesuffix(INITIAL)) & (self.main | initial)
+        chosen: Bools = self.sets == name.removesuffix(INITIAL)
+        return chosen if name.endswith(INITIAL) else chosen & self.main
 
     @cached_property
     def tables(self) -> Ints:
@@ -59,8 +59,8 @@ class Pairs:
 
     @cached_property
     def counts(self) -> Ints:
-        """(m, 6) the same, then how many answers were "yes" and how many could not be read."""
-        said = [(self.answers == code).sum(axis=1) for code in (YES, UNPARSED)]
+        """(m, 7) the same, then how many answers were "yes", how many could not be read, and how many there are."""
+        said = [found.sum(axis=1) for found in (self.answers == YES, self.answers == UNPARSED, self.answers != MISSING)]
         return np.column_stack((self.tables, *said)).astype(np.int64)
 
     @cached_property
@@ -103,8 +103,8 @@ def pairs(found: Columns) -> Pairs:
     if len(np.unique(2 * place + question)) < len(place):
         raise ValueError("a question was asked twice")
     answers, expected = np.full((len(numbers), 2), MISSING, np.int64), np.zeros((len(numbers), 2), bool)
-    said = zip(found["answer"], found["error"], strict=True)
-    answers[place, question] = [MISSING if error else CODES[answer] for answer, error in said]
+    said = zip(found["answer"], found["correct"], strict=True)
+    answers[place, question] = [CODES[answer] if correct else MISSING for answer, correct in said]
     expected[place, question] = [{"yes": True, "no": False}[word] for word in found["expected"]]
     return Pairs(
         numbers,

@@ -11,6 +11,7 @@ from eyechart.records import Metric, Record, Run, read_run
 from eyechart.spec import did_you_mean, parse
 
 from .answers import Answered, read_answers
+from .oodbench_pairs import Pairs, read_pairs
 
 RULES = ("equivalences", "categories")
 EMPTY = "empty"  # the rule for images without labels, of each ground truth: `ImGT=exclude, ReaL=correct`
@@ -92,6 +93,11 @@ class Entry:
     def answers(self) -> Answered:
         """What the model said to every image, and what each ground truth says to it."""
         return read_answers(self.record, self.folder, self.empties)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What the model said to every image–category pair."""
+        return read_pairs(self.record, self.folder)
 
     @property
     def question(self) -> tuple[str, ...]:
@@ -203,12 +209,16 @@ class Group:
 
 @dataclass(frozen=True)
 class Pool:
-    """Everything the runs hold, later runs winning, what was said on the way, and what annotators sent back."""
+    """Everything the runs hold, later runs winning, what was said on the way, and what the command line adds.
+
+    `annotations` are what annotators sent back, `references` the models that others are compared with.
+    """
 
     groups: tuple[Group, ...]
     runs: tuple[tuple[Path, Run], ...]
     notes: tuple[str, ...]
     annotations: tuple[Path, ...] = ()
+    references: tuple[str, ...] = ()
 
     def chosen(self, labels: str | None) -> tuple[tuple[Group, tuple[str, ...]], ...]:
         """Each group with the ground truths to make tables of: the named one, or all but the original labels."""

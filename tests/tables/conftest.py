@@ -1,7 +1,7 @@
 """Runs of answers in words, made by the real scoring and recording, for the tables that compare them."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -239,3 +239,40 @@ class Bench:
 def bench(make_run: Any) -> Bench:
     """Begin a run of OODBench."""
     return Bench(make_run)
+
+
+WORD = {"y": "yes", "n": "no", "?": "", "!": ""}
+
+
+@dataclass(frozen=True)
+class Existing:
+    """Adds cases of existence to a run: a pair is two letters, its answers yes, no, unread (?) or none at all (!)."""
+
+    bench: Bench
+
+    def __call__(
+        self, model: str, source: str, said: Mapping[str, str], sets: Mapping[str, Any] = {}, **chosen: str
+    ) -> None:
+        pairs = [
+            (name, place, text[place : place + 2]) for name, text in said.items() for place in range(0, len(text), 2)
+        ]
+        rows = [row for number, pair in enumerate(pairs) for row in self.rows(number, *pair)]
+        usual = {"benchmark": "main", "reasoning": "direct", "detectors": "x[]+y[]", "threshold": "0.05"}
+        self.bench.case("existence", model, source, rows=rows, sets=sets, **{**usual, **chosen})
+
+    def rows(self, number: int, name: str, place: int, said: str) -> Iterator[dict[str, Any]]:
+        """Both questions of a pair; a set with an apostrophe is of the initial benchmark alone."""
+        main, of = not name.endswith("'"), name.removesuffix("'")
+        for question, expected, letter in zip(("positive", "negative"), ("yes", "no"), said, strict=True):
+            word, error = WORD[letter], letter == "!"
+            yield {
+                "pair": number, "key": f"{name}{place}", "category": place % 3, "name": "cat", "set": of,
+                "main": int(main), "present": 1, "question": question, "expected": expected, "answer": word,
+                "correct": "" if error else int(word == expected), "said": word, "error": "timeout" if error else "",
+            }  # fmt: skip
+
+
+@pytest.fixture
+def existing(bench: Bench) -> Existing:
+    """Begin a run of OODBench's existence protocol."""
+    return Existing(bench)

@@ -1,0 +1,194 @@
+"""Rows of OODBench's tables: a model that was asked in one way, about one data set or about several pooled."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from eyechart.data.divisions import HARD, SETS, SIMPLE
+from eyechart.metrics.resampling import percentile, resampled
+from eyechart.metrics.yes_no import measures
+
+from .answers import Floats, Ints
+from .oodbench_cases import EXISTENCE, SOURCES, nothing, source
+from .oodbench_pairs import INITIAL
+from .render import Number
+from .runs import Entry, Pool
+
+APART = ("source", "division", "names", "benchmark", "hard")  # what a data set brings along, or only adds pairs
+WORDS = ("reasoning", "prompt", "parser")  # how a question is put
+COT = "^CoT"
+TIMES = 2000
+HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
+RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
+OUT = (SIMPLE, HARD)
+WIDE = (SIMPLE + INITIAL, HARD + INITIAL)
+MEANING = (
+    "Num: answers, two opposite questions a pair. Accuracy to MCC, in %, positive is yes: an answer that cannot be "
+    "read is wrong, an error counts nowhere. Yes and Unparsed: shares of the answers. "
+    "Brackets: 95 % intervals, bootstrap over pairs, within each data set."
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """The cases of one model that were asked in one way, one a data set."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self.entries[0].model
+
+    @property
+    def wording(self) -> str:
+        """How the pairs were divided and the questions put."""
+        return self.entries[0].worded(APART)
+
+    @property
+    def mark(self) -> str:
+        """What stands behind a set's name where the model was to reason first."""
+        return COT if self.entries[0].choice("reasoning") == "cot" else ""
+
+    @property
+    def seed(self) -> int:
+        """The seed of the resamples, as in the records."""
+        return self.entries[0].record.seed
+
+    @property
+    def initial(self) -> bool:
+        """Whether all that was flagged was asked about."""
+        return all(entry.choice("benchmark") == "initial" for entry in self.entries)
+
+    @cached_property
+    def about(self) -> tuple[tuple[str, str], ...]:
+        """Which pairs of which split: blocks with the same stand in one table."""
+        return tuple((entry.record.split, entry.pairs.identity) for entry in self.entries)
+
+    def counts(self, name: str) -> Ints:
+        """(m, 7) of the pairs of a set, as `Pairs.counts`, one data set after the other."""
+        return np.concatenate([entry.pairs.counts[entry.pairs.of(name)] for entry in self.entries])
+
+    def strata(self, name: str) -> Ints:
+        """(m,) which data set each of them is of."""
+        sizes = [int(entry.pairs.of(name).sum()) for entry in self.entries]
+        return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+
+    def sets(self) -> Iterator[str]:
+        """The sets that hold a pair, those of the initial benchmark where it was asked."""
+        wanted = (*SETS, *WIDE) if self.initial else SETS
+        yield from (name for name in wanted if len(self.counts(name)))
+
+
+def measured(counts: Ints, strata: Ints, seed: int) -> dict[str, Number]:
+    """Every measure and rate of a set with its interval; of one data set, what its record says."""
+    found: dict[str, Number] = {}
+    for part, of in ((counts[:, :4], measures), (counts[:, 4:], rates)):
+        values, draws = of(part.sum(axis=0)), of(resampled(part, TIMES, seed, strata))
+        found |= {name: number(float(values[name]), draws[name]) for name in values}
+    return found
+
+
+def rates(totals: Ints) -> dict[str, Floats]:
+    """Which share of the answers is yes, and which cannot be read, of totals (..., 3)."""
+    with np.errstate(invalid="ignore"):
+        return {name: totals[..., place] / totals[..., 2] for place, name in enumerate(RATES)}
+
+
+def number(value: float, draws: Floats, level: float = 0.95) -> Number:
+    """A value with the interval of its draws."""
+    low, high = percentile(draws, level)
+    return Number(value, ci=None if np.isnan(low) else (low, high))
+
+
+def asked(pool: Pool, name: str) -> list[Block]:
+    """Every model, way of asking and data set; of two cases that asked the same, the one that asked about more."""
+    found: dict[tuple[object, ...], Block] = {}
+    for group in pool.groups:
+        for entry in group.of(EXISTENCE).entries:
+            block = Block((entry,))
+            key = (block.model, block.wording, block.about)
+            found[key] = max(found.get(key, block), block, key=size)
+    if not found:
+        what = "shows how well models see what is there and what is not"
+        raise nothing(pool, name, what, 'pytest -k "oodbench and existence"')
+    return list(found.values())
+
+
+def size(block: Block) -> int:
+    """How many pairs were asked about."""
+    return sum(len(entry.pairs.numbers) for entry in block.entries)
+
+
+def pooled(singles: Sequence[Block]) -> list[Block]:
+    """The data sets that a model was asked about in one way together; of two divisions of one, the larger."""
+    found: dict[tuple[str, str], dict[str, Block]] = {}
+    for block in singles:
+        home = found.setdefault((block.model, block.wording), {})
+        split = block.entries[0].record.split
+        home[split] = max(home.get(split, block), block, key=size)
+    return [
+        Block(tuple(sorted((block.entries[0] for block in home.values()), key=as_published))) for home in found.values()
+    ]
+
+
+def as_published(entry: Entry) -> tuple[int, str]:
+    """Sorts data sets as the published tables have them."""
+    names = [*SOURCES.values()]
+    place = names.index(source(entry)) if source(entry) in names else len(names)
+    return place, entry.record.split
+
+
+def tabled(blocks: Sequence[Block]) -> list[list[Block]]:
+    """The blocks about the same pairs together, those about most data sets first; models by name, CoT last."""
+    found: dict[object, list[Block]] = {}
+    for block in blocks:
+        found.setdefault(block.about, []).append(block)
+    tables = sorted(found.values(), key=lambda of: (-len(of[0].entries), *map(as_published, of[0].entries)))
+    return [sorted(of, key=lambda block: (block.model, block.mark, block.wording)) for of in tables]
+
+
+def called(blocks: Sequence[Block]) -> Mapping[int, str]:
+    """What stands in the column Model, by the block's identity: a letter where there are several ways of asking."""
+    ways = ways_of(blocks)
+    return {
+        id(b): f"{b.model} ({letter(ways[b.mark].index(b.wording))})" if len(ways[b.mark]) > 1 else b.model
+        for b in blocks
+    }
+
+
+def ways_of(blocks: Sequence[Block]) -> dict[str, list[str]]:
+    """How models were asked, without reasoning first and with."""
+    ways: dict[str, list[str]] = {}
+    for block in sorted(blocks, key=lambda block: (block.mark, block.wording)):
+        found = ways.setdefault(block.mark, [])
+        found += [block.wording] * (block.wording not in found)
+    return ways
+
+
+def letter(place: int) -> str:
+    """A, b, c, and so on, then numbers."""
+    return chr(ord("a") + place) if place < 26 else str(place)
+
+
+def notes(blocks: Sequence[Block]) -> Iterator[str]:
+    """What the numbers mean, which data they come from and how the questions were put."""
+    yield MEANING
+    yield from dict.fromkeys(described(entry) for block in blocks for entry in block.entries)
+    for mark, ways in ways_of(blocks).items():
+        for place, way in enumerate(ways):
+            who = f"set{mark}" + (f" ({letter(place)})" if len(ways) > 1 else "")
+            yield f"{who}: {way or 'no choices'}."
+
+
+def described(entry: Entry) -> str:
+    """One data set: its images, its main benchmark's pairs and how many there are of each set."""
+    record, pairs = entry.record, entry.pairs
+    sizes = ", ".join(f"{name} {int(pairs.of(name).sum()):,}" for name in SETS)
+    chosen = "" if record.limit is None else f" (a choice with seed {record.seed})"
+    return (
+        f"{source(entry)}: {record.benchmark}/{record.split}, {record.data.n:,} images{chosen}, fingerprint "
+        f"{record.data.fingerprint[:12]}; pairs {sizes} ({pairs.identity[:12]})."
+    )
