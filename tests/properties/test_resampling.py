@@ -1,0 +1,123 @@
+"""Drawing numbers of distinct rows against drawing the rows, one by one and all that can be drawn."""
+
+from collections import Counter
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import ks_2samp
+
+from eyechart.metrics.resampling import clustered, percentile, permuted, resampled
+
+TIMES = 20_000
+cells = st.integers(0, 2)
+tables = st.integers(0, 8).flatmap(lambda m: arrays(np.int64, (m, 3), elements=cells))
+small = st.integers(1, 4).flatmap(lambda m: arrays(np.int64, (m, 2), elements=cells))
+seeds = st.integers(0, 2**32)
+
+
+def chances(totals):
+    """How often each total comes when all draws are as likely."""
+    found = Counter(tuple(total) for total in totals)
+    return {total: count / found.total() for total, count in found.items()}
+
+
+def agree(drawn, expected):
+    """Whether drawn totals are those that can be, each about as often as it is likely."""
+    found = chances(drawn.tolist())
+    far = [
+        total
+        for total, chance in expected.items()
+        if abs(found.get(total, 0) - chance) > 6 * np.sqrt(chance * (1 - chance) / TIMES)
+    ]
+    return set(found) <= set(expected) and not far
+
+
+@given(small, seeds)
+def test_resamples_are_all_that_can_be_drawn(rows, seed) -> None:
+    expected = chances(rows[list(chosen)].sum(axis=0) for chosen in product(range(len(rows)), repeat=len(rows)))
+    assert agree(resampled(rows, TIMES, seed), expected)
+
+
+@given(small, small, seeds)
+def test_shuffles_are_all_that_can_be_dealt(first, second, seed) -> None:
+    rows = np.concatenate([first, second])
+    expected = chances(rows[list(chosen)].sum(axis=0) for chosen in combinations(range(len(rows)), len(first)))
+    assert agree(permuted(first, second, TIMES, seed)[0], expected)
+
+
+def test_resampling_is_the_loop_over_rows() -> None:
+    random = np.random.default_rng(3)
+    rows = random.integers(0, 3, (60, 2))
+    slow = np.array([rows[random.integers(0, 60, 60)].sum(axis=0) for _ in range(4000)])
+    fast = resampled(rows, 4000, seed=4)
+    np.testing.assert_allclose(np.cov(fast.T), np.cov(slow.T), rtol=0.15, atol=4)
+    assert all(ks_2samp(fast @ way, slow @ way).pvalue > 0.001 for way in ((1, 0), (0, 1), (1, -1)))
+
+
+def test_permuting_is_the_loop_over_shuffles() -> None:
+    random = np.random.default_rng(5)
+    rows = random.integers(0, 3, (70, 2))
+    slow = np.array([random.permutation(rows)[:30].sum(axis=0) for _ in range(4000)])
+    fast, _ = permuted(rows[:30], rows[30:], 4000, seed=6)
+    assert all(ks_2samp(fast @ way, slow @ way).pvalue > 0.001 for way in ((1, 0), (0, 1), (1, -1)))
+
+
+@given(tables, tables, seeds, st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(first, second, seed, random) -> None:
+    turned = random.sample(first.tolist(), len(first))
+    turned = np.array(turned, np.int64).reshape(first.shape)
+    np.testing.assert_array_equal(resampled(turned, 9, seed), resampled(first, 9, seed))
+    np.testing.assert_array_equal(permuted(turned, second, 9, seed), permuted(first, second, 9, seed))
+
+
+@given(tables, tables, seeds)
+def test_nothing_is_lost_in_a_shuffle(first, second, seed) -> None:
+    counted = [np.column_stack([rows, np.ones(len(rows), np.int64)]) for rows in (first, second)]
+    one, other = permuted(*counted, 7, seed)
+    assert (one[:, -1] == len(first)).all()
+    assert (one + other == np.concatenate(counted).sum(axis=0)).all()
+
+
+@given(tables, seeds)
+def test_a_resample_has_as_many_rows(rows, seed) -> None:
+    counted = np.column_stack([rows, np.ones(len(rows), np.int64)])
+    assert (resampled(counted, 7, seed)[:, -1] == len(rows)).all()
+
+
+@given(tables, seeds)
+def test_rows_alone_in_their_clusters_are_resampled(rows, seed) -> None:
+    names = np.arange(len(rows))[::-1] * 5
+    np.testing.assert_array_equal(clustered(rows, names, 9, seed), resampled(rows, 9, seed))
+
+
+@given(tables, seeds)
+def test_rows_of_a_cluster_come_together(rows, seed) -> None:
+    twice, names = np.repeat(rows, 2, axis=0), np.repeat(np.arange(len(rows)), 2)
+    np.testing.assert_array_equal(clustered(twice, names, 9, seed), 2 * resampled(rows, 9, seed))
+
+
+@given(tables, seeds)
+def test_one_cluster_cannot_vary(rows, seed) -> None:
+    assert (clustered(rows, np.zeros(len(rows), int), 9, seed) == rows.sum(axis=0)).all()
+
+
+def test_a_generator_goes_on_and_a_seed_starts_anew() -> None:
+    rows, random = np.eye(5, dtype=int), np.random.default_rng(1)
+    first, second = resampled(rows, 9, random), resampled(rows, 9, random)
+    np.testing.assert_array_equal(first, resampled(rows, 9, 1))
+    assert (first != second).any()
+
+
+@given(st.lists(st.floats(-9, 9), min_size=1, max_size=30), st.sampled_from([0.5, 0.9, 0.95]))
+def test_percentiles_hold_the_middle_and_leave_out_what_has_no_value(draws, level) -> None:
+    low, high = percentile([*draws, float("nan")], level)
+    assert (low, high) == pytest.approx(tuple(np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])))
+    assert min(draws) <= low <= high <= max(draws)
+
+
+def test_no_draws_have_no_percentiles() -> None:
+    assert np.isnan([percentile([]), percentile([np.nan])]).all()
