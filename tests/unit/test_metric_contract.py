@@ -9,7 +9,22 @@ import pkgutil
 import pytest
 
 from eyechart import metrics
-from eyechart.metrics import accuracy, agreement, calibration, categories, equivalence, intervals, recall, thresholds
+from eyechart.metrics import (
+    accuracy,
+    agreement,
+    calibration,
+    categories,
+    degradation,
+    distribution,
+    equivalence,
+    intervals,
+    overlap,
+    recall,
+    resampling,
+    spread,
+    thresholds,
+    yes_no,
+)
 
 MODULES = [
     importlib.import_module(f"{metrics.__name__}.{found.name}") for found in pkgutil.iter_modules(metrics.__path__)
@@ -36,11 +51,15 @@ def test_every_public_function_is_documented(function) -> None:
 
 
 def test_the_public_functions_are_found() -> None:
-    assert {"top_k", "expand", "categories", "per_class_recall", "wilson", "phi_matrix"} <= {f.__name__ for f in PUBLIC}
+    assert {"top_k", "expand", "categories", "per_class_recall", "wilson", "phi_matrix", "mmd2"} <= {
+        f.__name__ for f in PUBLIC
+    }
 
 
 ONE = [[0]]
 YES = [True]
+TABLE = [[1, 0, 0, 1]]
+TWO = ([[0.0], [1.0]], [0, 0])
 REFUSED = [
     ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 3), "3"),
     ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 0), "0"),
@@ -140,7 +159,64 @@ REFUSED = [
         lambda: thresholds.accuracy_coverage_interval([1], [1], level=2),
         "2",
     ),
+    ("answers", "tables", lambda: yes_no.tables([[2]], [[True]]), "2"),
+    ("answers", "tables", lambda: yes_no.tables([[-3]], [[True]]), "-3"),
+    ("answers", "tables", lambda: yes_no.tables([1], [True]), "an array of int64 with shape (1,)"),
+    ("expected", "tables", lambda: yes_no.tables([[1]], [[1]]), "an array of int64 with shape (1, 1)"),
+    ("expected", "tables", lambda: yes_no.tables([[1, 0]], [YES]), "an array of bool with shape (1, 1)"),
+    ("table", "measures", lambda: yes_no.measures([1, 2, 3]), "an array of float64 with shape (3,)"),
+    ("table", "measures", lambda: yes_no.measures([1, 2, 3, -4]), "-4.0"),
+    ("table", "measures", lambda: yes_no.measures([1, 2, 3, math.nan]), "nan"),
+    ("accuracy", "derived", lambda: yes_no.derived(84.79, 0.8), "84.79"),
+    ("recall", "derived", lambda: yes_no.derived(0.8, [0.5, 1.5]), "1.5"),
+    ("rows", "resampled", lambda: resampling.resampled([[-1]], 1), "-1"),
+    ("rows", "resampled", lambda: resampling.resampled([[0.5]], 1), "an array of float64 with shape (1, 1)"),
+    ("times", "resampled", lambda: resampling.resampled(ONE, -1), "-1"),
+    ("first", "permuted", lambda: resampling.permuted([0], ONE, 1), "an array of int64 with shape (1,)"),
+    ("second", "permuted", lambda: resampling.permuted(ONE, [[0, 1]], 1), "an array of int64 with shape (1, 2)"),
+    ("clusters", "clustered", lambda: resampling.clustered(ONE, [0, 1], 1), "an array of int64 with shape (2,)"),
+    ("clusters", "clustered", lambda: resampling.clustered(ONE, [-1], 1), "-1"),
+    ("draws", "percentile", lambda: resampling.percentile([[1]]), "an array of float64 with shape (1, 1)"),
+    ("level", "percentile", lambda: resampling.percentile([1], 95), "95"),
+    ("id", "degradation", lambda: degradation.degradation(ONE, TABLE), "an array of int64 with shape (1, 1)"),
+    ("ood", "degradation", lambda: degradation.degradation(TABLE, [[1, 0, 0, -1]]), "-1"),
+    ("times", "degradation", lambda: degradation.degradation(TABLE, TABLE, 0), "0"),
+    ("intervals", "signature", lambda: degradation.signature([(1, 2, 3)]), "an array of float64 with shape (1, 3)"),
+    ("intervals", "signature", lambda: degradation.signature([(2, 1)]), "an array of float64 with shape (1, 2)"),
+    ("interval", "equivalent", lambda: degradation.equivalent((1,), 1), "(1,)"),
+    ("id", "tost", lambda: degradation.tost([TABLE], [TABLE]), "an array of int64 with shape (1, 1, 4)"),
+    ("id", "tost", lambda: degradation.tost(TABLE, [TABLE]), "an array of int64 with shape (1, 4)"),
+    ("ood", "tost", lambda: degradation.tost([TABLE] * 2, [TABLE] * 3), "an array of int64 with shape (3, 1, 4)"),
+    ("first", "f_test", lambda: spread.f_test([[1]], [1]), "an array of float64 with shape (1, 1)"),
+    ("second", "f_test", lambda: spread.f_test([1], [math.inf]), "inf"),
+    ("y", "correlation", lambda: spread.correlation([1, 2], [1]), "an array of float64 with shape (1,)"),
+    ("tail", "empirical", lambda: spread.empirical(0, [1], "both"), "'both'"),
+    ("baseline", "empirical", lambda: spread.empirical(0, [[1]]), "an array of float64 with shape (1, 1)"),
+    ("k", "population", lambda: overlap.population(51, 50), "51"),
+    ("level", "population", lambda: overlap.population(1, 50, 95), "95"),
+    ("hits", "accepts", lambda: overlap.accepts(5, 4, 0.05), "5"),
+    ("epsilon", "accepts", lambda: overlap.accepts(5, 40, 5), "5"),
+    ("flags", "coverage", lambda: overlap.coverage([[1]]), "an array of int64 with shape (1, 1)"),
     ("recalls", "spearman_matrix", lambda: agreement.spearman_matrix([0.5]), "an array of float64 with shape (1,)"),
+    ("x", "mmd2", lambda: distribution.mmd2([[math.nan], [1]], [0, 0], *TWO), "nan"),
+    ("x", "mmd2", lambda: distribution.mmd2([[0.0]], [0], *TWO), "an array of float64 with shape (1, 1)"),
+    ("y", "mmd2", lambda: distribution.mmd2(*TWO, [[0, math.inf], [1, 1]], [0, 0]), "inf"),
+    ("y", "mmd2", lambda: distribution.mmd2(*TWO, [[0, 0], [1, 1]], [0, 0]), "an array of float64 with shape (2, 2)"),
+    ("x_classes", "mmd2", lambda: distribution.mmd2(TWO[0], [0], *TWO), "an array of int64 with shape (1,)"),
+    ("y_classes", "mmd2", lambda: distribution.mmd2(*TWO, TWO[0], [0, -1]), "-1"),
+    ("bandwidth", "mmd2", lambda: distribution.mmd2(*TWO, *TWO, 0), "0"),
+    ("block", "mmd2", lambda: distribution.mmd2(*TWO, *TWO, block=0), "0"),
+    ("x", "equivalence", lambda: distribution.equivalence(*TWO, *TWO), "an array of float64 with shape (2, 1)"),
+    ("times", "equivalence", lambda: distribution.equivalence([[0]] * 4, [0] * 4, [[0]] * 4, [0] * 4, times=0), "0"),
+    ("splits", "equivalence", lambda: distribution.equivalence([[0]] * 4, [0] * 4, [[0]] * 4, [0] * 4, splits=0), "0"),
+    ("x", "median_distance", lambda: distribution.median_distance([0.5], [0]), "an array of float64 with shape (1,)"),
+    (
+        "classes",
+        "median_distance",
+        lambda: distribution.median_distance([[0.5]], [0.5]),
+        "an array of float64 with shape (1,)",
+    ),
+    ("pairs", "median_distance", lambda: distribution.median_distance([[0.5]], [0], pairs=0), "0"),
 ]
 
 
