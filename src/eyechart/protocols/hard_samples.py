@@ -1,0 +1,159 @@
+"""Hard samples: the image–category pairs that a detector finds, but with little confidence.
+
+Source: arXiv 2602.18094, appendix C, Algorithm 1. The paper leaves open how many proposals (k) and which share of them
+(q) it keeps, and what becomes of false alarms. Here k is 1, since a pair is asked about once; q is 20, which keeps
+about as many pairs as its Table 8 asks about (2,641) where most of COCO val2017's are found; and false alarms are left
+out before the mining (`existing`): their probabilities are low, so that they would be most of the hardest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import demand, integers, whole
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+GAMMA = 2.0
+TOP_K = 1
+TOP_Q = 20.0
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What was found: `rows` (m,) of the images, `categories` (m,) from 0, `probabilities` (m,) in (0, 1]."""
+
+    rows: Ints
+    categories: Ints
+    probabilities: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Mined:
+    """The hard pairs, each once, the hardest first: `rows`, `categories` and focal `hardness`, all (pairs,)."""
+
+    rows: Ints
+    categories: Ints
+    hardness: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
+    """The focal loss of a prediction, (1 - p)^γ · (-log p): 0 where the detector is sure, large where it is not.
+
+    Args: `probabilities` (m,) of the predicted categories, in (0, 1]; `gamma` at least 0.
+    Returns: (m,) at least 0, in nats.
+    Raises: ValueError for a probability outside (0, 1] or a negative gamma.
+    Source: arXiv 2602.18094, equation 27; T.-Y. Lin et al., ICCV 2017, 2980-2988.
+
+    >>> hardness([1.0, 0.5, 0.1]).round(3).tolist()
+    [0.0, 0.173, 1.865]
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    demand(p.ndim == 1, "hardness", "probabilities", "an array of 1 dimension", p)
+    outside = p[~((p > 0) & (p <= 1))]
+    demand(outside.size == 0, "hardness", "probabilities", "above 0 and at most 1", outside[0] if outside.size else 0)
+    demand(0 <= gamma < inf, "hardness", "gamma", "at least 0 and finite", gamma)
+    return np.asarray((1 - p) ** gamma * np.abs(np.log(p)))
+
+
+def most_probable(probabilities: ArrayLike) -> Proposals:
+    """One proposal an image: its most probable category, the first of equally probable ones.
+
+    Args: `probabilities` (n, k) in [0, 1] of an encoder or classifier; a row with NaN is unscored and proposes nothing.
+    Returns: Proposals of the n images, in their order.
+    Raises: ValueError for another shape, no category, or a largest probability outside (0, 1].
+    Source: arXiv 2602.18094, Algorithm 1, with the image as its only candidate box; own definition.
+
+    >>> found = most_probable([[0.2, 0.8], [float("nan"), 0.1], [0.6, 0.4]])
+    >>> found.rows.tolist(), found.categories.tolist(), found.probabilities.tolist()
+    ([0, 2], [1, 0], [0.8, 0.6])
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    fits = p.ndim == 2 and p.shape[-1] > 0
+    demand(fits, "most_probable", "probabilities", "an array of 2 dimensions with at least one category", p)
+    rows = np.flatnonzero(~np.isnan(p).any(1))
+    best = p[rows].argmax(1)
+    values = p[rows, best]
+    hardness(values)
+    return Proposals(rows, best, values)
+
+
+def existing(found: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
+    """The proposals whose category is annotated in their image, and how many are not.
+
+    Args: `found` with rows below n and categories below k; `present` (n, k), which categories are in which images.
+    Returns: the proposals that can become questions about what is there, in their order, and the number of the others.
+    Raises: ValueError where `present` is no boolean matrix, or a row or category is outside it.
+    Source: own definition; the paper asks about categories that are there (section 3), and does not say what it does
+    with false alarms.
+
+    >>> _, others = existing(most_probable([[0.2, 0.8], [0.6, 0.4]]), [[True, False], [True, False]])
+    >>> others
+    1
+    """
+    table = np.asarray(present)
+    fits = table.ndim == 2 and table.dtype.kind == "b"
+    demand(fits, "existing", "present", "a boolean array of 2 dimensions", table)
+    rows = integers("existing", "rows", found.rows, ndim=1, below=table.shape[0], least=0)
+    categories = integers("existing", "categories", found.categories, ndim=1, below=table.shape[1], least=0)
+    kept = table[rows, categories]
+    return Proposals(rows[kept], categories[kept], found.probabilities[kept]), int((~kept).sum())
+
+
+def mined(found: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = TOP_Q, gamma: float = GAMMA) -> Mined:
+    """The hardest k proposals of each category in each image, and of those the hardest q per cent of each category.
+
+    The number kept is rounded up, so that no category loses all. Equal hardness goes by the image's key, so that
+    neither the order of proposals nor that of images matters. Of a pair proposed several times the hardest counts.
+
+    Args: `found` with rows below n; `keys` (n,) of the images, each another; `k` at least 1; `q` in (0, 100] per cent;
+    `gamma` as in `hardness`.
+    Returns: Mined, by falling hardness, then key, then category.
+    Raises: ValueError for lengths that differ, equal keys, or an argument out of range.
+    Source: arXiv 2602.18094, Algorithm 1.
+
+    >>> found = Proposals(np.array([0, 0, 1, 2]), np.array([5, 5, 5, 7]), np.array([0.9, 0.3, 0.2, 0.8]))
+    >>> hard = mined(found, ["a", "b", "c"], q=50)
+    >>> hard.rows.tolist(), hard.categories.tolist(), hard.hardness.round(3).tolist()
+    ([1, 2], [5, 7], [1.03, 0.009])
+    """
+    k = whole("mined", "k", k, least=1)
+    demand(0 < q <= 100, "mined", "q", "above 0 and at most 100", q)
+    demand(len({*keys}) == len(keys), "mined", "keys", "all different", f"{len(keys) - len({*keys})} repeated")
+    rows = integers("mined", "rows", found.rows, ndim=1, below=len(keys), least=0)
+    categories = integers("mined", "categories", found.categories, ndim=1, least=0)
+    scores = hardness(found.probabilities, gamma)
+    for name, values in (("categories", categories), ("probabilities", scores)):
+        demand(len(values) == len(rows), "mined", name, f"of length {len(rows)}, one a proposal", values)
+    ranks = np.empty(len(keys), np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
+    order = np.lexsort((categories, ranks[rows], -scores))
+    order = order[_places(rows[order], categories[order]) < k]
+    order = order[_hardest(categories[order], q)]
+    order = order[_places(rows[order], categories[order]) == 0]
+    return Mined(rows[order], categories[order], scores[order])
+
+
+def _hardest(categories: Ints, q: float) -> NDArray[np.bool_]:
+    """Which proposals, the hardest first, are among the first q per cent of their category, rounded up."""
+    kept = [ceil(round(q * count / 100, 9)) for count in np.bincount(categories).tolist()]
+    return np.asarray(_places(categories) < np.array([*kept, 0])[categories])
+
+
+def _places(*groups: Ints) -> Ints:
+    """How many members of its own group stand before each."""
+    order = np.lexsort(groups)
+    like = np.logical_and.reduce([group[order][1:] == group[order][:-1] for group in groups])
+    starts = np.flatnonzero(np.append(True, ~like))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order)) - np.repeat(starts, np.diff(starts, append=len(order)))
+    return places
