@@ -3,7 +3,16 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from . import oodbench_charts, oodbench_coverage, oodbench_division, oodbench_existence, oodbench_progression
+from . import (
+    oodbench_charts,
+    oodbench_coverage,
+    oodbench_division,
+    oodbench_existence,
+    oodbench_hard,
+    oodbench_hard_charts,
+    oodbench_progression,
+    oodbench_spread,
+)
 from .render import Table
 from .runs import Pool
 
@@ -14,6 +23,9 @@ TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
     "oodbench-F2": oodbench_division.f2,
     "oodbench-F6": oodbench_coverage.f6,
     "oodbench-F8": oodbench_division.f8,
+    "oodbench-T8": oodbench_hard.t8,
+    "oodbench-F11": oodbench_hard.f11,
+    "oodbench-F12": oodbench_spread.f12,
     **oodbench_progression.TABLES,
     **oodbench_existence.TABLES,
 }
@@ -21,4 +33,6 @@ FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
     "oodbench-F2": oodbench_charts.f2,
     "oodbench-F6": oodbench_charts.f6,
     "oodbench-F8": oodbench_charts.f8,
+    "oodbench-F11": oodbench_hard_charts.f11,
+    "oodbench-F12": oodbench_hard_charts.f12,
 }

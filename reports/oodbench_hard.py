@@ -1,0 +1,133 @@
+"""Hard samples beside pairs out of distribution: Table 8 and Figure 11 of arXiv 2602.18094."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eyechart.data.divisions import HARD, ID, MINED
+
+from .answers import Floats
+from .oodbench_cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, nothing, number, typed
+from .render import CHANGE, FRACTION, Cell, Number, Row, Table
+from .runs import Entry, Group, Pool
+
+HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
+SETS = (ID, HARD, MINED)
+CHANCE = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
+FALLS = {MINED: "ID − Hard", HARD: "ID − OOD-H"}
+COMMAND = 'pytest -k "oodbench and existence" --eye-hard=own'
+SHUFFLED = "p: how often shuffled sets fall as far, one-sided, with its Monte Carlo interval."
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A curve through values at 1, 2, 3, …: `height` · exp(`rate` · x), or a straight line where one is not above 0."""
+
+    kind: str
+    rate: float
+    height: float
+
+    def __call__(self, x: Floats) -> Floats:
+        """The curve at some places."""
+        found = self.height * np.exp(self.rate * x) if self.kind == "exponential" else self.height + self.rate * x
+        return np.asarray(found, np.float64)
+
+    def __str__(self) -> str:
+        if self.kind == "exponential":
+            return f"{100 * self.height:.2f} · exp({self.rate:.3f} x)"
+        return f"{100 * self.height:.2f} {100 * self.rate:+.2f} x"
+
+
+def trend(values: Sequence[float]) -> Trend | None:
+    """The least-squares curve, of logarithms for an exponential one; none through fewer than two values."""
+    x, y = np.arange(1, len(values) + 1, dtype=np.float64), np.asarray(values, np.float64)
+    if len(y) < 2 or np.isnan(y).any():
+        return None
+    if (y > 0).all():
+        rate, height = np.polyfit(x, np.log(y), 1)
+        return Trend("exponential", float(rate), float(np.exp(height)))
+    rate, height = np.polyfit(x, y, 1)
+    return Trend("linear", float(rate), float(height))
+
+
+def hard(pool: Pool, name: str, least: int = 1) -> list[Group]:
+    """The models of every division that were asked about hard samples, too."""
+    asked = (
+        group.only(entry for entry in group.entries if entry.metric("acc", OODBENCH, MINED) is not None)
+        for group in alike(pool, EXISTENCE)
+    )
+    found = [group for group in asked if len(group.entries) >= least]
+    if not found:
+        several = "" if least == 1 else f", in {least} models or more"
+        command = COMMAND + " --eye-model=A --eye-model=B" * (least > 1)
+        raise nothing(pool, name, f"compares hard samples with pairs out of distribution{several}", command)
+    return found
+
+
+def t8(pool: Pool, _: str | None) -> list[Table]:
+    """Table 8: ID, OOD-H and hard samples, a row each."""
+    return [t8_table(group) for group in hard(pool, "oodbench-T8")]
+
+
+def t8_table(group: Group) -> Table:
+    """One division."""
+    chance: Row = ("Random Chance", "-", None, *CHANCE, None, None)
+    rows = [measured(entry, name) for entry in group.entries for name in SETS]
+    mined = dict.fromkeys(f"Hard samples: {entry.choice('hard')}." for entry in group.entries)
+    return Table(
+        f"{group.title}: ID, OOD-H and hard samples (%)",
+        ("Model", "Data Type", "Num", *HEADS.values(), "ID − Accuracy", "p"),
+        (chance, *rows),
+        (BOOTSTRAP.format("pairs"), f"Num: answers. {SHUFFLED}", *mined, *about(group.entries)),
+        {"split": group.title, "asked": group.entries[0].wording},
+    )
+
+
+def measured(entry: Entry, name: str) -> Row:
+    """One set of one model, with its fall from ID."""
+    numbers = [replace(number(entry, measure, name), n=None) for measure in HEADS]
+    asked = entry.metric("acc", OODBENCH, name)
+    fallen: tuple[Cell, ...] = (None, None) if name == ID else fall(entry, name)
+    return entry.model, typed(name), asked.n if asked else 0, *numbers, *fallen
+
+
+def fall(entry: Entry, name: str) -> tuple[Number, Number]:
+    """How far accuracy falls from ID to a set, and the p-value."""
+    far, chance = (number(entry, f"acc_{what}", name) for what in ("delta", "p"))
+    return replace(far, style=CHANGE, n=None), replace(chance, style=FRACTION, n=None)
+
+
+def f11(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 11 as a table: how far each model falls on hard samples and on OOD-H."""
+    return [f11_table(group) for group in hard(pool, "oodbench-F11")]
+
+
+def falling(group: Group) -> list[Entry]:
+    """The models of a division, the one that falls least on hard samples first."""
+    return sorted(group.entries, key=lambda entry: number(entry, "acc_delta", MINED).value or 0.0)
+
+
+def f11_table(group: Group) -> Table:
+    """One division."""
+    entries = falling(group)
+    rows: list[Row] = [(entry.model, *(cell for name in FALLS for cell in fall(entry, name))) for entry in entries]
+    return Table(
+        f"{group.title}: falls of accuracy from ID (percentage points)",
+        ("Model", *(head for fallen in FALLS.values() for head in (fallen, f"{fallen} p"))),
+        tuple(rows),
+        (*trends(entries), BOOTSTRAP.format("pairs"), SHUFFLED, *about(entries)),
+        {"split": group.title, "asked": group.entries[0].wording},
+    )
+
+
+def trends(entries: Sequence[Entry]) -> list[str]:
+    """The trend of either fall over the models in the order of the table."""
+    found = {head: fitted(entries, name) for name, head in FALLS.items()}
+    return [f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in found.items() if curve]
+
+
+def fitted(entries: Sequence[Entry], name: str) -> Trend | None:
+    """The trend of the falls on one set."""
+    falls = [number(entry, "acc_delta", name).value for entry in entries]
+    return trend([np.nan if value is None else value for value in falls])
