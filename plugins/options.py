@@ -24,6 +24,7 @@ SETTINGS = pytest.StashKey[Settings]()
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
     "toybox": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
+    "oodbench": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
 }
 OTHERWISE = DEFAULT_MODELS["imagenet"]
 
@@ -174,6 +175,10 @@ def check(config: pytest.Config) -> None:
         "equivalences": lambda given: pairs(given.removeprefix("strict:"), sys.maxsize),
         "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
         "prompt": lambda given: [prompt(one) for one in pieces(given) if one != "own"],
+        "detectors": lambda given: [
+            backend(parse(one)) for several in pieces(given) if several != "own" for one in pieces(several, "+")
+        ],
+        "detector-templates": lambda given: [templates(one) for one in pieces(given)],
         "encoder": lambda given: [backend(parse(one)) for one in pieces(given)],
         "text-templates": lambda given: [templates(one) for one in pieces(given) if one != "none"],
         "distractors": lambda given: [

@@ -12,6 +12,14 @@ from .cases import CASE
 from .recorder import Recorder
 
 SHOWN = {"acc1": "acc1", "acc5": "acc5", "mc_acc": "acc1", "repeated_acc": "acc1"}
+OF_SETS = {  # numbers of sets of pairs: what follows the set's name
+    "acc": "",
+    "e_acc": " existence",
+    "c_acc": " counting",
+    "l_acc": " logic",
+    "flagged": " flagged",
+    "mmd2": " MMD² (× 100)",
+}
 COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors")
 
 
@@ -40,7 +48,9 @@ class Summary:
             if line:
                 terminalreporter.write_line(line)
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
-        terminalreporter.write_line(f"intervals: 95 %, Wilson, over repeats Student; records and answers: {folder}")
+        terminalreporter.write_line(
+            f"intervals: 95 %, Wilson, over repeats Student, of pairs bootstrap; records and answers: {folder}"
+        )
 
     def say_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say why cases were skipped: a missing data set is easily overlooked."""
@@ -61,11 +71,13 @@ def reason(report: pytest.TestReport) -> str:
 
 
 def rows_of(record: Record) -> list[tuple[str, ...]]:
-    """One row a label set."""
+    """One row a label set, or a set of pairs."""
     first: dict[str, dict[str, Metric]] = {}
     for metric in record.metrics:
         if metric.category == "A" and metric.name in SHOWN:
             first.setdefault(metric.labels, {})[SHOWN[metric.name]] = metric
+        elif metric.name in OF_SETS:
+            first[f"{metric.category.removeprefix('A')}{OF_SETS[metric.name]}".strip()] = {"acc1": metric}
     return [
         (
             record.case,

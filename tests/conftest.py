@@ -131,7 +131,7 @@ class Maker:
             processor={},
             libraries={},
         )
-        recording = Recording(case, self.settings(case, limit), dataset, who, Rules(pairs("12")), said, folder)
+        recording = Recording(case, self.settings(case, limit), dataset, who, said, folder, Rules(pairs("12")))
         for labels in dataset.truths("correct"):
             recording.accuracy(said, labels)
         return recording.finish(1.25, {}, "pytest -k imagenet")

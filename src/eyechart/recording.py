@@ -31,9 +31,9 @@ class Recording(CaseRecording):
         settings: Settings,
         dataset: Dataset,
         who: Identity,
-        rules: Rules,
         predictions: Predictions | Repeated,
         run: Path,
+        rules: Rules,
     ) -> None:
         super().__init__(case, settings, dataset, who, run)
         self.rules = rules

@@ -4,14 +4,18 @@ from collections.abc import Callable, Mapping
 
 from eyechart.asking.asker import Asker, Wording, text_key
 from eyechart.asking.closed_world import closed_world, closed_world_plus
+from eyechart.asking.detection import detection
+from eyechart.asking.distribution import distribution
+from eyechart.asking.existence import existence
 from eyechart.asking.letters import mcq, multiple_choice
 from eyechart.asking.likelihood import posterior
 from eyechart.asking.open_world import open_world
+from eyechart.asking.progression import progression
 from eyechart.asking.sitting import Sitting
 from eyechart.repeats import Repeated
 from eyechart.scoring import Predictions
 
-__all__ = ["IN_WORDS", "Asker", "Sitting", "Wording", "text_key"]
+__all__ = ["ABOUT_PAIRS", "IN_WORDS", "Asker", "Sitting", "Wording", "text_key"]
 
 IN_WORDS: Mapping[str, Callable[[Sitting], Predictions | Repeated]] = {
     "mcq": mcq,
@@ -20,4 +24,10 @@ IN_WORDS: Mapping[str, Callable[[Sitting], Predictions | Repeated]] = {
     "open_world": open_world,
     "multiple_choice": multiple_choice,
     "posterior": posterior,
+}
+ABOUT_PAIRS: Mapping[str, Callable[[Sitting], object]] = {
+    "existence": existence,
+    "progression": progression,
+    "detection": detection,
+    "distribution": distribution,
 }

@@ -27,9 +27,17 @@ def nobody(spec: str) -> Any:
     raise SpecError(f"Nobody here makes the model '{spec}'.")
 
 
+def nowhere(benchmark: str, split: str) -> Dataset:
+    """Refuse to open a split."""
+    raise SpecError(f"Nobody here opens the split '{benchmark}/{split}'.")
+
+
 @dataclass(frozen=True)
 class Sitting:
-    """A model before a split, with the protocol's choices; `lend` makes another model by its specification."""
+    """A model before a split, with the protocol's choices.
+
+    `lend` makes another model by its specification, `fetch` opens another split by its benchmark and name.
+    """
 
     asker: Asker
     model: Any
@@ -39,6 +47,8 @@ class Sitting:
     chosen: Chosen
     truths: Sequence[LabelSet] = ()
     lend: Callable[[str], Any] = nobody
+    fetch: Callable[[str, str], Dataset] = nowhere
+    spec: str = ""
     helpers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -102,7 +102,8 @@ def open_split(
     if ref.layout == "sample":
         return open_toybox(ref.split) if ref.benchmark == "toybox" else open_sample(ref.split)
     if ref.layout in FORMATS:
-        return OPENERS[ref.layout](Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
+        found = OPENERS[ref.layout](Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
+        return replace(found, annotation=found.annotation and replace(found.annotation, source=ref.layout))
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
     return identified(found) if str(ref) == VALIDATION else found

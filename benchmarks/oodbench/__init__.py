@@ -1,0 +1,1 @@
+"""OODBench: image–category pairs that detectors fail on."""

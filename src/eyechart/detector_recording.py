@@ -1,0 +1,185 @@
+"""What cases about detectors and features write down: what is flagged, how logits lie, how far splits are apart."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.asking.detection import Detection
+from eyechart.asking.distribution import Distribution
+from eyechart.case_recording import CaseRecording, Rows
+from eyechart.data.dataset import Dataset
+from eyechart.data.division_files import sha256_of
+from eyechart.metrics.intervals import wilson
+from eyechart.models.interfaces import Identity
+from eyechart.pair_scoring import LABELS
+from eyechart.protocols.division import BEATEN, UNLIKELY
+from eyechart.records import Metric, Outcomes
+from eyechart.scoring import metric
+from eyechart.settings import Case, Settings
+
+LOGIT_BINS, SHARE_BINS = 40, 20
+APART = "OOD"
+
+
+class DetectionRecording(CaseRecording):
+    """Collects the numbers of a case of detection."""
+
+    def __init__(
+        self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: Detection, run: Path
+    ) -> None:
+        super().__init__(case, settings, dataset, who, run)
+        self.found = found
+        self.scored: list[Metric] = []
+
+    @property
+    def errors(self) -> list[str]:
+        """Every image without logits."""
+        return [f"{self.found.keys[row]}: {error}" for row, error in self.found.detected.errors.items()]
+
+    @property
+    def asked(self) -> str:
+        """How many answers were wanted."""
+        return f"{len(self.dataset)} images"
+
+    def detection(self, found: Detection) -> None:
+        """Count the pairs that the detector fails on."""
+        codes, n = found.flags.codes[found.flags.present], int(found.flags.present.sum())
+        for name, mask in (
+            ("flagged", codes > 0),
+            ("case1", codes & BEATEN > 0),
+            ("case2", codes & UNLIKELY > 0),
+        ):
+            hits = int(mask.sum())
+            value, ci = (hits / n, wilson(hits, n)) if n else (None, None)
+            self.scored.append(metric(name, LABELS, value, n, ci, "wilson", "A"))
+
+    def metrics(self) -> Iterator[Metric]:
+        """What the test scored."""
+        yield from self.scored
+
+    def truths(self) -> Mapping[str, str]:
+        """The sha256 of the annotation."""
+        return {LABELS: self.found.notation.sha256}
+
+    def outcomes(self) -> Outcomes:
+        """A pair that is flagged is one that the detector got wrong."""
+        codes = self.found.flags.codes[self.found.flags.present]
+        return Outcomes(correct=int((codes == 0).sum()), wrong=int((codes > 0).sum()), error=len(self.errors))
+
+    def variant(self) -> dict[str, str]:
+        """Every choice."""
+        return dict(self.found.variant)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know, and what of the annotation was left out."""
+        return (*super().notes(), *map(str, self.found.notation.excluded))
+
+    def answer_rows(self) -> Rows:
+        """Every present pair: whether it is flagged, and its purified probability."""
+        yield ["key", "category", "name", "case1", "case2", "probability"]
+        flags = self.found.flags
+        codes = flags.codes
+        for row, category in zip(*(part.tolist() for part in np.nonzero(flags.present)), strict=True):
+            code, share = int(codes[row, category]), flags.probability[row, category]
+            cells = [int(code & BEATEN > 0), int(code & UNLIKELY > 0), f"{share:.6g}"]
+            yield [self.found.keys[row], category, self.found.names[category], *cells]
+
+    def artifact_rows(self) -> dict[str, Rows]:
+        """How logits and probabilities lie."""
+        return {"logits": self.histogram_rows()}
+
+    def histogram_rows(self) -> Rows:
+        """Every category's counts in bins of logits, present and absent, and of purified probabilities."""
+        yield ["what", "category", "name", "present", "low", "high", "count"]
+        found, seen = self.found, self.found.usable[:, None]
+        logits = np.asarray(found.detected.logits, np.float64)
+        masks = {1: found.notation.present & seen, 0: found.notation.absent & seen}
+        edges = edges_of(logits[masks[0] | masks[1]])
+        for category, name in enumerate(found.names):
+            for here, mask in masks.items():
+                values = logits[mask[:, category], category]
+                yield from binned(["logit", category, name, here], values, edges)
+            shares = found.flags.probability[masks[1][:, category], category]
+            yield from binned(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
+
+
+def edges_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The ends of the bins that all categories share."""
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    return np.linspace(low, high if high > low else low + 1, LOGIT_BINS + 1)
+
+
+def binned(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:
+    """The bins that hold something."""
+    counts, _ = np.histogram(values, edges)
+    for place in np.flatnonzero(counts).tolist():
+        yield [*head, f"{edges[place]:.6g}", f"{edges[place + 1]:.6g}", int(counts[place])]
+
+
+class DistributionRecording(CaseRecording):
+    """Collects the numbers of a case of distribution."""
+
+    def __init__(
+        self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: Distribution, run: Path
+    ) -> None:
+        super().__init__(case, settings, dataset, who, run)
+        self.found = found
+        self.scored: list[Metric] = []
+
+    @property
+    def samples(self) -> dict[str, Any]:
+        """Both sides by their names."""
+        return {"split": self.found.here, "reference": self.found.reference}
+
+    @property
+    def errors(self) -> list[str]:
+        """Every image without features."""
+        return [f"{key}: {error}" for sample in self.samples.values() for key, error in sample.errors.items()]
+
+    @property
+    def asked(self) -> str:
+        """How many answers were wanted."""
+        return f"{sum(len(sample.dataset) for sample in self.samples.values())} images"
+
+    def distribution(self, found: Distribution) -> None:
+        """Take the numbers down."""
+        apart, n = found.found, len(found.here.places) + len(found.reference.places)
+        for name, value, ci, how in (
+            ("mmd2", apart.mmd2, apart.ci, "bootstrap"),
+            ("mmd2_tau", apart.tau, None, "half-splits"),
+            ("mmd2_null", apart.null, None, "permutation"),
+            ("mmd2_p", apart.p, None, "permutation"),
+        ):
+            self.scored.append(metric(name, LABELS, value, n, ci, how, APART))
+
+    def metrics(self) -> Iterator[Metric]:
+        """What the test scored."""
+        yield from self.scored
+
+    def truths(self) -> Mapping[str, str]:
+        """The sha256 of both divisions."""
+        here, other = self.found.here, self.found.reference
+        return {
+            LABELS: sha256_of(here.division, here.dataset),
+            f"{LABELS}, reference": sha256_of(other.division, other.dataset),
+        }
+
+    def outcomes(self) -> Outcomes:
+        """Features are neither right nor wrong."""
+        return Outcomes(error=len(self.errors))
+
+    def variant(self) -> dict[str, str]:
+        """Every choice."""
+        return dict(self.found.variant)
+
+    def answer_rows(self) -> Rows:
+        """Every pair that is compared."""
+        yield ["sample", "key", "category", "name", "set"]
+        for side, sample in self.samples.items():
+            for place in sample.places.tolist():
+                category = int(sample.division.categories[place])
+                key = sample.dataset.keys[sample.division.rows[place]]
+                yield [side, key, category, sample.dataset.names[category], sample.division.sets[place]]
