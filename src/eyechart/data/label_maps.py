@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from csv import DictReader
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from io import StringIO
 from pathlib import Path
 
@@ -16,7 +16,7 @@ class LabelMap:
     names: tuple[str, ...]
     dropped: Mapping[str, str]
 
-    @property
+    @cached_property
     def places(self) -> dict[str, int]:
         """The class of every kept label."""
         return {original: place for place, original in enumerate(self.originals)}

@@ -85,8 +85,8 @@ def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
     chosen = {token for name, token in there.items() if (name in listed) == (part == "val")}
     if not chosen:
         raise DataError(
-            f"{version / 'scene.json'} has none of the scenes of {part} among its {len(there):,}: expected names such "
-            f"as {min(listed)}."
+            f"{version / 'scene.json'} has none of the scenes of {part} among its {len(there):,}; those of val are "
+            f"{min(listed)} to {max(listed)} of the official list, those of train all others: unpack the tables again."
         )
     return chosen, part == "val" and version.name == "v1.0-trainval" and listed <= there.keys()
 

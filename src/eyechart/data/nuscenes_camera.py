@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 NEAR = 0.1  # metres before the camera where the visible space begins
+PARALLEL = 1e-12
 BLOCK = 4096
 CORNERS = np.array([*product((-1.0, 1.0), repeat=3)])
 EDGES = np.array([(a, b) for a in range(8) for b in range(a) if np.abs(CORNERS[a] - CORNERS[b]).sum() == 2])
@@ -114,7 +115,8 @@ def _view_edges(centre: Floats, axes: Floats, size: Floats) -> Floats:
     ways = np.concatenate([rays, np.roll(near, -1, axis=1) - near], axis=1)
     into = np.linalg.inv(axes).transpose(0, 2, 1)
     start, way = (origins - centre[:, None]) @ into, ways @ into
-    parallel = way == 0
+    parallel = np.abs(way) < PARALLEL
+    way = np.where(parallel, 1.0, way)
     middle = np.where(parallel, 0.0, -start / way)
     bound = np.where(parallel, np.where(np.abs(start) <= 1, np.inf, -np.inf), 1 / np.abs(way))
     enter = np.maximum((middle - bound).max(axis=2), 0.0)
