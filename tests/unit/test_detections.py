@@ -1,0 +1,77 @@
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.annotation import Annotation
+from eyechart.data.detections import read_detections
+from eyechart.errors import DataError
+
+Write = Callable[..., Path]
+NOTHING = np.zeros((3, 2), np.int32)
+ANNOTATION = Annotation(NOTHING, NOTHING == 0, NOTHING == 0, ("139", "285", "žlutý"), ("1", "90"))
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(content: object) -> Path:
+        path = tmp_path / "results.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    return write
+
+
+def box(image: object = 139, category: object = 90, score: object = 0.5, **more: object) -> dict[str, Any]:
+    return {"image_id": image, "category_id": category, "bbox": [1, 2.5, 3, 4], "score": score} | more
+
+
+def test_boxes_come_to_the_rows_and_columns_of_the_annotation(write: Write) -> None:
+    path = write([box(285, 1, 0.25), box("žlutý", "90", 1, segmentation={}), box("139")])
+    found = read_detections(path, ANNOTATION)
+    assert (found.rows.tolist(), found.categories.tolist()) == ([1, 2, 0], [0, 1, 1])
+    assert (found.scores.tolist(), len(found), found.excluded) == ([0.25, 1, 0.5], 3, ())
+    assert found.sha256 == sha256(path.read_bytes()).hexdigest()
+
+
+def test_other_images_and_scores_of_nothing_are_counted(write: Write) -> None:
+    found = read_detections(write([box(7), box(), box(8), box(285, score=0)]), ANNOTATION)
+    assert found.rows.tolist() == [0]
+    assert [(one.count, one.first) for one in found.excluded] == [(2, "that of image 7"), (1, "that of image 285")]
+
+
+def test_a_box_is_not_needed(write: Write) -> None:
+    assert len(read_detections(write([{"image_id": 139, "category_id": 1, "score": 0.1}]), ANNOTATION)) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ([box(category=0), box()], "1 category ids that the annotation lacks: 0. Write the annotation's own ids"),
+        ([box(category=n) for n in range(2, 9)], "7 category ids that the annotation lacks: 2, 3, 4, 5, 6, …"),
+        ([box(7)], "none of the 3 images: their first is 7, the data set's first is 139"),
+        ([], "they are empty"),
+        ([box(score=1.5)], r"`float` <= 1.0 - at `\$\[0\].score`"),
+        ([box(), box(score=-1)], r"at `\$\[1\].score`"),
+        ([box(score="high")], r"got `str` - at `\$\[0\].score`"),
+        ([box(bbox=[1, 2, -3, 4])], r"at `\$\[0\].bbox\[2\]`"),
+        ([box(bbox=[1, 2, 3])], r"at `\$\[0\].bbox`"),
+        ([{"image_id": 139, "score": 1}], "missing required field `category_id`"),
+        ({"annotations": []}, "Expected `array`, got `object`"),
+        ('[{"image_id": 139, "category_id": 1, "score": NaN}]', "Expected a JSON list of objects"),
+    ],
+)
+def test_what_is_no_result_is_refused(write: Write, content: object, told: str) -> None:
+    path = write(content)
+    with pytest.raises(DataError, match=told) as refusal:
+        read_detections(path, ANNOTATION)
+    assert str(path) in str(refusal.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nowhere\.json cannot be read"):
+        read_detections(tmp_path / "nowhere.json", ANNOTATION)
