@@ -107,7 +107,7 @@ def equivalence(
     of half-splits, whose samples are smaller: in simulations it held in 72 to 100 per cent of the draws, also where the
     samples had little in common. `within` and `p` do look. The bootstrap of a statistic that is degenerate at no
     difference is too wide there: it then covers in above 99 per cent of simulated draws, elsewhere in 90 (30 samples in
-    one dimension) to 99. Samples are taken as independent, also those of one image under several classes.
+    one dimension) to 100. Samples are taken as independent, also those of one image under several classes.
 
     Args: `x` (n, d), the reference, and `y` (m, d) features, at least four samples each; `x_classes` (n,) and
     `y_classes` (m,) classes from 0; `times` permutations and as many bootstrap draws; `splits` half-splits of the
