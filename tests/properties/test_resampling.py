@@ -49,6 +49,15 @@ def test_shuffles_are_all_that_can_be_dealt(first, second, seed) -> None:
     assert agree(permuted(first, second, TIMES, seed)[0], expected)
 
 
+@given(small, small, seeds)
+def test_strata_are_drawn_and_dealt_apart(one, other, seed) -> None:
+    rows, strata = np.concatenate([one, other]), np.repeat([5, 2], [len(one), len(other)])
+    kept = [resampled(part, TIMES, seed).mean(axis=0) for part in (one, other)]
+    np.testing.assert_allclose(resampled(rows, TIMES, seed, strata).mean(axis=0), sum(kept), atol=0.15)
+    first, _ = permuted(one, other, 9, seed, (strata[: len(one)], strata[len(one) :]))
+    assert (first == one.sum(axis=0)).all()  # nobody to change places with
+
+
 def test_resampling_is_the_loop_over_rows() -> None:
     random = np.random.default_rng(3)
     rows = random.integers(0, 3, (60, 2))
