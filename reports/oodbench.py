@@ -10,6 +10,9 @@ from . import (
     oodbench_existence,
     oodbench_hard,
     oodbench_hard_charts,
+    oodbench_logit_charts,
+    oodbench_logits,
+    oodbench_mmd,
     oodbench_progression,
     oodbench_spread,
 )
@@ -26,6 +29,10 @@ TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
     "oodbench-T8": oodbench_hard.t8,
     "oodbench-F11": oodbench_hard.f11,
     "oodbench-F12": oodbench_spread.f12,
+    "oodbench-F14": oodbench_logits.f14,
+    "oodbench-F15": oodbench_logits.f15,
+    "oodbench-F16": oodbench_logits.f16,
+    "oodbench-mmd": oodbench_mmd.mmd,
     **oodbench_progression.TABLES,
     **oodbench_existence.TABLES,
 }
@@ -35,4 +42,7 @@ FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
     "oodbench-F8": oodbench_charts.f8,
     "oodbench-F11": oodbench_hard_charts.f11,
     "oodbench-F12": oodbench_hard_charts.f12,
+    "oodbench-F14": oodbench_logit_charts.f14,
+    "oodbench-F15": oodbench_logit_charts.f15,
+    "oodbench-F16": oodbench_logit_charts.f16,
 }

@@ -7,7 +7,8 @@ from eyechart.data.divisions import HARD, ID, MINED, SIMPLE
 from .render import Number
 from .runs import Entry, Group, NothingToShowError, Pool
 
-OODBENCH, EXISTENCE, PROGRESSION = "OODBench", "existence", "progression"
+OODBENCH = "OODBench"
+EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
 SOURCES = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
 FOLLOWS = ("source", "division", "names")  # choices that a data set brings along
 NAMES = {MINED: "Hard Sample"}
@@ -35,12 +36,12 @@ def alike(pool: Pool, protocol: str, without: Collection[str] = ()) -> list[Grou
     return [homes[place].only(sorted(entries, key=by_name)) for (place, *_), entries in found.items()]
 
 
-def pooled(pool: Pool, protocol: str) -> list[list[Entry]]:
+def pooled(pool: Pool, protocol: str, without: Collection[str] = FOLLOWS) -> list[list[Entry]]:
     """The cases of a protocol that may be pooled over data sets: asked in one way, a model once a data set."""
     found: dict[tuple[str, object], list[Entry]] = {}
     for group in pool.groups:
         for entry in group.of(protocol).entries:
-            found.setdefault((entry.worded(FOLLOWS), entry.record.limit), []).append(entry)
+            found.setdefault((entry.worded(without), entry.record.limit), []).append(entry)
     return [sorted(once, key=by_name) for entries in found.values() for once in rounds(entries)]
 
 
@@ -86,7 +87,7 @@ def typed(name: str) -> str:
     return NAMES.get(name, name)
 
 
-def about(entries: Sequence[Entry]) -> tuple[str, ...]:
+def about(entries: Sequence[Entry], without: Collection[str] = FOLLOWS) -> tuple[str, ...]:
     """Which images, division and questions numbers come from."""
     shown = dict.fromkeys(
         f"{source(e)}: {e.record.benchmark}/{e.record.split}, {e.record.data.n:,} images"
@@ -94,7 +95,7 @@ def about(entries: Sequence[Entry]) -> tuple[str, ...]:
         f"{e.record.data.fingerprint[:12]}; division {division(e)[:12] or 'none'}."
         for e in entries
     )
-    put = dict.fromkeys(f"{e.record.protocol}: {e.worded(FOLLOWS) or 'no choices'}." for e in entries)
+    put = dict.fromkeys(f"{e.record.protocol}: {e.worded(without) or 'no choices'}." for e in entries)
     return (*shown, *put)
 
 

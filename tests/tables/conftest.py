@@ -204,8 +204,7 @@ class Bench:
 
     def metric(self, name, category, value, n=10, ci=None, method="bootstrap") -> Metric:
         """One number."""
-        labels = "" if category == "OOD" else "OODBench"
-        return Metric(name=name, labels=labels, category=category, value=value, n=n, ci=ci, ci_method=method)
+        return Metric(name=name, labels="OODBench", category=category, value=value, n=n, ci=ci, ci_method=method)
 
     def file(self, name: str, rows: Any) -> File:
         """Write rows as csv."""

@@ -1,0 +1,145 @@
+"""Figures 14 to 16 of OODBench, how detectors' logits lie; and how far OOD pairs of two splits are apart."""
+
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.errors import ReportError
+from eyechart.reports.figures import draw
+from eyechart.reports.oodbench_logits import counted
+
+FIGURES = ("oodbench-F14", "oodbench-F15", "oodbench-F16")
+BIN = ("what", "name", "present", "low", "high", "count")
+LOGITS = (
+    ("logit", "cat", 1, 0, 1, 30),
+    ("logit", "cat", 1, 3, 4, 10),
+    ("logit", "cat", 0, -1, 0, 7),
+    ("logit", "dog", 1, 3, 4, 60),
+    ("probability", "cat", 1, 0, 0.05, 40),
+)
+KINDS = ("mmd2", "mmd2_tau", "mmd2_null", "mmd2_p")
+
+
+@pytest.fixture
+def detected(bench):
+    """Two detectors, the second of which divided first."""
+    rows = [{**dict(zip(BIN, row, strict=True)), "category": 0} for row in LOGITS]
+    for name in ("blip2[x]", "hf_clip[y]"):
+        bench.case("detection", name, files={"logits": rows})
+    bench.case("existence", detectors="hf_clip[y]+blip2[x]")
+    return bench
+
+
+def test_all_categories_are_put_together(detected):
+    rows = detected.rows("oodbench-F14")
+    assert [row["Detector"] for row in rows] == ["hf_clip[y]"] * 3 + ["blip2[x]"] * 3
+    assert [(row["Values"], row["Num"]) for row in rows[:3]] == [
+        ("logit, present", "100"),
+        ("logit, absent", "7"),
+        ("probability, present", "40"),
+    ]
+
+
+def test_quantiles_are_read_off_the_bins(detected):
+    first, *_ = detected.rows("oodbench-F14")
+    assert [first[f"{q} %"] for q in (5, 25, 50, 75, 95)] == ["0.167", "0.833", "3.286", "3.643", "3.929"]
+    assert float(first["25 % low"]) < 0.833 < float(first["25 % high"])
+    assert (first["50 % low"], first["50 % high"]) == ("3.143", "3.429")  # the 40th and the 60th of a hundred
+
+
+def test_every_category_has_its_rows_those_with_most_pairs_first(detected):
+    rows = detected.rows("oodbench-F15")
+    assert {row["detector"] for row in rows} == {"hf_clip[y]"}
+    assert [(row["Category"], row["Values"], row["Num"]) for row in rows[:2]] == [
+        ("dog", "logit, present", "60"),
+        ("cat", "logit, present", "40"),
+    ]
+
+
+def test_the_second_detector_has_a_figure_of_its_own(detected):
+    assert {row["detector"] for row in detected.rows("oodbench-F16")} == {"blip2[x]"}
+
+
+def test_without_a_second_detector_the_remedy_is_named(bench):
+    rows = [{**dict(zip(BIN, LOGITS[0], strict=True)), "category": 0}]
+    bench.case("detection", files={"logits": rows})
+    with pytest.raises(ReportError, match=r"of which there is none; .*detection. --eye-model=A --eye-model=B"):
+        bench.rows("oodbench-F16")
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.floats(0, 1))
+def test_a_quantile_is_in_the_bin_of_the_value_it_stands_for(values, q):
+    bins = counted((value, value + 1, 1) for value in values)
+    found = bins.quantile(q)
+    assert sum(value + 1 < found for value in values) <= q * len(values) + 1e-6
+    assert sum(value > found for value in values) <= (1 - q) * len(values) + 1e-6
+    low, high = bins.number(q).ci
+    assert low <= found <= high
+
+
+@pytest.fixture
+def drawn(detected, tmp_path):
+    """Draw a figure and give its texts."""
+
+    def drawn(name, out="figure.svg"):
+        path = draw(name, detected.pool(), None, tmp_path / out, tmp_path)
+        return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+    return drawn
+
+
+@pytest.mark.parametrize(("name", "texts"), [
+    ("oodbench-F14", {"hf_clip[y], oodbench/coco", "absent, n=7", "present, n=100", "probability, purified"}),
+    ("oodbench-F15", {"dog (n=60)", "cat (n=40)",
+                      "hf_clip[y], oodbench/coco: logits of 2 categories; blue: present, grey: absent"}),
+    ("oodbench-F16", {"blip2[x], oodbench/coco: logits of 2 categories; blue: present, grey: absent"}),
+])  # fmt: skip
+def test_the_figures_have_what_the_tables_have(drawn, name, texts):
+    assert texts <= {*drawn(name)}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_figures_are_the_same_every_time(drawn, tmp_path, name):
+    drawn(name, "one.svg")
+    drawn(name, "two.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_many_categories_are_too_many_for_one_figure(bench, tmp_path):
+    rows = [{**dict(zip(BIN, LOGITS[0], strict=True)), "category": n, "name": f"thing {n}"} for n in range(82)]
+    bench.case("detection", files={"logits": rows})
+    text = draw("oodbench-F15", bench.pool(), None, tmp_path / "f.svg", tmp_path).read_text(encoding="utf-8")
+    assert "80 of 82 categories" in text
+
+
+@pytest.fixture
+def apart(bench):
+    """Two encoders of COCO, the second at a lower interval; and one of LVIS without a value."""
+    for name, high in (("hf_clip[a]", 4.21e-4), ("hf_clip[b]", 5e-4)):
+        values = zip(KINDS, (3e-4, 4.47e-4, 2e-4, 0.012), ((1.84e-4, high), None, None, None), strict=True)
+        metrics = [(kind, "OOD", value, 900, ci) for kind, value, ci in values]
+        bench.case("distribution", name, metrics=metrics, reference="oodbench/coco-train", bandwidth=f"{high}")
+    bench.case("distribution", "hf_clip[a]", "lvis", metrics=[("mmd2", "OOD", None, 0)], reference="oodbench/x")
+    return bench
+
+
+def test_the_distance_stands_beside_its_limit_and_what_permutations_make_of_it(apart):
+    (table,) = apart.tables("oodbench-mmd")
+    first, *_ = apart.rows("oodbench-mmd")
+    assert (first["Encoder"], first["Data"], first["Reference"]) == ("hf_clip[a]", "COCO", "coco-train")
+    heads = ("MMD² · 10⁴", "MMD² · 10⁴ low", "MMD² · 10⁴ n", "τ · 10⁴", "UCI · 10⁴", "p")
+    assert [first[head] for head in heads] == ["3.000", "1.840", "900", "4.470", "2.000", "0.0120"]
+    assert sum("distribution:" in note for note in table.notes) == 1
+
+
+def test_equivalence_is_said_by_the_papers_rule_and_by_the_interval(apart):
+    rows = apart.rows("oodbench-mmd")
+    assert [(row["UCI < τ"], row["Interval < τ"]) for row in rows] == [("yes", "yes"), ("", ""), ("yes", "no")]
+
+
+def test_without_a_reference_the_remedy_is_named(bench):
+    bench.case("detection")
+    with pytest.raises(ReportError, match=r"--eye-reference=oodbench/coco-train"):
+        bench.rows("oodbench-mmd")
