@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.divisions import ID
+from eyechart.metrics.alike import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import clustered, percentile, resampled
+from eyechart.metrics.resampling import clustered, resampled
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
 from eyechart.pairs import Existence, Progression
 from eyechart.records import Metric, Outcomes
@@ -35,8 +36,9 @@ def measured(name: str, counts: Ints, seed: int) -> Iterator[Metric]:
     """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over pairs, whose questions share an image."""
     values, draws = measures(counts.sum(axis=0)), measures(resampled(counts, TIMES, seed))
     n = int(counts.sum())
+    sure = measure_intervals(counts, draws) if n else {}
     for measure in MEASURES:
-        yield number(measure, name, float(values[measure]), n, percentile(draws[measure]) if n else None)
+        yield number(measure, name, float(values[measure]), n, sure.get(measure))
 
 
 def said(name: str, answers: Ints, seed: int) -> Iterator[Metric]:
@@ -47,7 +49,8 @@ def said(name: str, answers: Ints, seed: int) -> Iterator[Metric]:
     drawn = resampled(np.column_stack([rows, asked]), TIMES, seed)
     for place, what in enumerate(("yes_rate", "unparsed")):
         value = float(rows[:, place].sum() / n) if n else float("nan")
-        yield number(what, name, value, n, percentile(shares(drawn[:, place], drawn[:, 2])) if n else None)
+        draws = shares(drawn[:, place], drawn[:, 2])
+        yield number(what, name, value, n, share_interval(draws, value, len(rows)) if n else None)
 
 
 def fallen(name: str, one: Ints, other: Ints, seed: int) -> Iterator[Metric]:
@@ -70,7 +73,8 @@ def progression_metrics(found: Progression, seed: int) -> Iterator[Metric]:
         n = len(right)
         for place, stage in enumerate(STAGES):
             value = float(right[:, place].mean()) if n else float("nan")
-            yield number(stage, name, value, n, percentile(shares(drawn[:, place], drawn[:, 3])) if n else None)
+            draws, images = shares(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
+            yield number(stage, name, value, n, share_interval(draws, value, images) if n else None)
 
 
 def shares(part: Ints, whole: Ints) -> NDArray[np.float64]:
