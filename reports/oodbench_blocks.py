@@ -1,6 +1,6 @@
 """Rows of OODBench's tables: a model that was asked in one way, about one data set or about several pooled."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,11 +13,10 @@ from eyechart.metrics.yes_no import measures
 from .answers import Floats, Ints
 from .oodbench_cases import EXISTENCE, SOURCES, nothing, source
 from .oodbench_pairs import INITIAL
-from .render import Number
+from .render import PERCENT, Number, Style
 from .runs import Entry, Pool
 
 APART = ("source", "division", "names", "benchmark", "hard")  # what a data set brings along, or only adds pairs
-WORDS = ("reasoning", "prompt", "parser")  # how a question is put
 COT = "^CoT"
 TIMES = 2000
 HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
@@ -42,10 +41,9 @@ class Block:
         """The model's name."""
         return self.entries[0].model
 
-    @property
-    def wording(self) -> str:
-        """How the pairs were divided and the questions put."""
-        return self.entries[0].worded(APART)
+    def worded(self, without: Collection[str] = ()) -> str:
+        """How the pairs were divided and the questions put, but for the choices that a table compares."""
+        return self.entries[0].worded((*APART, *without))
 
     @property
     def mark(self) -> str:
@@ -68,8 +66,8 @@ class Block:
         return tuple((entry.record.split, entry.pairs.identity) for entry in self.entries)
 
     def counts(self, name: str) -> Ints:
-        """(m, 7) of the pairs of a set, as `Pairs.counts`, one data set after the other."""
-        return np.concatenate([entry.pairs.counts[entry.pairs.of(name)] for entry in self.entries])
+        """(m, 7) of the pairs of a set, as `Pairs.counts`, data set by data set; alike for all who were asked."""
+        return np.concatenate([entry.pairs.counts[entry.pairs.places(name)] for entry in self.entries])
 
     def strata(self, name: str) -> Ints:
         """(m,) which data set each of them is of."""
@@ -97,10 +95,10 @@ def rates(totals: Ints) -> dict[str, Floats]:
         return {name: totals[..., place] / totals[..., 2] for place, name in enumerate(RATES)}
 
 
-def number(value: float, draws: Floats, level: float = 0.95) -> Number:
+def number(value: float, draws: Floats, style: Style = PERCENT) -> Number:
     """A value with the interval of its draws."""
-    low, high = percentile(draws, level)
-    return Number(value, ci=None if np.isnan(low) else (low, high))
+    low, high = percentile(draws)
+    return Number(value, ci=None if np.isnan(low) else (low, high), style=style)
 
 
 def asked(pool: Pool, name: str) -> list[Block]:
@@ -109,7 +107,7 @@ def asked(pool: Pool, name: str) -> list[Block]:
     for group in pool.groups:
         for entry in group.of(EXISTENCE).entries:
             block = Block((entry,))
-            key = (block.model, block.wording, block.about)
+            key = (block.model, block.worded(), block.about)
             found[key] = max(found.get(key, block), block, key=size)
     if not found:
         what = "shows how well models see what is there and what is not"
@@ -126,7 +124,7 @@ def pooled(singles: Sequence[Block]) -> list[Block]:
     """The data sets that a model was asked about in one way together; of two divisions of one, the larger."""
     found: dict[tuple[str, str], dict[str, Block]] = {}
     for block in singles:
-        home = found.setdefault((block.model, block.wording), {})
+        home = found.setdefault((block.model, block.worded()), {})
         split = block.entries[0].record.split
         home[split] = max(home.get(split, block), block, key=size)
     return [
@@ -147,25 +145,22 @@ def tabled(blocks: Sequence[Block]) -> list[list[Block]]:
     for block in blocks:
         found.setdefault(block.about, []).append(block)
     tables = sorted(found.values(), key=lambda of: (-len(of[0].entries), *map(as_published, of[0].entries)))
-    return [sorted(of, key=lambda block: (block.model, block.mark, block.wording)) for of in tables]
+    return [sorted(of, key=lambda block: (block.model, block.mark, block.worded())) for of in tables]
 
 
-def called(blocks: Sequence[Block]) -> Mapping[int, str]:
+def called(blocks: Sequence[Block], without: Collection[str] = ()) -> Mapping[int, str]:
     """What stands in the column Model, by the block's identity: a letter where there are several ways of asking."""
-    ways = ways_of(blocks)
+    ways = ways_of(blocks, without)
     return {
-        id(b): f"{b.model} ({letter(ways[b.mark].index(b.wording))})" if len(ways[b.mark]) > 1 else b.model
+        id(b): f"{b.model} ({letter(found.index(b.worded(without)))})" if len(found := ways[b.mark]) > 1 else b.model
         for b in blocks
     }
 
 
-def ways_of(blocks: Sequence[Block]) -> dict[str, list[str]]:
+def ways_of(blocks: Sequence[Block], without: Collection[str]) -> dict[str, list[str]]:
     """How models were asked, without reasoning first and with."""
-    ways: dict[str, list[str]] = {}
-    for block in sorted(blocks, key=lambda block: (block.mark, block.wording)):
-        found = ways.setdefault(block.mark, [])
-        found += [block.wording] * (block.wording not in found)
-    return ways
+    pairs = dict.fromkeys(sorted((block.mark, block.worded(without)) for block in blocks))
+    return {mark: [way for of, way in pairs if of == mark] for mark, _ in pairs}
 
 
 def letter(place: int) -> str:
@@ -173,14 +168,14 @@ def letter(place: int) -> str:
     return chr(ord("a") + place) if place < 26 else str(place)
 
 
-def notes(blocks: Sequence[Block]) -> Iterator[str]:
+def notes(blocks: Sequence[Block], without: Collection[str] = ()) -> Iterator[str]:
     """What the numbers mean, which data they come from and how the questions were put."""
     yield MEANING
     yield from dict.fromkeys(described(entry) for block in blocks for entry in block.entries)
-    for mark, ways in ways_of(blocks).items():
+    for mark, ways in ways_of(blocks, without).items():
         for place, way in enumerate(ways):
-            who = f"set{mark}" + (f" ({letter(place)})" if len(ways) > 1 else "")
-            yield f"{who}: {way or 'no choices'}."
+            which = f" ({letter(place)})" if len(ways) > 1 else ""
+            yield f"Set{mark}{which}: {way or 'no choices'}."
 
 
 def described(entry: Entry) -> str:

@@ -52,6 +52,11 @@ class Pairs:
         chosen: Bools = self.sets == name.removesuffix(INITIAL)
         return chosen if name.endswith(INITIAL) else chosen & self.main
 
+    def places(self, name: str) -> Ints:
+        """The places of a set's pairs by image and category, an order that no division's numbers change."""
+        found = np.flatnonzero(self.of(name)).tolist()
+        return np.array(sorted(found, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
+
     @cached_property
     def tables(self) -> Ints:
         """(m, 4) TP, FP, FN, TN of each pair's answers."""

@@ -64,7 +64,7 @@ def test_what_was_pooled_is_said(asked):
     said = "\n".join(table.notes)
     assert "All answers of COCO + LVIS are pooled" in said
     assert "COCO: oodbench/coco, 9 images, fingerprint ffffffffffff; pairs ID 10, OOD-S 10, OOD-H 4" in said
-    assert "set^CoT: " in said
+    assert "Set^CoT: " in said
 
 
 def test_models_that_were_asked_about_other_data_are_in_another_table(asked, existing):
@@ -84,7 +84,7 @@ def test_two_ways_of_asking_the_same_pairs_get_letters(existing):
         existing("hf[a]", "coco", COCO, reading=reading)
     (table,) = existing.bench.tables("oodbench-T10")
     assert list(dict.fromkeys(row[0] for row in table.rows[1:])) == ["hf[a] (a)", "hf[a] (b)"]
-    assert any(note.startswith("set (a): ") and "reading authors" in note for note in table.notes)
+    assert any(note.startswith("Set (a): ") and "reading authors" in note for note in table.notes)
 
 
 def test_the_tables_of_a_data_set_have_the_initial_benchmark_and_the_time(existing):

@@ -1,0 +1,96 @@
+"""Other detectors, and more or fewer of them: Table 9 and Figure 13 of arXiv 2602.18094."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from eyechart.data.divisions import HARD
+from eyechart.metrics.resampling import resampled
+from eyechart.metrics.yes_no import measures
+from eyechart.spec import pieces
+
+from .answers import Ints
+from .oodbench_ablations import Ablation, Compared
+from .oodbench_blocks import HEADS, TIMES, Block, number
+from .oodbench_existence import numbers
+from .oodbench_pairs import Pairs
+from .render import Number, Row, Style
+from .runs import model_name
+
+CHOICES = ("detectors", "detector_templates")
+CHANGED = Style(100, 2, signed=True)
+DELTA = "Δ: the first detectors' value less that of these, as published; a pair that both flag is drawn for both."
+
+
+def detectors(block: Block) -> tuple[str, ...]:
+    """The detectors of a division."""
+    return tuple(pieces(block.entries[0].choice("detectors"), "+"))
+
+
+def joined(block: Block) -> str:
+    """The detectors as Table 9 has them: `A & B`."""
+    return " & ".join(map(model_name, detectors(block)))
+
+
+def of_one_number(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
+    """Cases with equally many detectors."""
+    for count in sorted({len(detectors(block)) for block in blocks}):
+        yield [block for block in blocks if len(detectors(block)) == count]
+
+
+def t9_rows(found: Compared, model: str) -> Iterator[Row]:
+    """What all detectors flag, and the difference from the first ones."""
+    name, (first, *_) = found.named(HARD), found.blocks
+    for block in found.blocks:
+        yield model, joined(block), name + block.mark, *numbers(block, name, tuple(HEADS))
+        if block is not first:
+            yield model, "Δ", name + block.mark, None, *apart(first, block, name)
+
+
+def apart(first: Block, other: Block, name: str) -> list[Number]:
+    """How much higher the first block's measures of a set are, with intervals from the pairs of both."""
+    rows = united([block.entries[0].pairs for block in (first, other)], name)
+    found = []
+    for totals in (rows.sum(axis=0), resampled(rows, TIMES, first.seed)):
+        one, two = measures(totals[..., :4]), measures(totals[..., 4:])
+        found.append({head: one[head] - two[head] for head in HEADS})
+    return [number(float(found[0][head]), found[1][head], CHANGED) for head in HEADS]
+
+
+def united(sides: Sequence[Pairs], name: str) -> Ints:
+    """(u, 8) every image and category in a set of either side, with its table on each, zeros where it is not in it."""
+    chosen = [side.of(name).nonzero()[0].tolist() for side in sides]
+    keys = [[(side.keys[p], int(side.categories[p])) for p in of] for side, of in zip(sides, chosen, strict=True)]
+    places = {key: place for place, key in enumerate(dict.fromkeys(key for of in keys for key in of))}
+    rows = np.zeros((len(places), 4 * len(sides)), np.int64)
+    for start, side, of, named in zip((0, 4), sides, chosen, keys, strict=True):
+        np.add.at(rows[:, start : start + 4], [places[key] for key in named], side.tables[of])
+    return rows
+
+
+def beginnings(blocks: Sequence[Block]) -> list[Sequence[Block]]:
+    """The row of detectors with most beginnings, and these, the shortest first."""
+    rows = [
+        [each for each in blocks if detectors(each) == detectors(whole)[: len(detectors(each))]] for whole in blocks
+    ]
+    most = max(map(len, rows))
+    row = next(row for row in rows if len(row) == most)
+    return [sorted(row, key=lambda block: len(detectors(block)))]
+
+
+def f13_rows(found: Compared, model: str) -> Iterator[Row]:
+    """A row a number of detectors: what all of them flag."""
+    name = found.named(HARD)
+    for block in found.blocks:
+        who = f"{len(detectors(block))}: {joined(block)}"
+        yield model, who, name + block.mark, *numbers(block, name, tuple(HEADS))
+
+
+T9 = Ablation(
+    "oodbench-T9", CHOICES, "OOD Detectors", "other detectors", "--eye-detectors=A+B,B+C,C+D", of_one_number, t9_rows,
+    (DELTA,),
+)  # fmt: skip
+F13 = Ablation(
+    "oodbench-F13", CHOICES, "OOD Detectors", "numbers of detectors", "--eye-detectors=A,A+B,A+B+C,A+B+C+D",
+    beginnings, f13_rows,
+)  # fmt: skip

@@ -1,0 +1,98 @@
+"""Tables 2 and 9 and Figure 13 of OODBench: one choice of the division changes, all else is equal."""
+
+import pytest
+
+from eyechart.errors import ReportError
+
+GOOD, POOR, DEAF = "yn", "ny", "nn"
+ID = {"ID": GOOD * 4}
+CLIP, BLIP, LIT = "open_clip[ViT-B-32,pretrained=openai]", "blip2[x,a=1+1]", "hf[lit]"
+
+
+@pytest.fixture
+def thresholds(existing):
+    """Three thresholds, the lower the fewer pairs and the worse the answers."""
+    for value, hard in (("0.005", POOR), ("0.05", GOOD * 3 + POOR), ("0.01", GOOD + POOR)):
+        existing("hf[a]", "nuscenes", {**ID, "OOD-S": GOOD * 2, "OOD-H": hard}, threshold=value)
+    return existing.bench
+
+
+@pytest.fixture
+def pairs(existing):
+    """Two pairs of detectors, of which the second flag two of the first ones' four pairs and two more."""
+    first = {**ID, "OOD-H": GOOD * 2 + POOR * 2}
+    existing("hf[a]", "coco", {**first, "OOD-H'": GOOD}, benchmark="initial", detectors=f"{CLIP}+{BLIP}")
+    existing("hf[a]", "coco", {**first, "OOD-H'": POOR}, benchmark="initial", detectors=f"{BLIP}+{LIT}")
+    return existing
+
+
+def test_table_2_has_both_sets_under_every_threshold_the_highest_first(thresholds):
+    rows = thresholds.rows("oodbench-T2")
+    assert [row["Threshold T"] for row in rows] == ["0.05", "0.05", "0.01", "0.01", "0.005", "0.005"]
+    assert [row["Data Type"] for row in rows] == ["OOD-S", "OOD-H"] * 3
+    assert [(row["Num"], row["Accuracy"]) for row in rows[1::2]] == [("8", "75.00"), ("4", "50.00"), ("2", "0.00")]
+
+
+def test_what_an_ablation_compares_is_in_no_letter_and_no_wording(thresholds):
+    (table,) = thresholds.tables("oodbench-T2")
+    assert {row[0] for row in table.rows} == {"hf[a]"}
+    (said,) = (note for note in table.notes if note.startswith("Set: "))
+    assert "threshold" not in said
+    assert "detectors x[]+y[]" in said
+
+
+def test_the_initial_benchmark_is_shown_where_all_were_asked_it(existing):
+    for value in ("0.05", "0.01"):
+        existing("hf[a]", "coco", {**ID, "OOD-S": GOOD, "OOD-S'": POOR}, benchmark="initial", threshold=value)
+    assert [row["Data Type"] for row in existing.bench.rows("oodbench-T2")][::2] == ["OOD-S'"] * 2
+    existing("hf[a]", "coco", {**ID, "OOD-S": GOOD}, threshold="0.005")
+    assert [(row["Data Type"], row["Num"]) for row in existing.bench.rows("oodbench-T2")][::2] == [("OOD-S", "2")] * 3
+
+
+def test_ways_of_asking_are_compared_apart(thresholds, existing):
+    for value in ("0.05", "0.01"):
+        existing("hf[a]", "nuscenes", {**ID, "OOD-S": GOOD}, threshold=value, reading="authors")
+    names = [row["Model"] for row in thresholds.rows("oodbench-T2")]
+    assert names == ["hf[a] (a)"] * 4 + ["hf[a] (b)"] * 6
+
+
+def test_one_threshold_alone_is_refused_with_the_remedy(existing):
+    existing("hf[a]", "coco", ID)
+    with pytest.raises(ReportError, match=r"compares thresholds of one model.*--eye-threshold=0\.05,0\.01,0\.005"):
+        existing.bench.rows("oodbench-T2")
+
+
+def test_table_9_has_a_difference_after_every_other_pair_of_detectors(pairs):
+    rows = pairs.bench.rows("oodbench-T9")
+    assert [row["OOD Detectors"] for row in rows] == [f"ViT-B-32/openai & {BLIP}", f"{BLIP} & {LIT}", "Δ"]
+    assert [(row["Data Type"], row["Num"], row["Accuracy"]) for row in rows] == [
+        ("OOD-H'", "10", "60.00"),
+        ("OOD-H'", "10", "40.00"),
+        ("OOD-H'", "", "+20.00"),
+    ]
+    assert float(rows[2]["Accuracy low"]) < 20 < float(rows[2]["Accuracy high"])
+
+
+def test_pairs_that_both_flag_are_drawn_for_both(existing):
+    """The same pairs under either name: whatever is drawn, there is no difference."""
+    for detectors in ("x[]+y[]", "y[]+z[]"):
+        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD * 3 + POOR * 2}, detectors=detectors)
+    *_, row = existing.bench.rows("oodbench-T9")
+    assert [row[f"Accuracy{end}"] for end in ("", " low", " high")] == ["+0.00"] * 3
+
+
+def test_figure_13_has_the_longest_row_of_detectors_with_its_beginnings(pairs, existing):
+    for detectors in (CLIP, f"{CLIP}+{BLIP}+{LIT}"):
+        existing("hf[a]", "coco", {**ID, "OOD-H": POOR}, benchmark="initial", detectors=detectors)
+    rows = existing.bench.rows("oodbench-F13")
+    assert [row["OOD Detectors"][0] for row in rows] == ["1", "2", "3"]
+    assert rows[1]["OOD Detectors"] == f"2: ViT-B-32/openai & {BLIP}"
+    assert [row["F1"] for row in rows] == ["0.00", "60.00", "0.00"]
+
+
+def test_table_9_wants_equally_many_detectors_and_figure_13_beginnings(existing):
+    for detectors in ("x[]", "y[]+z[]"):
+        existing("hf[a]", "coco", ID, detectors=detectors)
+    for name, remedy in (("T9", "--eye-detectors=A.B,B.C,C.D"), ("F13", "--eye-detectors=A,A.B,A.B.C,A.B.C.D")):
+        with pytest.raises(ReportError, match=remedy):
+            existing.bench.rows(f"oodbench-{name}")

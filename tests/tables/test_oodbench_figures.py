@@ -1,0 +1,79 @@
+"""Figures 9, 10 and 13 of OODBench: SVG that parses, has its models, and is the same every time."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from eyechart.reports.__main__ import main
+from eyechart.reports.figures import draw
+
+GOOD, DEAF = "yn", "nn"
+NAMES = ("oodbench-F9", "oodbench-F10", "oodbench-F13")
+
+
+@pytest.fixture
+def asked(existing):
+    """Three models under one detector and two."""
+    for model, deaf in (("hf[a]", 3), ("hf[$b$]", 4), ("hf[c]", 6)):
+        said = {"ID": GOOD * 9 + DEAF, "OOD-S": GOOD * 5 + DEAF * 2, "OOD-H": DEAF * deaf + GOOD * (8 - deaf)}
+        for detectors in ("x[]", "x[]+y[]"):
+            existing(model, "coco", said, detectors=detectors)
+    return existing.bench
+
+
+@pytest.fixture
+def drawn(asked, tmp_path):
+    """Draw a figure and give its file and its texts."""
+
+    def drawn(name, out="figure.svg", references=()):
+        path = draw(name, replace(asked.pool(), references=references), None, tmp_path / out, tmp_path)
+        return path, [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+    return drawn
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_names_every_model_and_is_the_same_every_time(drawn, name):
+    one, texts = drawn(name, "one.svg")
+    two, _ = drawn(name, "two.svg")
+    assert one.read_bytes() == two.read_bytes()
+    assert all(any(model in (text or "") for text in texts) for model in ("hf[a]", "hf[$b$]", "hf[c]"))
+
+
+def test_figure_9_has_a_violin_panel_a_measure_and_set_with_p(drawn):
+    _, texts = drawn("oodbench-F9")
+    titles = [text for text in texts if text and "ID −" in text]
+    assert sorted({*titles}) == sorted(
+        f"{measure}, ID − {name}"
+        for measure in ("Accuracy", "F1", "Precision", "Recall", "MCC")
+        for name in ("OOD-H", "OOD-S")
+    )
+    assert sum((text or "").startswith("p=") for text in texts) == len(titles) * 3 * 2  # models and divisions
+
+
+def test_figure_10_has_the_models_that_are_no_reference(drawn):
+    _, texts = drawn("oodbench-F10", references=("hf[a]", "hf[$b$]"))
+    assert not any("hf[a]" in (text or "") for text in texts)
+    assert sum((text or "").endswith("equivalent") for text in texts) == 2 * 2 * 5  # two divisions, two sets
+
+
+def test_figure_13_has_both_measures(drawn):
+    _, texts = drawn("oodbench-F13")
+    assert {"Accuracy (%), with the 95 % interval", "F1 (%), with the 95 % interval", "number of detectors"} <= {*texts}
+    assert "oodbench/coco, OOD-H, n=16" in texts
+
+
+def test_references_of_the_command_line_reach_the_figure(asked, capsys, tmp_path):
+    asked.pool()
+    given = ["figure", "oodbench-F10", str(asked.folder), "--out", str(tmp_path / "f.svg"), "--reference"]
+    assert main([*given, "hf[x]"]) == 2
+    assert "--reference=hf[x] is no model" in capsys.readouterr().err
+    assert main([*given, "hf[c]"]) == 0
+
+
+def test_sets_without_answers_are_drawn_empty(existing, tmp_path):
+    for model in ("hf[a]", "hf[b]"):
+        existing(model, "coco", {"ID": GOOD * 3, "OOD-H": "!!" * 3})
+    for name in NAMES[:2]:
+        assert draw(name, existing.bench.pool(), None, tmp_path / f"{name}.svg", tmp_path).stat().st_size > 1000
