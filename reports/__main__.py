@@ -37,7 +37,7 @@ def overview(given: Sequence[str]) -> int:
         prog=PROGRAM,
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
         epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; disputed images for "
-        f"annotators: {PROGRAM} annotate RUN…; -h after each.",
+        f"annotators: {PROGRAM} annotate RUN…; a division in training texts: {PROGRAM} overlap FILE; -h after each.",
     )
     runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: reports/ in the last RUN)")
@@ -102,6 +102,41 @@ def annotate(given: Sequence[str]) -> int:
     return 0
 
 
+def overlap(given: Sequence[str]) -> int:
+    """Print how much of a division models have read about."""
+    from .oodbench_overlap import Wish
+    from .oodbench_overlap import overlap as compared
+
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} overlap",
+        description="Look for a division's image–category pairs out of distribution in models' training texts, and "
+        "say for how many of all models they are out of distribution.",
+    )
+    more = parser.add_argument
+    more("division", metavar="DIVISION.json", type=Path, help="a file that python -m eyechart.divide wrote")
+    text = "texts that a model was trained on: .json, .jsonl or .csv; repeatable, also for one model"
+    more("--corpus", metavar="MODEL=FILE", action="append", required=True, dest="corpora", help=text)
+    text = "the largest acceptable shares of overlap (default: 0.05,0.02)"
+    more("--epsilon", metavar="0.05,0.02", type=shares, default=(0.05, 0.02), help=text)
+    more("--synonyms", metavar="FILE.csv", type=Path, help="other words for categories: category,words")
+    more("--format", choices=tuple(RENDERERS), default="md", help="default: md")
+    chosen = vars(parser.parse_args(given))
+    form, corpora = chosen.pop("format"), tuple(chosen.pop("corpora"))
+    sys.stdout.write(RENDERERS[form](compared(Wish(corpora=corpora, **chosen))))
+    return 0
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """Several shares, separated by commas."""
+    try:
+        found = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        found = (0.0,)
+    if not all(0 < share <= 1 for share in found):
+        raise argparse.ArgumentTypeError(f"'{text}' has something else than shares above 0 and at most 1, as 0.05,0.02")
+    return found
+
+
 def sheet_arguments(parser: argparse.ArgumentParser) -> None:
     """What the sheet is about."""
     more = parser.add_argument
@@ -143,7 +178,7 @@ def beside(runs: Sequence[Path]) -> Path:
     return (last.parent if last.suffix == ".json" else last) / "reports"
 
 
-COMMANDS = {"table": table, "figure": figure, "annotate": annotate}
+COMMANDS = {"table": table, "figure": figure, "annotate": annotate, "overlap": overlap}
 
 if __name__ == "__main__":
     raise SystemExit(main())
