@@ -40,3 +40,12 @@ def test_loads_are_told_once(zoo: Zoo) -> None:
     assert zoo.fresh_loads() == 0
     model._module  # noqa: B018
     assert [zoo.fresh_loads(), zoo.fresh_loads()] == [1, 0]
+
+
+def test_a_lent_model_that_read_its_weights_is_dropped_when_dismissed(zoo: Zoo) -> None:
+    lent = zoo.lend("sentence[minilm]")
+    zoo.dismiss("sentence[minilm]")
+    assert zoo.lend("sentence[minilm]") is lent  # it takes no memory yet
+    lent.encode_texts(["a dog"])
+    zoo.dismiss("sentence[minilm]")
+    assert zoo.lend("sentence[minilm]") is not lent

@@ -55,8 +55,10 @@ def detectors(sitting: Sitting) -> list[str]:
 
 
 def ask_detector(sitting: Sitting, spec: str) -> Detected:
-    """Lend a detector and ask it."""
-    return detected(sitting.asker, sitting.lend(spec), spec, sitting.dataset, sitting.chosen["detector_templates"])
+    """Lend a detector, ask it, and let it go: the model that the case is about may need its memory."""
+    found = detected(sitting.asker, sitting.lend(spec), spec, sitting.dataset, sitting.chosen["detector_templates"])
+    sitting.dismiss(spec)
+    return found
 
 
 def hard(sitting: Sitting, found: Sequence[Detected]) -> Mined:

@@ -27,6 +27,10 @@ def nobody(spec: str) -> Any:
     raise SpecError(f"Nobody here makes the model '{spec}'.")
 
 
+def stays(spec: str) -> None:
+    """Leave a lent model where it is."""
+
+
 def nowhere(benchmark: str, split: str) -> Dataset:
     """Refuse to open a split."""
     raise SpecError(f"Nobody here opens the split '{benchmark}/{split}'.")
@@ -36,7 +40,8 @@ def nowhere(benchmark: str, split: str) -> Dataset:
 class Sitting:
     """A model before a split, with the protocol's choices.
 
-    `lend` makes another model by its specification, `fetch` opens another split by its benchmark and name.
+    `lend` makes another model by its specification and `dismiss` drops it again; `fetch` opens another split by its
+    benchmark and name.
     """
 
     asker: Asker
@@ -48,6 +53,7 @@ class Sitting:
     truths: Sequence[LabelSet] = ()
     lend: Callable[[str], Any] = nobody
     fetch: Callable[[str, str], Dataset] = nowhere
+    dismiss: Callable[[str], None] = stays
     spec: str = ""
     helpers: dict[str, str] = field(default_factory=dict)
 
