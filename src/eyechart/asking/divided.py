@@ -33,8 +33,8 @@ def division(sitting: Sitting) -> Division:
         threshold=float(chosen["threshold"]),
         most=int(chosen["most"]),
         seed=sitting.asker.seed,
-        absent=chosen["absent"] == "yes",
-        parameters={name: chosen[name] for name in PARAMETERS} | {"seed": str(sitting.asker.seed)},
+        absent=chosen.get("absent") == "yes",
+        parameters={name: chosen[name] for name in PARAMETERS if name in chosen} | {"seed": str(sitting.asker.seed)},
     )
     found = [ask_detector(sitting, spec) for spec in detectors(sitting)]
     return divide(sitting.dataset, found, rules, hard(sitting, found))
@@ -63,7 +63,7 @@ def ask_detector(sitting: Sitting, spec: str) -> Detected:
 
 def hard(sitting: Sitting, found: Sequence[Detected]) -> Mined:
     """Hard samples of the first detector's probabilities, or of an object detector's file."""
-    if sitting.chosen["hard"] == NONE:
+    if sitting.chosen.get("hard", NONE) == NONE:
         return NONE_MINED
     notation = annotation_of(sitting.dataset)
     there, _ = existing(proposals(sitting, found), notation.present)

@@ -146,7 +146,7 @@ class Kind:
         yield from {tuple(each.items()): each for each in kept}.values()
 
 
-DIVIDED = ("division", "detectors", "detector_templates", "threshold", "most", "absent", "hard")
+DIVIDED = ("division", "detectors", "detector_templates", "threshold", "most")
 
 
 def possible(chosen: Chosen) -> bool:
@@ -168,7 +168,7 @@ def settled(chosen: dict[str, str]) -> Chosen:
         "encoder": likeliest or included or hardness in ("random", "confusion"),
         "text_templates": likeliest or included,
         "distractors": hardness in ("random", "text"),
-    } | dict.fromkeys(DIVIDED[1:], chosen.get("division") != CHOICES["division"].default)
+    } | dict.fromkeys((*DIVIDED[1:], "absent", "hard"), chosen.get("division") != CHOICES["division"].default)
     return {name: CHOICES[name].default if idle.get(name) else value for name, value in chosen.items()}
 
 
@@ -186,7 +186,7 @@ PROTOCOLS: Mapping[str, Kind] = {
     "open_world": Kind("generator", (*SHOWN, *MAPPED), "open_world"),
     "multiple_choice": Kind("generator", ("setting", "repeats", "distractors", "encoder", "prompt", "reading")),
     "posterior": Kind("scorer", ("prompt",)),
-    "existence": Kind("generator", (*DIVIDED, "benchmark", "reasoning", "reading"), "existence"),
+    "existence": Kind("generator", (*DIVIDED, "absent", "hard", "benchmark", "reasoning", "reading"), "existence"),
     "progression": Kind("generator", (*DIVIDED, "reading")),
     "detection": Kind("encoder", ("detector_templates", "threshold"), also=("classifier", "matcher")),
     "distribution": Kind("image_encoder", (*DIVIDED, "reference"), unless="reference"),
