@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.metrics.resampling import clustered, percentile
+from eyechart.metrics.alike import share_interval
+from eyechart.metrics.resampling import clustered
 
 from .answers import Floats, Ints
 from .oodbench_cases import (
@@ -98,17 +99,19 @@ def together(cases: Sequence[Samples], name: str) -> list[Number]:
     total = sum((rows.sum(axis=0) for _, rows in parts), np.zeros(2 * len(MEASURES), np.int64))
     seeded = enumerate(parts)
     draws = np.add.reduce([clustered(rows, images, TIMES, seed) for seed, (images, rows) in seeded if len(rows)])
-    return [drawn(total, draws, place) for place in range(len(MEASURES))]
+    units = sum(len(np.unique(images)) for images, _ in parts)
+    return [drawn(total, draws, place, units) for place in range(len(MEASURES))]
 
 
-def drawn(total: Ints, draws: Ints, place: int) -> Number:
-    """One share with the interval of its draws."""
+def drawn(total: Ints, draws: Ints, place: int, units: int) -> Number:
+    """One share with the interval of its draws, in which so many images were drawn."""
     n = int(total[len(MEASURES) + place])
     if not n:
         return Number(None, 0)
+    value = float(total[place] / n)
     with np.errstate(invalid="ignore"):
-        low, high = percentile(draws[:, place] / draws[:, len(MEASURES) + place])
-    return Number(float(total[place] / n), n, (low, high))
+        low, high = share_interval(draws[:, place] / draws[:, len(MEASURES) + place], value, units)
+    return Number(value, n, (low, high))
 
 
 def sets(entry: Entry) -> list[str]:

@@ -33,7 +33,8 @@ def answer(pair, row, place, said):
     expected = ("yes", "no")[place]
     given = {"y": expected, "n": ("no", "yes")[place], "?": "", "e": ""}[said]
     more = {"question": ("positive", "negative")[place], "expected": expected, "answer": given}
-    return {**row, "pair": pair, **more, "correct": "", "said": "", "error": "refused" * (said == "e")}
+    right = "" if said == "e" else int(said == "y")
+    return {**row, "pair": pair, **more, "correct": right, "said": "", "error": "refused" * (said == "e")}
 
 
 def answered(model):
