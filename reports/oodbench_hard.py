@@ -7,8 +7,10 @@ import numpy as np
 
 from eyechart.data.divisions import HARD, ID, MINED
 
-from .answers import Floats
+from .answers import Floats, portion
 from .oodbench_cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, nothing, number, typed
+from .oodbench_division import DIVISION
+from .oodbench_pairs import Columns, read
 from .render import CHANGE, FRACTION, Cell, Number, Row, Table
 from .runs import Entry, Group, Pool
 
@@ -131,3 +133,22 @@ def fitted(entries: Sequence[Entry], name: str) -> Trend | None:
     """The trend of the falls on one set."""
     falls = [number(entry, "acc_delta", name).value for entry in entries]
     return trend([np.nan if value is None else value for value in falls])
+
+
+def overlaps(entry: Entry) -> list[Row]:
+    """Which share of OOD-H is hard samples, and which share of these is of OOD-H."""
+    both, ood, mined = read(entry.record, entry.folder, DIVISION, overlap)
+    return [("5", "OOD-H that is hard samples (%)", portion(both, ood), None, None),
+            ("5", "hard samples that are OOD-H (%)", portion(both, mined), None, None)]  # fmt: skip
+
+
+def overlap(found: Columns) -> tuple[int, int, int]:
+    """How many pairs are both, how many OOD-H and how many hard samples, of a division's columns.
+
+    A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
+    """
+    rows = list(zip(found["key"], found["category"], found["set"], found["flags"], strict=True))
+    ood = {(key, category) for key, category, name, _ in rows if name == HARD}
+    mined = {(key, category): flags for key, category, name, flags in rows if name == MINED}
+    both = sum(pair in ood or (flags != "" and "0" not in flags) for pair, flags in mined.items())
+    return both, len(ood | {pair for pair, flags in mined.items() if flags and "0" not in flags}), len(mined)

@@ -11,13 +11,12 @@ from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.spread import Correlation, FTest, correlation, empirical, f_test
 
-from .answers import Floats, Ints, portion
+from .answers import Floats, Ints
 from .oodbench_cases import about
-from .oodbench_division import DIVISION
-from .oodbench_hard import hard
-from .oodbench_pairs import Columns, Pairs, read
+from .oodbench_hard import hard, overlaps
+from .oodbench_pairs import Pairs
 from .render import FRACTION, Number, Row, Style, Table
-from .runs import Entry, Group, Pool
+from .runs import Group, Pool
 
 TIMES, SIZE = 1000, 500
 POINTS = Style(10_000, 2)  # a variance of fractions in squared percentage points
@@ -184,22 +183,3 @@ def baselines(found: Spread) -> list[Row]:
         p = Number(test.p, ci=(test.p_ci.low, test.p_ci.high), style=FRACTION)
         rows.append((evidence, f"{name} {what}", Number(test.observed, style=style), baseline, p))
     return rows
-
-
-def overlaps(entry: Entry) -> list[Row]:
-    """Which share of OOD-H is hard samples, and which share of these is of OOD-H."""
-    both, ood, mined = read(entry.record, entry.folder, DIVISION, overlap)
-    return [("5", "OOD-H that is hard samples (%)", portion(both, ood), None, None),
-            ("5", "hard samples that are OOD-H (%)", portion(both, mined), None, None)]  # fmt: skip
-
-
-def overlap(found: Columns) -> tuple[int, int, int]:
-    """How many pairs are both, how many OOD-H and how many hard samples, of a division's columns.
-
-    A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
-    """
-    rows = list(zip(found["key"], found["category"], found["set"], found["flags"], strict=True))
-    ood = {(key, category) for key, category, name, _ in rows if name == HARD}
-    mined = {(key, category): flags for key, category, name, flags in rows if name == MINED}
-    both = sum(pair in ood or (flags != "" and "0" not in flags) for pair, flags in mined.items())
-    return both, len(ood | {pair for pair, flags in mined.items() if flags and "0" not in flags}), len(mined)
