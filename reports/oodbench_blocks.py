@@ -7,13 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from eyechart.data.divisions import HARD, SETS, SIMPLE
-from eyechart.metrics.resampling import percentile, resampled
+from eyechart.metrics.alike import measure_intervals, share_interval
+from eyechart.metrics.resampling import resampled
 from eyechart.metrics.yes_no import measures
 
 from .answers import Floats, Ints
 from .oodbench_cases import EXISTENCE, SOURCES, nothing, source
 from .oodbench_pairs import INITIAL
-from .render import PERCENT, Number, Style
+from .render import Number
 from .runs import Entry, Pool
 
 APART = ("source", "division", "names", "benchmark", "hard")  # what a data set brings along, or only adds pairs
@@ -82,11 +83,14 @@ class Block:
 
 def measured(counts: Ints, strata: Ints, seed: int) -> dict[str, Number]:
     """Every measure and rate of a set with its interval; of one data set, what its record says."""
-    found: dict[str, Number] = {}
-    for part, of in ((counts[:, :4], measures), (counts[:, 4:], rates)):
-        values, draws = of(part.sum(axis=0)), of(resampled(part, TIMES, seed, strata))
-        found |= {name: number(float(values[name]), draws[name]) for name in values}
-    return found
+    tables, said = counts[:, :4], counts[:, 4:]
+    values, draws = measures(tables.sum(axis=0)), measures(resampled(tables, TIMES, seed, strata))
+    sure = measure_intervals(tables, draws)
+    parts, drawn = rates(said.sum(axis=0)), rates(resampled(said, TIMES, seed, strata))
+    of = {name: share_interval(drawn[name], float(part), len(said)) for name, part in parts.items() if part == part}
+    return {
+        name: Number(float(value), ci=ends({**sure, **of}.get(name))) for name, value in {**values, **parts}.items()
+    }
 
 
 def rates(totals: Ints) -> dict[str, Floats]:
@@ -95,10 +99,9 @@ def rates(totals: Ints) -> dict[str, Floats]:
         return {name: totals[..., place] / totals[..., 2] for place, name in enumerate(RATES)}
 
 
-def number(value: float, draws: Floats, style: Style = PERCENT) -> Number:
-    """A value with the interval of its draws."""
-    low, high = percentile(draws)
-    return Number(value, ci=None if np.isnan(low) else (low, high), style=style)
+def ends(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    """An interval, if there is one."""
+    return None if interval is None or np.isnan(interval).any() else (interval[0], interval[1])
 
 
 def asked(pool: Pool, name: str) -> list[Block]:

@@ -12,7 +12,7 @@ from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.resampling import percentile
 
 from .answers import Floats
-from .oodbench_blocks import HEADS, OUT, TIMES, Block, asked, called, notes, pooled, tabled
+from .oodbench_blocks import HEADS, OUT, TIMES, Block, asked, called, ends, notes, pooled, tabled
 from .oodbench_cases import nothing
 from .oodbench_existence import joined
 from .render import Cell, Number, Row, Style, Table
@@ -63,11 +63,6 @@ class Fall:
 
 
 AnyFall = TypeVar("AnyFall", bound=Fall)
-
-
-def ends(interval: tuple[float, float]) -> tuple[float, float] | None:
-    """An interval, if there is one."""
-    return None if np.isnan(interval).any() else (interval[0], interval[1])
 
 
 def falls(tables: Iterable[Sequence[Block]]) -> list[list[Fall]]:

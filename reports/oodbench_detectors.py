@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from eyechart.data.divisions import HARD
-from eyechart.metrics.resampling import resampled
+from eyechart.metrics.resampling import percentile, resampled
 from eyechart.metrics.yes_no import measures
 from eyechart.spec import pieces
 
 from .answers import Ints
 from .oodbench_ablations import Ablation, Compared
-from .oodbench_blocks import HEADS, TIMES, Block, number
+from .oodbench_blocks import HEADS, TIMES, Block, ends
 from .oodbench_existence import numbers
 from .oodbench_pairs import Pairs
 from .render import Number, Row, Style
@@ -54,7 +54,8 @@ def apart(first: Block, other: Block, name: str) -> list[Number]:
     for totals in (rows.sum(axis=0), resampled(rows, TIMES, first.seed)):
         one, two = measures(totals[..., :4]), measures(totals[..., 4:])
         found.append({head: one[head] - two[head] for head in HEADS})
-    return [number(float(found[0][head]), found[1][head], CHANGED) for head in HEADS]
+    value, draws = found
+    return [Number(float(value[head]), ci=ends(percentile(draws[head])), style=CHANGED) for head in HEADS]
 
 
 def united(sides: Sequence[Pairs], name: str) -> Ints:

@@ -33,7 +33,7 @@ def f9(pool: Pool, _: str | None) -> "Figure":
         names = called([fall.block for fall in falls])
         for ax, (measure, head) in zip(line, HEADS.items(), strict=True):
             violins(ax, falls, measure)
-            marks = [one_line(names[id(fall.block)]) for fall in falls]
+            marks = [f"{one_line(names[id(f.block)])}, p={f.chance(measure).style(f.found[measure].p)}" for f in falls]
             ax.set_xticks(range(len(falls)), marks, rotation=90, fontsize=6)
             ax.set_title(f"{head}, ID − {falls[0].kind}", fontsize=8)
         line[0].set_ylabel(f"{one_line(joined(falls[0].block))}, {sizes(falls)}\nΔ (% points)", fontsize=7)
@@ -49,7 +49,6 @@ def violins(ax: "Axes", falls: Sequence[Fall], measure: str) -> None:
         if not np.isnan(found.delta):
             ax.vlines(place, 100 * found.ci.low, 100 * found.ci.high, color="tab:red", linewidth=1)
             ax.plot(place, 100 * found.delta, "D", color="tab:red", markersize=3)
-            ax.annotate(f"p={found.p:.4f}", (place, 100 * found.delta), (3, 3), textcoords="offset points", fontsize=5)
     ax.axhline(0, color="tab:gray", linewidth=0.5)
     ax.tick_params(axis="y", labelsize=6)
 

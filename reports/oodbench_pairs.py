@@ -21,7 +21,7 @@ from .answers import Bools, Ints, intact
 
 PREDICTIONS = "predictions"
 INITIAL = "'"  # marks a set of the initial benchmark: everything that was flagged, before downsampling
-QUESTIONS = ("positive", "negative")
+QUESTIONS = {"positive": 0, "negative": 1}
 CODES = {"yes": YES, "no": NO, "": UNPARSED}
 Columns = Mapping[str, tuple[str, ...]]
 T = TypeVar("T")
@@ -104,7 +104,7 @@ def read_pairs(record: Record, folder: Path) -> Pairs:
 def pairs(found: Columns) -> Pairs:
     """The rows of questions as pairs."""
     numbers, first, place = np.unique(whole(found["pair"]), return_index=True, return_inverse=True)
-    question = np.array([QUESTIONS.index(name) for name in found["question"]], np.int64)
+    question = np.array([QUESTIONS[name] for name in found["question"]], np.int64)
     if len(np.unique(2 * place + question)) < len(place):
         raise ValueError("a question was asked twice")
     answers, expected = np.full((len(numbers), 2), MISSING, np.int64), np.zeros((len(numbers), 2), bool)

@@ -12,9 +12,9 @@ from eyechart.metrics.degradation import Equivalence, signature, tost
 from eyechart.metrics.intervals import Interval
 from eyechart.spec import did_you_mean
 
-from .oodbench_blocks import HEADS, TIMES, called
+from .oodbench_blocks import HEADS, TIMES, called, ends
 from .oodbench_cases import nothing
-from .oodbench_degradation import CHANGED, FALL, Fall, ends, long_rows, titled, together
+from .oodbench_degradation import CHANGED, FALL, Fall, long_rows, titled, together
 from .render import MISSING, PERCENT, Cell, Number, Table
 from .runs import Pool
 
