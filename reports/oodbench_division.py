@@ -38,6 +38,11 @@ class Sizes:
         return sum(self.counts.values(), Counter())
 
     @property
+    def divided(self) -> dict[str, dict[str, int]]:
+        """The same without mined pairs, which a division has or has not."""
+        return {name: {of: n for of, n in counts.items() if n and of != MINED} for name, counts in self.counts.items()}
+
+    @property
     def sets(self) -> tuple[str, ...]:
         """The sets that a division has, mined ones only where there are any."""
         return (ID, *OUT, *[MINED] * (MINED in self.total))
@@ -73,7 +78,7 @@ def sizes(pool: Pool, name: str, *, initial: bool) -> list[list[Sizes]]:
         counts = read(entry.record, entry.folder, DIVISION, partial(tallied, initial=initial))
         made = Sizes(entry, title, initial, counts)
         home = found.setdefault((*map(entry.choice, MADE_BY), entry.record.limit), [])
-        if all((made.title, made.counts) != (other.title, other.counts) for other in home):
+        if all((made.title, made.divided) != (other.title, other.divided) for other in home):
             home.append(made)
     if not found:
         raise nothing(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
@@ -81,14 +86,14 @@ def sizes(pool: Pool, name: str, *, initial: bool) -> list[list[Sizes]]:
 
 
 def divided(pool: Pool) -> Iterator[tuple[Entry, str]]:
-    """One case of every division, with its data set's title."""
+    """One case of every division, with its data set's title; those with mined pairs first."""
+    groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in alike(pool, protocol)]
     seen = set()
-    for protocol in (EXISTENCE, PROGRESSION):
-        for group in alike(pool, protocol):
-            first = group.entries[0]
-            if (key := (group.title, division(first))) not in seen and DIVISION in first.record.artifacts:
-                seen.add(key)
-                yield first, group.title
+    for group in sorted(groups, key=lambda group: group.entries[0].choice("hard", "none") == "none"):
+        first = group.entries[0]
+        if (key := (group.title, division(first))) not in seen and DIVISION in first.record.artifacts:
+            seen.add(key)
+            yield first, group.title
 
 
 def tallied(found: Columns, *, initial: bool) -> Counts:

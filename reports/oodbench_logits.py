@@ -19,7 +19,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 VALUE = Style(1, 3)
 COMMAND = 'pytest -k "oodbench and detection" --eye-model=A --eye-model=B'
 MEANING = (
-    "Quantiles, read off a histogram: off by a bin's width at most. Brackets: 95 % intervals, from order statistics.",
+    "Quantiles, off by a bin's width at most. Brackets: 95 % intervals, from order statistics, where there are enough.",
     "Probability: of a category that is present, the image's other categories taken out of the softmax (purified).",
 )
 
@@ -54,9 +54,11 @@ class Bins:
         return float(self.low[place] + np.clip(part, 0, 1) * (self.high[place] - self.low[place]))
 
     def number(self, q: float) -> Number:
-        """A quantile with the interval between the two order statistics that hold it at 95 %."""
-        low, high = binom.ppf((0.025, 0.975), self.n, q) / self.n
-        return Number(self.quantile(q), ci=(self.quantile(low), self.quantile(high)), style=VALUE)
+        """A quantile with the interval between the order statistics that hold it at 95 %; few values have no such."""
+        low, high = binom.ppf(0.025, self.n, q), binom.ppf(0.975, self.n, q) + 1
+        sure = low >= 1 and high <= self.n
+        ends = (self.quantile((low - 0.5) / self.n), self.quantile((high - 0.5) / self.n)) if sure else None
+        return Number(self.quantile(q), ci=ends, style=VALUE)
 
 
 Kind = tuple[str, str]
@@ -91,7 +93,8 @@ def histograms(found: Columns) -> Logits:
     rows: dict[Kind, dict[str, list[tuple[float, float, int]]]] = {}
     for kind, name, each in zip(kinds, found["name"], bins, strict=True):
         rows.setdefault(kind, {}).setdefault(name, []).append(each)
-    return {kind: {name: counted(each) for name, each in names.items()} for kind, names in rows.items()}
+    order = sorted(rows, key=lambda kind: [*KINDS].index(kind) if kind in KINDS else len(KINDS))
+    return {kind: {name: counted(each) for name, each in rows[kind].items()} for kind in order}
 
 
 def counted(bins: Iterable[tuple[float, float, int]]) -> Bins:

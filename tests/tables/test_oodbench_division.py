@@ -78,6 +78,14 @@ def test_data_sets_divided_in_one_way_are_summed(asked):
     assert {row[0] for row in other.rows} == {"LVIS"}
 
 
+def test_a_division_with_hard_samples_is_the_one_without(asked):
+    mined = [*divided(), divided()[0] | {"pair": 7, "set": "Hard"}]
+    asked.case("existence", "hf[c]", files={"division": mined}, detectors="clip+blip2", hard="own", division="h")
+    (table,) = asked.tables("oodbench-F2")
+    assert table.columns == ("Data", "Category", "ID", "OOD-S", "OOD-H", "Hard Sample", "OOD")
+    assert [row[2:] for row in table.rows if row[1] == "all"] == [(1, 2, 2, 1, 4)]
+
+
 def test_models_own_ood_sets_cover_pairs_one_after_another(asked):
     rows = asked.rows("oodbench-F6")
     found = [
