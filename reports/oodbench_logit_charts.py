@@ -26,6 +26,7 @@ def f14(pool: Pool, _: str | None) -> "Figure":
         for kind, (colour, label) in SHOWN.items():
             bars(left, each.overall.get(kind), colour, label)
         bars(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
+        right.set_xlim(0, 1)
         for ax, label in ((left, "logit"), (right, "probability, purified")):
             ax.set_title(f"{one_line(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
             ax.set_xlabel(label, fontsize=8)

@@ -12,10 +12,13 @@ from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
 
 # Two hundred pairs out of distribution of as many images, and what is no part of them.
-OOD = [Pair(f"val2017/{n:012}", "cat", ("OOD-S", "OOD-H")[n % 2], n % 3 == 0, True, "20") for n in range(200)]
+OOD = [
+    Pair(f"val2017/{n:012}", "cat", ("OOD-S", "OOD-H")[n % 2], n % 3 == 0, True, ("20", "22")[n % 2])
+    for n in range(200)
+]
 OTHERS = [
     Pair("val2017/000000000000", "dog", "ID", True, True, "00"),
-    Pair("val2017/000000000001", "dog", "OOD-S", True, False, "00"),
+    Pair("val2017/000000000001", "dog", "OOD-S", True, False, "10"),
     Pair("val2017/000000000002", "dog", "Hard", True, True, "00"),
 ]
 
