@@ -71,7 +71,7 @@ def consult(
             found, passing = complete(writer, dataset, model, questions, progress)
             replies.tidy(writer, found)
         if passing:
-            return unfinished(entry, found, passing, questions.places)
+            return unfinished(entry, found, passing, questions.places, len(found) - before)
         return replies.chosen(found, questions.places, entry, len(found) - before)
     meet(model, entry.key, [usage for _, usage in found.values()], one_by_one=False)
     return replies.chosen(found, questions.places, entry, 0)
@@ -114,11 +114,13 @@ def complete(
     return found, passing
 
 
-def unfinished(entry: Entry, found: dict[int, Kept], passing: dict[int, Reply], places: Sequence[int]) -> Replies:
+def unfinished(
+    entry: Entry, found: dict[int, Kept], passing: dict[int, Reply], places: Sequence[int], fresh: int = 0
+) -> Replies:
     """What there is when some requests failed for now."""
     said = {place: reply for place, (reply, _) in found.items()} | passing
     usage = sum((found[place][1] for place in dict.fromkeys(places) if place in found), Usage())
-    return Replies(tuple(said[place] for place in places), usage, entry.folder, "")
+    return Replies(tuple(said[place] for place in places), usage, entry.folder, "", fresh)
 
 
 def answered(

@@ -162,7 +162,8 @@ class Writer:
     def open_part(self) -> BinaryIO:
         """This run's own part, after those of earlier runs."""
         if self.part is None:
-            number = len(list(self.folder.glob("*.part")))
+            numbers = [int(path.stem) for path in self.folder.glob("*.part")]  # one may be missing
+            number = max(numbers, default=-1) + 1
             self.part = (self.folder / f"{number:05d}.part").open("ab")
         return self.part
 
@@ -171,6 +172,7 @@ class Writer:
         first, *others = [self.folder / FIRST, *self.folder.glob("*.part")]
         self.close()
         with writable(self.folder):
+            self.drop_drafts(FIRST)
             stamp(first, b"".join(framed(header, payload) for header, payload in ordered))
             for path in {*others} - {first}:
                 path.unlink()
@@ -178,14 +180,18 @@ class Writer:
     def seal(self, files: Mapping[str, bytes], done: object) -> None:
         """Put whole files in the place of the parts; `done` is written last."""
         with writable(self.folder):
-            for name in (*files, DONE):
-                for draft in self.folder.glob(f"{name}.*"):  # of a run that was killed
-                    draft.unlink()
+            self.drop_drafts(*files, DONE)
             for name, content in files.items():
                 stamp(self.folder / name, content)
             stamp(self.folder / DONE, msgspec.json.encode(done))
         self.close()
         sweep(self.folder)
+
+    def drop_drafts(self, *names: str) -> None:
+        """Take away what a run that was killed had half written in the place of these files."""
+        for name in names:
+            for draft in self.folder.glob(f"{name}.*"):
+                draft.unlink()
 
     def close(self) -> None:
         """Close this run's part; whatever could not be flushed has already been told by `append`."""

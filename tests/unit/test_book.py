@@ -1,0 +1,283 @@
+"""A book: what one run asked, another need not ask again; its bytes do not tell how it grew."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.data.dataset import Dataset
+from eyechart.errors import StoreError
+from eyechart.interviewing import interview, question_key
+from eyechart.models.interfaces import Answer, Usage
+from eyechart.questions import Book, Question, Questions
+from eyechart.replies import Replies, Reply
+from eyechart.store import Entry, Key, Store, Writer
+
+COUNT = 8
+PASSING = Answer("", (), False, error="429: too many requests", retry=True)
+
+
+def said(numbers: tuple[int, ...], text: str) -> str:
+    return f"{text} {numbers[0]}"
+
+
+@dataclass(frozen=True)
+class Library:
+    """A store with one book of two questions an image: place 2 · image + question."""
+
+    root: Path
+    dataset: Dataset
+
+    def asked(self, places: Sequence[int]) -> Questions:
+        questions = tuple(Question((place // 2, f"question {place % 2}"), 16) for place in places)
+        return Questions("pairs", questions, book=Book("all of it", tuple(places)))
+
+    def key(self, model: Any, **more: Any) -> Key:
+        return question_key(self.asked([0]), model, self.dataset, limit=None, seed=0, **more)
+
+    def entry(self, model: Any) -> Entry:
+        return Store(self.root).entry(self.key(model))
+
+    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Replies:
+        return interview(Store(self.root), self.key(model), self.dataset, model, self.asked(places), told)
+
+    def files(self, model: Any) -> dict[str, bytes]:
+        folder = self.entry(model).folder
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+
+
+@pytest.fixture
+def library(tmp_path: Path, pictures: Callable[..., Dataset]) -> Library:
+    return Library(tmp_path / "store", pictures([-1] * COUNT))
+
+
+@pytest.fixture
+def other(library: Library) -> Library:
+    """Another store for the same questions."""
+    return replace(library, root=library.root.with_name("other"))
+
+
+def places(model: Any) -> list[int]:
+    """The places that a model was asked about."""
+    return [2 * numbers[0] + int(text[-1]) for numbers, text in model.asked]
+
+
+def texts(found: Replies) -> list[str]:
+    return [reply.text for reply in found.said]
+
+
+def test_replies_come_in_the_order_of_the_questions(library: Library, talker: Any) -> None:
+    found = library.ask(talker(said, turned=True), [5, 0, 3])
+    assert texts(found) == ["question 1 2", "question 0 0", "question 1 1"]
+
+
+def test_two_choices_that_share_questions_ask_each_once(library: Library, talker: Any) -> None:
+    first, second = talker(said), talker(said)
+    assert library.ask(first, [0, 1, 4, 5]).fresh == 4
+    found = library.ask(second, [4, 5, 6, 7, 0])
+    assert (places(second), found.fresh) == ([6, 7], 2)
+    assert texts(found) == [said((place // 2,), f"question {place % 2}") for place in (4, 5, 6, 7, 0)]
+
+
+def test_what_is_there_is_given_without_a_question(library: Library, talker: Any) -> None:
+    library.ask(talker(said), range(6))
+    again = talker(said)
+    found = library.ask(again, [5, 2])
+    assert (again.how, found.fresh, texts(found)) == ([], 0, ["question 1 2", "question 0 1"])
+
+
+def test_equal_places_are_asked_once_and_counted_once(library: Library, talker: Any) -> None:
+    model = talker(said)
+    found = library.ask(model, [3, 2, 3, 3])
+    assert (sorted(places(model)), found.fresh) == ([2, 3], 2)
+    assert texts(found) == ["question 1 1", "question 0 1", "question 1 1", "question 1 1"]
+    assert found.usage == Usage(20, 8, 4)
+
+
+def test_nothing_asked_writes_nothing(library: Library, talker: Any) -> None:
+    assert library.ask(talker(said), []).said == ()
+    assert not library.root.exists()
+
+
+@pytest.mark.parametrize("order", [[[7, 1, 0], [1, 2, 3, 4, 5, 6]], [[*range(7, -1, -1)]], [[4], [4, 4], [*range(8)]]])
+def test_bytes_do_not_tell_in_which_order_it_grew(
+    library: Library, other: Library, talker: Any, order: list[list[int]]
+) -> None:
+    for some in order:
+        library.ask(talker(said, turned=True, window=3), some)
+    other.ask(talker(said), range(8))
+    assert library.files(talker(said)) == other.files(talker(said))
+    assert set(library.files(talker(said))) == {"key.json", "00000.part"}
+
+
+def test_the_sha256_is_of_the_replies_asked_for_alone(library: Library, other: Library, talker: Any) -> None:
+    library.ask(talker(said), range(8))
+    one, two = library.ask(talker(said), [3, 4]), other.ask(talker(said), [3, 4])
+    assert one.sha256 == two.sha256 != library.ask(talker(said), [4, 3]).sha256
+    lines = [b'{"text":"question 1 1","tokens":[1,2]}\n', b'{"text":"question 0 2","tokens":[1,2]}\n']
+    assert one.sha256 == sha256(b"".join(lines)).hexdigest()
+
+
+@pytest.mark.parametrize("stop", [0, 1, 5, 7])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_stopped_run_ends_as_if_it_had_never_stopped(
+    library: Library, other: Library, talker: Any, stop: int, turned: bool
+) -> None:
+    first, second = talker(said, stop=stop, turned=turned), talker(said, window=3)
+    with pytest.raises(ConnectionResetError):
+        library.ask(first, range(8))
+    resumed, whole = library.ask(second, range(8)), other.ask(talker(said), range(8))
+    assert (resumed.sha256, resumed.said, resumed.fresh) == (whole.sha256, whole.said, 8 - stop)
+    assert sorted(places(first) + places(second)) == [*range(8)]
+    assert library.files(first) == other.files(first)
+
+
+@pytest.mark.parametrize("cut", [1, 9, 40])
+def test_a_torn_tail_is_asked_again(library: Library, other: Library, talker: Any, cut: int) -> None:
+    with pytest.raises(ConnectionResetError):
+        library.ask(talker(said, stop=5), range(8))
+    part = library.entry(talker(said)).folder / "00000.part"
+    part.write_bytes(part.read_bytes()[:-cut])
+    model = talker(said)
+    library.ask(model, range(8))
+    other.ask(talker(said), range(8))
+    assert places(model) == [4, 5, 6, 7]
+    assert library.files(model) == other.files(model)
+
+
+def test_a_stopped_addition_loses_nothing_of_before(library: Library, talker: Any) -> None:
+    library.ask(talker(said), [6, 7])
+    with pytest.raises(ConnectionResetError):
+        library.ask(talker(said, stop=1), range(4))
+    model = talker(said)
+    assert library.ask(model, range(8)).fresh == 5
+    assert places(model) == [1, 2, 3, 4, 5]
+
+
+def test_a_part_after_a_missing_one_is_not_written_into(library: Library, talker: Any) -> None:
+    library.ask(talker(said), [0, 1])
+    folder = library.entry(talker(said)).folder
+    (folder / "00002.part").write_bytes(b"EYE1 torn")
+    with pytest.raises(ConnectionResetError):
+        library.ask(talker(said, stop=1), range(8))
+    model = talker(said)
+    library.ask(model, range(8))
+    assert places(model) == [3, 4, 5, 6, 7]
+
+
+def test_what_a_killed_tidying_left_is_swept_away(library: Library, other: Library, talker: Any) -> None:
+    library.ask(talker(said), [0, 1])
+    folder = library.entry(talker(said)).folder
+    (folder / "00000.part.17-1").write_bytes(b"half")
+    (folder / "00001.part").write_bytes((folder / "00000.part").read_bytes())
+    library.ask(talker(said), range(8))
+    other.ask(talker(said), range(8))
+    assert library.files(talker(said)) == other.files(talker(said))
+
+
+def test_a_fault_that_may_pass_is_told_and_not_kept(library: Library, other: Library, talker: Any) -> None:
+    busy = talker(lambda numbers, text: PASSING if numbers[0] == 1 else said(numbers, text))
+    found = library.ask(busy, range(6))
+    assert [place for place, reply in enumerate(found.said) if reply.error] == [2, 3]
+    assert (found.fresh, found.usage) == (4, Usage(40, 16, 8))
+    model = talker(said)
+    assert library.ask(model, range(6)).said == other.ask(talker(said), range(6)).said
+    assert places(model) == [2, 3]
+    assert library.files(model) == other.files(model)
+
+
+def test_any_other_fault_is_an_answer_for_good(library: Library, talker: Any) -> None:
+    refused = Answer("", (), False, error="content filter")
+    library.ask(talker(lambda numbers, text: refused), [2])
+    again = talker(said)
+    assert library.ask(again, [2]).said == (Reply("", (), False, error="content filter"),)
+    assert again.asked == []
+
+
+def test_a_broken_image_is_an_error_of_its_questions_alone(tmp_path: Path, pictures: Any, talker: Any) -> None:
+    found = Library(tmp_path, pictures([-1] * COUNT, frozenset({1}))).ask(talker(said), range(6))
+    assert [bool(reply.error) for reply in found.said] == [False, False, True, True, False, False]
+
+
+def test_two_runs_at_once_share_the_work(library: Library, other: Library, talker: Any) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(numbers: tuple[int, ...], text: str) -> str:
+        begun.set()
+        assert go.wait(30)
+        return said(numbers, text)
+
+    first, second = talker(slow), talker(said)
+    one = threading.Thread(target=library.ask, args=(first, range(6)))
+    two = threading.Thread(target=library.ask, args=(second, range(2, 8)))
+    one.start()
+    assert begun.wait(30)
+    two.start()
+    go.set()
+    one.join(30), two.join(30)
+    other.ask(talker(said), range(8))
+    assert (places(first), places(second)) == ([*range(6)], [6, 7])
+    assert library.files(first) == other.files(first)
+
+
+def test_another_run_may_read_while_one_asks(library: Library, talker: Any) -> None:
+    library.ask(talker(said), [0, 1])
+    reader, read = talker(said), []
+
+    def curious(numbers: tuple[int, ...], text: str) -> str:
+        read.append(texts(library.ask(reader, [1, 0])))
+        return said(numbers, text)
+
+    library.ask(talker(curious), [4])
+    assert (reader.asked, read) == ([], [["question 1 0", "question 0 0"]])
+
+
+def test_a_part_that_is_tidied_away_while_it_is_read_is_waited_for(
+    library: Library, talker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.ask(talker(said), range(4))
+
+    def gone(entry: Entry) -> Any:
+        raise StoreError("a part is gone")
+
+    monkeypatch.setattr(Entry, "blocks", gone)
+    model = talker(said)
+    assert library.ask(model, range(4)).fresh == 0
+    assert model.asked == []
+
+
+def test_progress_counts_the_questions_asked_for(library: Library, talker: Any) -> None:
+    library.ask(talker(said), range(4))
+    told: list[tuple[int, int]] = []
+    library.ask(talker(said), [2, 3, 4, 4, 5], lambda *how: told.append(how))
+    assert told == [(2, 4), (3, 4), (4, 4)]
+
+
+def test_a_budget_is_told_what_others_asked(library: Library, talker: Any) -> None:
+    library.ask(talker(said), range(4))
+    model = talker(said)
+    model.told = []
+    model.met = lambda *how: model.told.append(how)
+    for some in ([0], [4]):
+        library.ask(model, some)
+    digest, took = library.key(model).digest, Usage(10, 4, 2)
+    assert model.told == [(digest, Usage(40, 16, 8), ()), (digest, Usage(40, 16, 8), [took] * 4)]
+
+
+def test_a_disk_that_is_full_while_tidying_loses_nothing(
+    library: Library, talker: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StoreError("The store cannot be written")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Writer, "replace", full)
+        with pytest.raises(StoreError):
+            library.ask(talker(said), range(4))
+    again = talker(said)
+    assert library.ask(again, range(4)).fresh == 0
+    assert again.asked == []
