@@ -63,11 +63,16 @@ def _group(label: str) -> str:
     return f"{label}group" if label in GROUPED else label
 
 
+def filename(key: str) -> str:
+    """Return where a scene's picture lies."""
+    return f"leftImg8bit/val/{key}_leftImg8bit.png"
+
+
 def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
     """Write pictures and polygons; return what was rendered."""
     found = [render(scene) for scene in scenes(seed, styles, number)]
     for picture in found:
         key = picture.scene.key
-        write_bytes(folder / f"leftImg8bit/val/{key}_leftImg8bit.png", encoded(picture.image, "PNG"))
+        write_bytes(folder / filename(key), encoded(picture.image, "PNG"))
         write_json(folder / f"gtFine/val/{key}_gtFine_polygons.json", polygon_file(picture))
     return found

@@ -84,10 +84,15 @@ def annotation(number: int, label: int, mask: Mask, identity: int) -> Json:
     }
 
 
+def filename(number: int) -> str:
+    """Return where the picture of an image lies."""
+    return f"val2017/{number:012}.jpg"
+
+
 def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
     """Write pictures and annotations; return what was rendered."""
     found = [render(scene) for scene in scenes(seed, styles, number)]
     for place, picture in enumerate(found, 1):
-        write_bytes(folder / "val2017" / f"{place:012}.jpg", encoded(picture.image, "JPEG"))
+        write_bytes(folder / filename(place), encoded(picture.image, "JPEG"))
     write_json(folder / "annotations/instances_val2017.json", instances(found))
     return found

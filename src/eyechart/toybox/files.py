@@ -5,9 +5,9 @@ from pathlib import Path
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write JSON with UTF-8 text and plain line ends."""
+    """Write JSON in one line, as the data sets do, with UTF-8 text."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def write_bytes(path: Path, data: bytes) -> None:

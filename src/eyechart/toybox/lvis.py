@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from eyechart.toybox.classes import classes, kin
-from eyechart.toybox.coco import Json, annotation, image, scenes
+from eyechart.toybox.coco import Json, annotation, filename, image, scenes
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.files import write_bytes, write_json
 from eyechart.toybox.scenes import Rendered, render
@@ -95,6 +95,6 @@ def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[R
     """Write pictures and annotations; return what was rendered."""
     found = [render(scene) for scene in scenes(seed, styles, number, NAME)]
     for place, picture in enumerate(found, 1):
-        write_bytes(folder / "val2017" / f"{place:012}.jpg", encoded(picture.image, "JPEG"))
+        write_bytes(folder / filename(place), encoded(picture.image, "JPEG"))
     write_json(folder / "lvis_v1_val.json", content(found, seed))
     return found

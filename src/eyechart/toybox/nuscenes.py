@@ -18,7 +18,6 @@ from eyechart.toybox.shards import encoded
 from eyechart.toybox.space import Camera, Pose, product, turned
 
 NAME, VERSION, LOG = "nuscenes", "v1.0-trainval", "n000-2018-01-01-00-00-00-0000"
-SCENES = ("scene-0103", "scene-0916", "scene-0061")
 SIZE = (160, 90)
 FOCAL = 126.6
 HALF_TURN = (0.0, 0.0, 0.0, 1.0)
@@ -35,6 +34,24 @@ TABLES = (
     *("attribute", "calibrated_sensor", "category", "ego_pose", "instance", "log", "map", "sample"),
     *("sample_annotation", "sample_data", "scene", "sensor", "visibility"),
 )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The scenes to drive through in turn, the cameras that are on, and whether there are pictures between samples."""
+
+    scenes: tuple[str, ...] = ("scene-0103", "scene-0916", "scene-0061")
+    channels: tuple[str, ...] = tuple(CAMERAS)
+    sweeps: bool = True
+
+    @property
+    def kinds(self) -> tuple[bool, ...]:
+        """Whether a picture is a key frame, for every picture of a camera and sample."""
+        return (True, False) if self.sweeps else (True,)
+
+
+WHOLE = Plan()
+FRONT_OF_VAL = Plan(WHOLE.scenes[:2], ("CAM_FRONT",), sweeps=False)
 
 
 def token(*name: object) -> str:
@@ -67,27 +84,32 @@ class Moment:
     @property
     def time(self) -> int:
         """Microseconds."""
-        return BEGIN + STEP * self.number
+        return time(self.number)
 
 
-def moments(seed: int, styles: Sequence[str], number: int) -> Iterator[Moment]:
-    """Yield the samples, styles in turn, a third of them in each scene."""
+def time(number: int, *, key_frame: bool = True) -> int:
+    """Return when a sample is, or the sweep after it, in microseconds."""
+    return BEGIN + STEP * number + (0 if key_frame else STEP // 2)
+
+
+def moments(seed: int, styles: Sequence[str], number: int, plan: Plan = WHOLE) -> Iterator[Moment]:
+    """Yield the samples, styles in turn, as many in each scene."""
     for place in range(number):
         draw, style = Draw(seed, NAME, place), styles[place % len(styles)]
         shown = {
             channel: render(road(draw, f"{NAME}/{place}/{channel}", style, SIZE, lambda concept: concept.nuscenes))
-            for channel in CAMERAS
+            for channel in plan.channels
         }
         ego = Pose((draw.uniform(200, 900), draw.uniform(900, 1600), 0.0), turned(draw.uniform(-3, 3)))
-        yield Moment(place, SCENES[place * len(SCENES) // number], ego, shown)
+        yield Moment(place, plan.scenes[place * len(plan.scenes) // number], ego, shown)
 
 
-def tables(found: Sequence[Moment]) -> dict[str, list[Json]]:
+def tables(found: Sequence[Moment], plan: Plan = WHOLE) -> dict[str, list[Json]]:
     """Return every table's rows."""
     made = Tables()
     _static(made)
     for name in dict.fromkeys(moment.scene for moment in found):
-        _scene(made, name, [moment for moment in found if moment.scene == name])
+        _scene(made, name, [moment for moment in found if moment.scene == name], plan)
     return made.rows
 
 
@@ -107,7 +129,7 @@ def _static(made: Tables) -> None:
         made.add("calibrated_sensor", channel, **facts)
 
 
-def _scene(made: Tables, name: str, found: Sequence[Moment]) -> None:
+def _scene(made: Tables, name: str, found: Sequence[Moment], plan: Plan) -> None:
     """Add a scene with its samples, chained both ways."""
     samples = ["", *(token("sample", moment.number) for moment in found), ""]
     facts = {"nbr_samples": len(found), "first_sample_token": samples[1], "last_sample_token": samples[-2]}
@@ -118,42 +140,41 @@ def _scene(made: Tables, name: str, found: Sequence[Moment]) -> None:
         for channel, picture in moment.shown.items():
             for thing in range(len(picture.scene.things)):
                 _annotation(made, moment, channel, thing)
-    for channel in CAMERAS:
-        _frames(made, channel, found)
+    for channel in plan.channels:
+        _frames(made, channel, [(moment, key_frame) for moment in found for key_frame in plan.kinds])
 
 
-def _frames(made: Tables, channel: str, found: Sequence[Moment]) -> None:
-    """Add a camera's pictures, a sweep after every sample, chained both ways."""
-    frames = [(moment, key_frame) for moment in found for key_frame in (True, False)]
+def _frames(made: Tables, channel: str, frames: Sequence[tuple[Moment, bool]]) -> None:
+    """Add a camera's pictures, chained both ways."""
     keys = ["", *(token("sample_data", moment.number, channel, key) for moment, key in frames), ""]
     for place, (moment, key_frame) in enumerate(frames, 1):
-        time = moment.time + (0 if key_frame else STEP // 2)
+        when = time(moment.number, key_frame=key_frame)
         made.add(
             "sample_data",
             *(moment.number, channel, key_frame),
             sample_token=token("sample", moment.number),
-            ego_pose_token=_ego(made, moment, channel, time),
+            ego_pose_token=_ego(made, moment, channel, when),
             calibrated_sensor_token=token("calibrated_sensor", channel),
-            timestamp=time,
+            timestamp=when,
             fileformat="jpg",
             is_key_frame=key_frame,
             height=SIZE[1],
             width=SIZE[0],
-            filename=filename(moment, channel, key_frame=key_frame),
+            filename=filename(moment.number, channel, key_frame=key_frame),
             prev=keys[place - 1],
             next=keys[place + 1],
         )
 
 
-def filename(moment: Moment, channel: str, *, key_frame: bool) -> str:
-    """Return where a picture lies."""
-    time = moment.time + (0 if key_frame else STEP // 2)
-    return f"{'samples' if key_frame else 'sweeps'}/{channel}/{LOG}__{channel}__{time}.jpg"
+def filename(number: int, channel: str, *, key_frame: bool = True) -> str:
+    """Return where a sample's picture lies, or the sweep's after it."""
+    when = time(number, key_frame=key_frame)
+    return f"{'samples' if key_frame else 'sweeps'}/{channel}/{LOG}__{channel}__{when}.jpg"
 
 
-def _ego(made: Tables, moment: Moment, channel: str, time: int) -> str:
+def _ego(made: Tables, moment: Moment, channel: str, when: int) -> str:
     where = {"rotation": [*moment.ego.rotation], "translation": [*moment.ego.translation]}
-    return made.add("ego_pose", channel, time, timestamp=time, **where)
+    return made.add("ego_pose", channel, when, timestamp=when, **where)
 
 
 def _annotation(made: Tables, moment: Moment, channel: str, place: int) -> None:
@@ -188,13 +209,13 @@ def _annotation(made: Tables, moment: Moment, channel: str, place: int) -> None:
     )
 
 
-def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+def write(folder: Path, seed: int, styles: Sequence[str], number: int, plan: Plan = WHOLE) -> list[Rendered]:
     """Write pictures and tables; return what the front camera shows."""
-    found = list(moments(seed, styles, number))
-    for moment in found:
+    found = list(moments(seed, styles, number, plan))
+    for moment, key_frame in ((moment, key_frame) for moment in found for key_frame in plan.kinds):
         for channel, picture in moment.shown.items():
-            for key_frame in (True, False):
-                write_bytes(folder / filename(moment, channel, key_frame=key_frame), encoded(picture.image, "JPEG"))
-    for table, rows in tables(found).items():
+            path = folder / filename(moment.number, channel, key_frame=key_frame)
+            write_bytes(path, encoded(picture.image, "JPEG"))
+    for table, rows in tables(found, plan).items():
         write_json(folder / VERSION / f"{table}.json", rows)
     return [moment.shown["CAM_FRONT"] for moment in found]
