@@ -101,7 +101,7 @@ def test_val_without_its_pictures_is_missing(fill: Fill) -> None:
 def test_half_a_data_set_says_what_is_missing(fill: Fill, names: tuple[str, ...], sentence: str) -> None:
     root = fill("mine", *names)
     assert sentence in missing(root)["mine"]
-    (ref,) = [ref for ref in available(root) if ref.benchmark == "oodbench"]
+    (ref,) = [ref for ref in available(root) if str(ref) == "oodbench/mine"]
     with pytest.raises(DataError, match="unpack or link it there"):
         open_split(ref)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
@@ -33,6 +33,14 @@ OPENERS: Mapping[Format, Opener] = {
     "nuscenes": open_nuscenes,
     "cityscapes": open_cityscapes,
 }
+
+
+def open_annotated(
+    kind: Format, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
+) -> Dataset:
+    """Open a part of a data set in a format, which its annotation then names as its source."""
+    found = OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
+    return replace(found, annotation=found.annotation and replace(found.annotation, source=kind))
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,19 @@
 """Which splits there are, and how one is opened: the packaged samples, a root of folders, the hub."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.annotated_splits import BENCHMARK, FORMATS, OPENERS, AnnotatedSplit, Format, annotated_splits
+from eyechart.data.annotated_splits import BENCHMARK, FORMATS, AnnotatedSplit, Format, annotated_splits, open_annotated
 from eyechart.data.dataset import Dataset
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
 from eyechart.data.images import SUFFIXES
 from eyechart.data.located import class_names
+from eyechart.data.oodbench_sample import open_oodbench
+from eyechart.data.oodbench_sample import splits as oodbench_splits
 from eyechart.data.sample import open_sample
 from eyechart.data.sample import splits as sample_splits
 from eyechart.data.toybox import open_toybox
@@ -54,6 +56,11 @@ class Known:
         return subset(self.classes) if self.classes else ()
 
 
+PACKAGED: Mapping[str, Callable[[str], Dataset]] = {
+    "imagenet": open_sample,
+    "toybox": open_toybox,
+    BENCHMARK: open_oodbench,
+}
 VALIDATION = "imagenet/val"
 KNOWN: Mapping[str, Known] = {
     VALIDATION: Known(50_000),
@@ -73,6 +80,7 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     """
     refs = [SplitRef("imagenet", split) for split in sample_splits()]
     refs.extend(SplitRef("toybox", split) for split in toybox_splits())
+    refs.extend(SplitRef(BENCHMARK, split) for split in oodbench_splits())
     if root is not None and str(root).startswith("hub:"):
         refs.append(_hub(str(root)))
     elif root is not None:
@@ -100,10 +108,9 @@ def open_split(
     if ref.missing:
         raise DataError(ref.missing)
     if ref.layout == "sample":
-        return open_toybox(ref.split) if ref.benchmark == "toybox" else open_sample(ref.split)
+        return PACKAGED[ref.benchmark](ref.split)
     if ref.layout in FORMATS:
-        found = OPENERS[ref.layout](Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
-        return replace(found, annotation=found.annotation and replace(found.annotation, source=ref.layout))
+        return open_annotated(ref.layout, Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
     return identified(found) if str(ref) == VALIDATION else found

@@ -1,13 +1,13 @@
 """Make the toy world again, byte for byte: python -m eyechart.toybox OUT [--seed N] [--part PART].
 
-The part `packaged`, made only when asked for, are the pictures that eyechart itself ships.
+The part `packaged`, made only when asked for, are the pictures that eyechart itself ships in its folder `samples`.
 """
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.toybox import annotated, birds, packaged, shards
+from eyechart.toybox import annotated, birds, oodbench_sample, packaged, shards
 
 PARTS = ("shards", "scenes", "birds")
 SEED = 42
@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--birds", type=int, default=600, help="bird observations a table (default: %(default)s)")
     options = parser.parse_args(arguments)
     parts = options.part or PARTS
+    if "packaged" in parts and len({*parts}) > 1:
+        parser.error("--part packaged has folders of the same names as other parts: make it alone.")
     if "shards" in parts:
         shards.write(options.out / "toybox", options.seed, options.per_class, options.scenes)
     if "scenes" in parts:
@@ -31,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "birds" in parts:
         birds.write(options.out / "realbirdid", options.seed, options.birds)
     if "packaged" in parts:
-        packaged.write(options.out, options.seed)
+        packaged.write(options.out / "toybox", options.seed)
+        oodbench_sample.write(options.out / "oodbench", options.seed)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The packaged art: one atlas a style, whose bytes must be those that were packaged."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -76,9 +76,9 @@ def checksums(folder: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
-def seal(folder: Path) -> None:
+def seal(folder: Path, suffixes: Container[str] = frozenset({".csv", ".webp"})) -> None:
     """Write down the sha256 of a folder's art, tables and pictures."""
-    files = [path for path in sorted(folder.rglob("*")) if path.suffix in {".csv", ".webp"}]
+    files = [path for path in sorted(folder.rglob("*")) if path.suffix in suffixes]
     lines = (f"{sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in files)
     (folder / SEAL).write_text("".join(lines), encoding="utf-8")
 
