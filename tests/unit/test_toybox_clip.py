@@ -1,9 +1,10 @@
-"""The packaged toybox-clip: it loads by its name, is small and plain, and sees."""
+"""The packaged toybox-clip and its twin: they load by their names, are small and plain, and see."""
 
 import json
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,16 +22,22 @@ from eyechart.spec import parse
 from eyechart.toybox import score_clip
 from eyechart.toybox.packaged import splits
 
-SPEC = parse("open_clip[toybox-clip]")
-FOLDER = open_clip_files.packaged(SPEC)
+NAMES = ("toybox-clip", "toybox-clip-b")
 CHANCE = 0.01
-LEAST = {"sample": 0.9, "sample-fluent-3d": 0.85, "sample-noto-v1": 0.55, "sample-cutouts": 0.1}
+LEAST = {"sample": 0.9, "sample-fluent-3d": 0.85, "sample-noto-v1": 0.55, "sample-cutouts": 0.05}
 Share = Callable[[str], tuple[int, int]]
 
 
-@pytest.fixture(scope="module")
-def clip() -> OpenClip:
-    return OpenClip(SPEC, offline=True)
+@pytest.fixture(scope="module", params=NAMES)
+def clip(request: pytest.FixtureRequest) -> OpenClip:
+    return OpenClip(parse(f"open_clip[{request.param}]"), offline=True)
+
+
+@pytest.fixture
+def folder(clip: OpenClip) -> Path:
+    found = open_clip_files.packaged(clip.spec)
+    assert found is not None
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -66,30 +73,35 @@ def test_it_sees_worse_in_styles_that_it_has_not_learnt(share: Share) -> None:
     assert known > near > far
 
 
-def test_its_identity_says_what_answered(clip: OpenClip) -> None:
-    assert clip.identity.name == "toybox-clip"
-    assert clip.identity.weights_sha256 == sha256((FOLDER / "open_clip_model.safetensors").read_bytes()).hexdigest()
+def test_its_identity_says_what_answered(clip: OpenClip, folder: Path) -> None:
+    assert clip.identity.name == folder.name
+    assert clip.identity.weights_sha256 == sha256((folder / "open_clip_model.safetensors").read_bytes()).hexdigest()
 
 
-def test_the_card_gives_the_hashes_of_the_files() -> None:
-    card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    files = [path for path in FOLDER.iterdir() if path.name != "README.md"]
+def test_the_two_are_different_models() -> None:
+    weights = {OpenClip(parse(f"open_clip[{name}]"), offline=True).identity.weights_sha256 for name in NAMES}
+    assert len(weights) == len(NAMES)
+
+
+def test_the_card_gives_the_hashes_of_the_files(folder: Path) -> None:
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    files = [path for path in folder.iterdir() if path.name != "README.md"]
     assert [path.name for path in files if sha256(path.read_bytes()).hexdigest() not in card] == []
 
 
-def test_it_is_small_and_holds_no_pickle() -> None:
-    found = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+def test_it_is_small_and_holds_no_pickle(folder: Path) -> None:
+    found = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert sum(found.values()) <= 8_000_000
     assert {name.rpartition(".")[2] for name in found} == {"json", "md", "safetensors"}
 
 
-def test_open_clip_itself_reads_the_folder() -> None:
+def test_open_clip_itself_reads_the_folder(folder: Path) -> None:
     import open_clip
 
-    model, _, prepare = open_clip.create_model_and_transforms(f"local-dir:{FOLDER}", weights_only=True)
+    model, _, prepare = open_clip.create_model_and_transforms(f"local-dir:{folder}", weights_only=True)
     assert sum(value.numel() for value in model.parameters()) < 4_000_000
-    assert json.loads((FOLDER / "open_clip_config.json").read_text())["preprocess_cfg"]["mean"] == [0.5] * 3
-    tokens = open_clip.get_tokenizer(f"local-dir:{FOLDER}")(["a dog"])
+    assert json.loads((folder / "open_clip_config.json").read_text())["preprocess_cfg"]["mean"] == [0.5] * 3
+    tokens = open_clip.get_tokenizer(f"local-dir:{folder}")(["a dog"])
     assert tokens.shape[1] == model.context_length
     assert prepare.transforms[0].size == 96
 

@@ -7,7 +7,7 @@ from eyechart import samples
 from eyechart.spec import ModelSpec
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "open_clip": ("toybox-clip",),
+    "open_clip": ("toybox-clip", "toybox-clip-b"),
     "hf": ("toybox-mllm",),
     "vllm": ("toybox-mllm",),
 }
