@@ -92,12 +92,18 @@ def combinations(result: pytest.RunResult) -> set[str]:
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only", "-q")
 IMAGENET = {"imagenet timm[tf_efficientnet_lite0]", "imagenet conse[]"}
 TOYBOX = {"toybox open_clip[toybox-clip]", "toybox conse[]", "toybox hf[toybox-mllm]"}
+OODBENCH = {name.replace("toybox ", "oodbench ") for name in TOYBOX}
 
 
 @pytest.mark.parametrize(
     ("chosen", "found"),
-    [((), IMAGENET | TOYBOX), (("-k", "imagenet"), IMAGENET), (("-k", "toybox/"), TOYBOX)],
-    ids=["all", "imagenet", "toybox"],
+    [
+        ((), IMAGENET | TOYBOX | OODBENCH),
+        (("-k", "imagenet"), IMAGENET),
+        (("-k", "toybox/"), TOYBOX),
+        (("-k", "oodbench"), OODBENCH),
+    ],
+    ids=["all", "imagenet", "toybox", "oodbench"],
 )
 def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
     world: Any, chosen: tuple[str, ...], found: set[str]
@@ -108,10 +114,17 @@ def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
 
 
 def test_a_model_that_was_asked_for_meets_every_benchmark(world: Any) -> None:
-    asked = {"imagenet open_clip[toybox-clip]", "toybox open_clip[toybox-clip]"}
+    asked = {f"{benchmark} open_clip[toybox-clip]" for benchmark in ("imagenet", "toybox", "oodbench")}
     assert combinations(world.call(*COLLECT, "--eye-model=open_clip[toybox-clip]")) == asked
     (world.folder / "pytest.ini").write_text("[pytest]\neye_model = open_clip[toybox-clip]\n")
     assert combinations(world.call(*COLLECT)) == asked
+
+
+def test_oodbench_needs_no_data(world: Any) -> None:
+    said = world.call(*COLLECT, "-k", "oodbench", "--eye-model=hf[toybox-mllm]").stdout.str()
+    for protocol in ("existence", "progression"):
+        for kind in ("coco", "lvis", "nuscenes", "cityscapes"):
+            assert f"test_{protocol}[oodbench/sample-{kind}/hf[toybox-mllm]]" in said
 
 
 WORDS = (*COLLECT, "--eye-model=hf[toybox-mllm]", "-k", "toybox/sample-cutouts/")
