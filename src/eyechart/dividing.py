@@ -7,8 +7,8 @@ import numpy as np
 
 from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
-from eyechart.data.divisions import HARD, ID, MINED, SIMPLE, Bools, Detector, Division, Ints
-from eyechart.errors import DataError
+from eyechart.data.divisions import HARD, ID, MINED, SIMPLE, Bools, Detector, Division, Ints, LeftOut, Pairs
+from eyechart.errors import DataError, ModelError
 from eyechart.models.interfaces import Floats
 from eyechart.protocols.division import BEATEN, MOST, THRESHOLD, Flags, agreed, drawn, flags
 from eyechart.protocols.hard_samples import Mined
@@ -36,29 +36,6 @@ class Rules:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Image–category pairs of one set, one a place: the image, the category, and whether it is there."""
-
-    rows: Ints
-    categories: Ints
-    present: Bools
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def of(self, places: Sequence[int]) -> "Pairs":
-        """Some of the pairs."""
-        chosen = list(places)
-        return Pairs(self.rows[chosen], self.categories[chosen], self.present[chosen])
-
-    def names(self, dataset: Dataset) -> Iterator[str]:
-        """Each pair by its image's key and its category's name, which do not hang on any order."""
-        parts = self.rows.tolist(), self.categories.tolist(), self.present.tolist()
-        for row, category, here in zip(*parts, strict=True):
-            yield f"{dataset.keys[row]}|{dataset.names[category]}|{here}"
-
-
 def annotation_of(dataset: Dataset) -> Annotation:
     """The annotation of the images in play; a data set without one is refused."""
     if dataset.annotation is None:
@@ -72,8 +49,7 @@ def annotation_of(dataset: Dataset) -> Annotation:
 def divide(dataset: Dataset, detected: Sequence[Detected], rules: Rules, mined: Mined = NONE_MINED) -> Division:
     """Divide the pairs of a data set; images that a detector gave no answer about are left out, and it is said."""
     notation = annotation_of(dataset)
-    usable = np.ones(len(dataset), np.bool_)
-    usable[[row for one in detected for row in one.errors]] = False
+    usable = answered(dataset, detected)
     found = [judged(one, notation, usable, rules.threshold) for one in detected]
     sets, main = downsampled(dataset, candidates(found, absent=rules.absent), rules)
     sets[MINED] = hard_pairs(mined)
@@ -92,8 +68,22 @@ def divide(dataset: Dataset, detected: Sequence[Detected], rules: Rules, mined: 
         parameters=rules.parameters,
         fingerprint=dataset.fingerprint,
         annotation=notation.sha256,
-        notes=(*map(str, notation.excluded), *left_out(dataset, detected)),
+        notes=(*map(str, notation.excluded), *unanswered(detected)),
+        left_out=tuple(left_out(dataset, detected)),
     )
+
+
+def answered(dataset: Dataset, detected: Sequence[Detected]) -> Bools:
+    """Which images every detector answered about; where that is none, there is nothing to divide."""
+    usable = np.ones(len(dataset), np.bool_)
+    usable[[row for one in detected for row in one.errors]] = False
+    if len(dataset) and not usable.any():
+        one = next(one for one in detected if one.errors)
+        raise ModelError(
+            f"No image of {dataset.benchmark}/{dataset.split} was answered by every detector: {one.detector.spec} gave "
+            f"no answer about {len(one.errors):,} of {len(dataset):,}, the first is {one.errors[min(one.errors)]}"
+        )
+    return usable
 
 
 def downsampled(dataset: Dataset, every: Mapping[str, Pairs], rules: Rules) -> tuple[dict[str, Pairs], list[Bools]]:
@@ -156,12 +146,18 @@ def codes(found: Sequence[Flags], pairs: Pairs) -> Ints:
     return np.stack(said, axis=1).astype(np.int64)
 
 
-def left_out(dataset: Dataset, detected: Sequence[Detected]) -> Iterator[str]:
-    """Say which images are in no pair, since a detector could not answer."""
+def left_out(dataset: Dataset, detected: Sequence[Detected]) -> Iterator[LeftOut]:
+    """Every image that is in no pair, since a detector could not answer."""
+    for one in detected:
+        for row, why in sorted(one.errors.items()):
+            yield LeftOut(dataset.keys[row], one.detector.spec, why)
+
+
+def unanswered(detected: Sequence[Detected]) -> Iterator[str]:
+    """How many images are left out by each detector, and the first of them."""
     for one in detected:
         if one.errors:
-            first = min(one.errors)
             yield (
-                f"{len(one.errors):,} images left out of the division: {one.detector.spec} gave no answer; the first "
-                f"is {dataset.keys[first]}: {one.errors[first]}"
+                f"{len(one.errors):,} × image left out of the division: {one.detector.spec} gave no answer; the first "
+                f"is {one.errors[min(one.errors)]}"
             )

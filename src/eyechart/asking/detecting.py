@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from eyechart.answering import name
 from eyechart.asking.asker import Asker, Wording, nothing
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
@@ -35,7 +36,18 @@ def detected(asker: Asker, model: Any, spec: str, dataset: Dataset, templates_by
         logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     of_one_vocabulary(logits, dataset, spec)
     digest = sha256(np.ascontiguousarray(logits, "<f4").tobytes()).hexdigest()
-    return Detected(Detector(spec, wording.templates_by, digest), logits, kept.errors)
+    errors = {**unusable(logits, dataset, spec), **kept.errors}
+    return Detected(Detector(spec, wording.templates_by, digest), logits, errors)
+
+
+def unusable(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
+    """The images about which a detector says no number for some category, which its text may be the fault of."""
+    odd = ~np.isfinite(logits)
+    return {
+        row: f"{name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} categories, the first "
+        f"'{dataset.names[odd[row].argmax()]}'. Try dtype=float32."
+        for row in np.flatnonzero(odd.any(axis=1)).tolist()
+    }
 
 
 def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:

@@ -1,25 +1,30 @@
 """The division that a case asks about: made from detectors' logits as the choices say, or read from a file."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
+from eyechart.asking.asker import Asker
 from eyechart.asking.detecting import detected
 from eyechart.asking.sitting import Sitting
+from eyechart.data.dataset import Dataset
 from eyechart.data.detections import read_detections
-from eyechart.data.division_files import read_division
+from eyechart.data.division_files import read_division, sha256_of
 from eyechart.data.divisions import Division
-from eyechart.dividing import NONE_MINED, Detected, Rules, annotation_of, divide
+from eyechart.dividing import NONE_MINED, Detected, Rules, annotation_of, answered, divide
 from eyechart.errors import SpecError
+from eyechart.protocols.choices import CHOICES, Chosen
 from eyechart.protocols.hard_samples import Mined, Proposals, existing, mined, most_probable
-from eyechart.spec import pieces
+from eyechart.spec import parse, pieces
 
 MADE, OWN, NONE = "made", "own", "none"
 PARAMETERS = ("detectors", "detector_templates", "threshold", "most", "absent", "hard")
 TOY, PAPERS = (
-    "open_clip[toybox-clip]+conse[]",
+    "open_clip[toybox-clip]+open_clip[toybox-clip-b]",
     "open_clip[ViT-L-14,pretrained=openai]+blip2[Salesforce/blip2-itm-vit-g]",
 )  # of the packaged pictures, and the families that arXiv 2602.18094 names
 
@@ -28,54 +33,115 @@ def division(sitting: Sitting) -> Division:
     """Find or make it."""
     chosen = sitting.chosen
     if chosen["division"] != MADE:
-        return read_division(file_of(chosen["division"], sitting), sitting.dataset)
-    rules = Rules(
-        threshold=float(chosen["threshold"]),
-        most=int(chosen["most"]),
-        seed=sitting.asker.seed,
-        absent=chosen.get("absent") == "yes",
-        parameters={name: chosen[name] for name in PARAMETERS if name in chosen} | {"seed": str(sitting.asker.seed)},
-    )
-    found = [ask_detector(sitting, spec) for spec in detectors(sitting)]
-    return divide(sitting.dataset, found, rules, hard(sitting, found))
+        return read_division(file_of(chosen["division"], sitting.dataset), sitting.dataset)
+    return made(sitting.asker, sitting.dataset, sitting.lend, chosen, sitting.dismiss).division
 
 
-def file_of(given: str, sitting: Sitting) -> Path:
+def file_of(given: str, dataset: Dataset) -> Path:
     """A division file, or that of the split in a folder of them."""
     path = Path(given)
-    return path / f"{sitting.dataset.split}.json" if path.is_dir() else path
+    return path / f"{dataset.split}.json" if path.is_dir() else path
 
 
-def detectors(sitting: Sitting) -> list[str]:
-    """The detectors' specifications."""
-    given = sitting.chosen["detectors"]
+def called(sitting: Sitting, divided: Division) -> str:
+    """What a record calls it: `made`, or the name and the fingerprint of the file."""
+    given = sitting.chosen["division"]
+    if given == MADE:
+        return given
+    return f"{file_of(given, sitting.dataset).name} ({sha256_of(divided, sitting.dataset)[:8]})"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A division, and what each detector says of every image and category."""
+
+    division: Division
+    detected: tuple[Detected, ...]
+
+
+def made(
+    asker: Asker,
+    dataset: Dataset,
+    lend: Callable[[str], Any],
+    chosen: Chosen,
+    dismiss: Callable[[str], object] = lambda _: None,
+) -> Made:
+    """Ask the detectors and divide; `lend` makes a model by its specification, `dismiss` lets it go.
+
+    Of the `PARAMETERS`, those that were not chosen are their defaults, so that one division is the same to everybody.
+    """
+    annotation_of(dataset)  # refused before anybody is asked
+    told = {name: chosen.get(name, CHOICES[name].default) for name in PARAMETERS}
+    specs, templates = detectors(told["detectors"], dataset), told["detector_templates"]
+    found = []
+    for spec in specs:
+        found.append(detected(asker, lend(spec), spec, dataset, templates))
+        dismiss(spec)  # another model may need its memory
+    hard = hard_ones(told["hard"], dataset, found)
+    rules = Rules(
+        threshold=float(told["threshold"]),
+        most=int(told["most"]),
+        seed=asker.seed,
+        absent=told["absent"] == "yes",
+        parameters={**told, "detectors": "+".join(specs), "hard": hard.by, "seed": str(asker.seed)},
+    )
+    divided = divide(dataset, found, rules, hard.mined)
+    return Made(replace(divided, notes=(*divided.notes, *hard.notes)), tuple(found))
+
+
+def detectors(given: str, dataset: Dataset) -> tuple[str, ...]:
+    """The detectors' specifications, each another."""
     if given == OWN:
-        given = TOY if sitting.dataset.split.startswith("sample-") else PAPERS
-    return list(pieces(given, "+"))
+        given = TOY if dataset.split.startswith("sample-") else PAPERS
+    specs = tuple(str(parse(spec)) for spec in pieces(given, "+"))
+    twice = next((spec for spec in specs if specs.count(spec) > 1), None)
+    if twice:
+        raise SpecError(
+            f"The detector {twice} is named {specs.count(twice)} times: it agrees with itself. Name it once."
+        )
+    return specs
 
 
-def ask_detector(sitting: Sitting, spec: str) -> Detected:
-    """Lend a detector, ask it, and let it go: the model that the case is about may need its memory."""
-    found = detected(sitting.asker, sitting.lend(spec), spec, sitting.dataset, sitting.chosen["detector_templates"])
-    sitting.dismiss(spec)
-    return found
+@dataclass(frozen=True)
+class Hard:
+    """Hard samples, what they are mined from, and what was left out."""
+
+    mined: Mined = NONE_MINED
+    by: str = NONE
+    notes: tuple[str, ...] = ()
 
 
-def hard(sitting: Sitting, found: Sequence[Detected]) -> Mined:
+def hard_ones(given: str, dataset: Dataset, found: Sequence[Detected]) -> Hard:
     """Hard samples of the first detector's probabilities, or of an object detector's file."""
-    if sitting.chosen.get("hard", NONE) == NONE:
-        return NONE_MINED
-    notation = annotation_of(sitting.dataset)
-    there, _ = existing(proposals(sitting, found), notation.present)
-    return mined(there, sitting.dataset.keys)
+    if given == NONE:
+        return Hard()
+    seen = first_of(found) if given == OWN else of_file(given, dataset)
+    usable = answered(dataset, found)[:, None]
+    there, others = existing(seen.proposals, annotation_of(dataset).present & usable)
+    false = [
+        f"{others:,} × proposal left out of the hard samples: its category is not in its image, or the image not in the division"
+    ] * (others > 0)
+    return Hard(mined(there, dataset.keys), seen.by, (*seen.notes, *false))
 
 
-def proposals(sitting: Sitting, found: Sequence[Detected]) -> Proposals:
-    """What may be hard."""
-    if sitting.chosen["hard"] == OWN:
-        return most_probable(softmax(found[0].logits.astype(np.float64), axis=1))
-    try:
-        seen = read_detections(sitting.chosen["hard"], annotation_of(sitting.dataset))
-    except OSError as error:
-        raise SpecError(f"--eye-hard={sitting.chosen['hard']} cannot be read ({error.strerror}).") from error
-    return Proposals(seen.rows, seen.categories, seen.scores)
+@dataclass(frozen=True)
+class Seen:
+    """What may be hard, who saw it, and what was left out."""
+
+    proposals: Proposals
+    by: str
+    notes: tuple[str, ...] = ()
+
+
+def first_of(found: Sequence[Detected]) -> Seen:
+    """The most probable category of each image that the first detector answered about."""
+    logits = found[0].logits.astype(np.float64)
+    logits[[*found[0].errors]] = np.nan
+    return Seen(most_probable(softmax(logits, axis=1)), OWN)
+
+
+def of_file(given: str, dataset: Dataset) -> Seen:
+    """What an object detector found."""
+    seen = read_detections(given, annotation_of(dataset))
+    named = f"{Path(given).name} ({seen.sha256[:8]})"
+    return Seen(Proposals(seen.rows, seen.categories, seen.scores), named, tuple(map(str, seen.excluded)))

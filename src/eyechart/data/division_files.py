@@ -1,11 +1,10 @@
-"""Division files: JSON with every pair by its image's key and its category's name, and the authors' csv.
+"""Division files: JSON with every pair by its image's key and its category's name.
 
 The file holds to no order of rows or categories, so that it can be read back beside the same data however they are
 opened; it says by fingerprints which data those are.
 """
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,11 +12,14 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.divisions import Detector, Division
+from eyechart.data.division_csv import authors
+from eyechart.data.divisions import HARD, ID, MINED, SETS, SIMPLE, Detector, Division, Ints, LeftOut
 from eyechart.errors import DataError
 from eyechart.store import stamp
 
 SCHEMA = 1
+KNOWN, DIGITS = (*SETS, MINED), {*"0123"}
+REMEDY = "Make it again with: python -m eyechart.divide ROOT"
 
 
 class Pair(msgspec.Struct, frozen=True, array_like=True):
@@ -30,6 +32,14 @@ class Pair(msgspec.Struct, frozen=True, array_like=True):
     present: bool
     flags: str
     hardness: float | None = None
+
+
+class Missing(msgspec.Struct, frozen=True, array_like=True):
+    """An image without pairs: its key, the detector that gave no answer, and why."""
+
+    key: str
+    detector: str
+    why: str
 
 
 class Who(msgspec.Struct, frozen=True):
@@ -51,6 +61,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     detectors: tuple[Who, ...]
     parameters: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    left_out: tuple[Missing, ...] = ()
     pairs: tuple[Pair, ...]
 
 
@@ -64,6 +75,7 @@ def content(division: Division, dataset: Dataset) -> bytes:
         detectors=tuple(Who(one.spec, one.templates, one.scores_sha256) for one in division.detectors),
         parameters=dict(sorted(division.parameters.items())),
         notes=division.notes,
+        left_out=tuple(Missing(one.key, one.detector, one.why) for one in division.left_out),
         pairs=(),
     )
     lines = b",\n".join(map(msgspec.json.encode, _pairs(division, dataset)))
@@ -75,14 +87,16 @@ def sha256_of(division: Division, dataset: Dataset) -> str:
     return sha256(content(division, dataset)).hexdigest()
 
 
-def write_division(path: Path, division: Division, dataset: Dataset) -> None:
-    """Write the file, and beside it the authors' csv of each set: a header, then image, category, YES or NO."""
+def write_division(path: Path, division: Division, dataset: Dataset) -> tuple[Path, ...]:
+    """Write the file, and beside it the authors' csv of each set's main benchmark; what was written."""
+    tables = {name: path.with_name(f"{path.stem}-{name}.csv") for name in KNOWN}
+    if MINED not in division.sets:
+        tables.pop(MINED).unlink(missing_ok=True)  # of an earlier division, which the file replaces
     path.parent.mkdir(parents=True, exist_ok=True)
     stamp(path, content(division, dataset))
-    for name in dict.fromkeys(division.sets):
-        target = path.with_name(f"{path.stem}-{name}.csv")
-        with target.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(_authors(division, dataset, name))
+    for name, table in tables.items():
+        stamp(table, authors(division, dataset, name))
+    return path, *tables.values()
 
 
 def _pairs(division: Division, dataset: Dataset) -> Iterator[Pair]:
@@ -100,45 +114,32 @@ def _pairs(division: Division, dataset: Dataset) -> Iterator[Pair]:
         )
 
 
-def _authors(division: Division, dataset: Dataset, name: str) -> Iterator[Sequence[str]]:
-    yield ["img_id", "category", "answer"]
-    ids = dataset.annotation.of(dataset.selected).image_ids if dataset.annotation else dataset.keys
-    for place in np.flatnonzero((np.array(division.sets) == name) & division.main).tolist():
-        answer = "YES" if division.present[place] else "NO"
-        yield [ids[division.rows[place]], dataset.names[division.categories[place]], answer]
-
-
 def read_division(path: Path, dataset: Dataset) -> Division:
     """Read a division of this data set.
 
-    Raises DataError for a file that is none, that was made from other data, or that names an image or a category that
-    the data set does not have.
+    Raises DataError for a file that is none, that was made from other data or annotations, or whose pairs are not those
+    of the data set: an image or a category that it does not have, one that is annotated otherwise, a pair in two sets.
     """
     found = read_file(path)
     _same_data(path, found, dataset)
-    rows = {key: place for place, key in enumerate(dataset.keys)}
-    categories = {name: place for place, name in enumerate(dataset.names)}
-    for pair in found.pairs:
-        if pair.key not in rows or pair.category not in categories:
-            raise DataError(
-                f"{path} has the pair {pair.key}, {pair.category}, which {dataset.benchmark}/{dataset.split} does not "
-                "have. Divide these data again."
-            )
-    flags = [[int(code) for code in pair.flags] for pair in found.pairs]
-    return Division(
-        rows=np.array([rows[pair.key] for pair in found.pairs], np.int64),
-        categories=np.array([categories[pair.category] for pair in found.pairs], np.int64),
+    rows, categories = _places(path, found, dataset)
+    division = Division(
+        rows=rows,
+        categories=categories,
         sets=tuple(pair.set for pair in found.pairs),
         main=np.array([pair.main for pair in found.pairs], np.bool_),
         present=np.array([pair.present for pair in found.pairs], np.bool_),
-        flags=np.array(flags, np.int64).reshape(len(found.pairs), len(found.detectors)),
+        flags=_digits(found),
         hardness=np.array([np.nan if pair.hardness is None else pair.hardness for pair in found.pairs], np.float64),
         detectors=tuple(Detector(one.spec, one.templates, one.scores_sha256) for one in found.detectors),
         parameters=found.parameters,
         fingerprint=found.fingerprint,
         annotation=found.annotation,
         notes=found.notes,
+        left_out=tuple(LeftOut(one.key, one.detector, one.why) for one in found.left_out),
     )
+    _as_annotated(path, division, dataset)
+    return division
 
 
 def read_file(path: Path) -> File:
@@ -146,20 +147,39 @@ def read_file(path: Path) -> File:
     try:
         found = msgspec.json.decode(path.read_bytes(), type=File)
     except OSError as error:
-        raise DataError(
-            f"The division {path} cannot be read ({error.strerror}). Make it with: python -m eyechart.divide ROOT"
-        ) from error
-    except msgspec.DecodeError as error:
-        raise DataError(
-            f"{path} is not a division file ({error}). Make it with: python -m eyechart.divide ROOT"
-        ) from error
+        raise DataError(f"The division {path} cannot be read ({error.strerror}). {REMEDY}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not a division file ({error}). {REMEDY}") from error
+    if found.schema != SCHEMA:
+        raise DataError(f"{path} has schema {found.schema}, expected {SCHEMA}. Use the eyechart that wrote it.")
     for place, pair in enumerate(found.pairs):
-        if len(pair.flags) != len(found.detectors) or set(pair.flags) - set("0123"):
-            raise DataError(
-                f"{path}: pair {place} ({pair.key}, {pair.category}) has the flags '{pair.flags}', expected one digit "
-                f"from 0 to 3 for each of {len(found.detectors)} detectors. Make the file again."
-            )
+        if fault := _fault(pair, len(found.detectors)):
+            raise DataError(f"{path}: pair {place} ({pair.key}, {pair.category}) {fault}. {REMEDY}")
     return found
+
+
+def _fault(pair: Pair, detectors: int) -> str:
+    """What is wrong with the form of a pair."""
+    if pair.set not in KNOWN:
+        return f"is of the set '{pair.set}', expected one of {', '.join(KNOWN)}"
+    if len(pair.flags) != detectors or set(pair.flags) - DIGITS:
+        return f"has the flags '{pair.flags}', expected one digit from 0 to 3 for each of {detectors} detectors"
+    if pair.set != MINED and detectors and pair.set != _set_of(pair.flags):
+        return f"is of the set {pair.set}, and its flags '{pair.flags}' are those of {_set_of(pair.flags)}"
+    return ""
+
+
+def _set_of(flags: str) -> str:
+    """The set that flags make."""
+    flagged = len(flags) - flags.count("0")
+    return HARD if flagged == len(flags) else SIMPLE if flagged else ID
+
+
+def _digits(found: File) -> Ints:
+    """The flags (m, detectors) of a file whose form is right."""
+    every = "".join(pair.flags for pair in found.pairs).encode("ascii")
+    codes = np.frombuffer(every, np.uint8).astype(np.int64) - ord("0")
+    return codes.reshape(len(found.pairs), len(found.detectors))
 
 
 def _same_data(path: Path, found: File, dataset: Dataset) -> None:
@@ -171,3 +191,45 @@ def _same_data(path: Path, found: File, dataset: Dataset) -> None:
                 f"{path} was made from other {what}: their fingerprint is {its[:12]}, that of "
                 f"{dataset.benchmark}/{dataset.split} {ours[:12]} (a --eye-limit counts, too). Divide these data again."
             )
+
+
+def _places(path: Path, found: File, dataset: Dataset) -> tuple[Ints, Ints]:
+    """Each pair's row and category; both must be there."""
+    every = []
+    for what, names, wanted in (
+        ("image", dataset.keys, [pair.key for pair in found.pairs]),
+        ("category", dataset.names, [pair.category for pair in found.pairs]),
+    ):
+        places = {name: place for place, name in enumerate(names)}
+        strangers = [place for place, name in enumerate(wanted) if name not in places]
+        if strangers:
+            raise DataError(
+                f"{path}: pair {strangers[0]} names the {what} '{wanted[strangers[0]]}', which "
+                f"{dataset.benchmark}/{dataset.split} does not have, as do {len(strangers):,} pairs in all. {REMEDY}"
+            )
+        every.append(np.array([places[name] for name in wanted], np.int64))
+    return every[0], every[1]
+
+
+def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
+    """Refuse pairs that the annotation contradicts, and those that are there twice; mined ones may be in a set, too."""
+    if dataset.annotation is None:
+        return
+    notation = dataset.annotation.of(dataset.selected)
+    where = division.rows, division.categories
+    wrong = np.flatnonzero(~np.where(division.present, notation.present[where], notation.absent[where]))
+    if len(wrong):
+        said = "is there" if division.present[wrong[0]] else "is not there"
+        raise DataError(
+            f"{path}: pair {wrong[0]} says that '{dataset.names[division.categories[wrong[0]]]}' {said} in "
+            f"{dataset.keys[division.rows[wrong[0]]]}, against the annotation, as do {len(wrong):,} in all. {REMEDY}"
+        )
+    mined = np.array([name == MINED for name in division.sets], np.bool_)
+    ids = (mined * len(dataset) + division.rows) * dataset.classes + division.categories
+    _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        place = int(first[counts > 1].min())
+        raise DataError(
+            f"{path} has the pair {place} ({dataset.keys[division.rows[place]]}, "
+            f"{dataset.names[division.categories[place]]}) twice; a pair is of one set. {REMEDY}"
+        )

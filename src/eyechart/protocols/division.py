@@ -70,7 +70,8 @@ def purified(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float6
     [[0.5, 0.5, nan]]
     """
     score, here, away = checked(logits, present, absent)
-    rest = logsumexp(np.where(away, score, -np.inf), axis=1, keepdims=True)
+    others = np.sort(np.where(away, score, -np.inf), axis=1)  # a sum of one order, so that that of categories is none
+    rest = logsumexp(others, axis=1, keepdims=True)
     return np.where(here, expit(score - rest), np.nan)
 
 
@@ -107,7 +108,8 @@ def checked(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tuple[F
     Traceback (most recent call last):
     ValueError: The 'logits' parameter of flags must be finite for every category that is present or absent. Got nan.
     """
-    score, here, away = np.asarray(logits, np.float64), np.asarray(present, np.bool_), np.asarray(absent, np.bool_)
+    score = np.ascontiguousarray(logits, np.float64)  # how an array lies in memory would change the order of sums
+    here, away = np.ascontiguousarray(present, np.bool_), np.ascontiguousarray(absent, np.bool_)
     if score.ndim != 2 or score.shape != here.shape or score.shape != away.shape:
         raise ValueError(
             "The 'logits', 'present' and 'absent' parameters of flags must be of one shape (images, categories). "
