@@ -118,9 +118,8 @@ def hard_ones(given: str, dataset: Dataset, found: Sequence[Detected]) -> Hard:
     seen = first_of(found) if given == OWN else of_file(given, dataset)
     usable = answered(dataset, found)[:, None]
     there, others = existing(seen.proposals, annotation_of(dataset).present & usable)
-    false = [
-        f"{others:,} × proposal left out of the hard samples: its category is not in its image, or the image not in the division"
-    ] * (others > 0)
+    why = "its category is not in its image, or the image not in the division"
+    false = [f"{others:,} × proposal left out of the hard samples: {why}"] * (others > 0)
     return Hard(mined(there, dataset.keys), seen.by, (*seen.notes, *false))
 
 
