@@ -3,14 +3,15 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .oodbench_blocks import APART, HEADS, OUT, Block, asked, called, notes
+from .oodbench_blocks import APART, OUT, Block, asked, called, notes
 from .oodbench_cases import nothing, source
 from .oodbench_existence import numbers
+from .oodbench_measures import HEADS
 from .oodbench_pairs import INITIAL
 from .render import Row, Table
 from .runs import Pool
 
-COMMAND = 'pytest -k "oodbench and existence" --eye-benchmark=initial'
+COMMAND = 'pytest -k "oodbench and existence" --eye-pairs=initial'
 WHOLE = "Sets with an apostrophe are of the initial benchmark: all that was flagged, before a choice was made."
 
 

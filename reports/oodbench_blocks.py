@@ -7,26 +7,19 @@ from functools import cached_property
 import numpy as np
 
 from eyechart.data.divisions import HARD, SETS, SIMPLE
-from eyechart.metrics.alike import measure_intervals, share_interval
-from eyechart.metrics.resampling import resampled
-from eyechart.metrics.yes_no import measures
 
-from .answers import Floats, Ints
+from .answers import Bools, Ints
 from .oodbench_cases import EXISTENCE, SOURCES, nothing, source
 from .oodbench_pairs import INITIAL
-from .render import Number
 from .runs import Entry, Pool
 
 APART = ("source", "division", "names", "benchmark", "hard")  # what a data set brings along, or only adds pairs
-COT = "^CoT"
-TIMES = 2000
-HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
-RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
+COT, SAMPLE = "^CoT", "sample-"
 OUT = (SIMPLE, HARD)
 WIDE = (SIMPLE + INITIAL, HARD + INITIAL)
 MEANING = (
     "Num: answers, two opposite questions a pair. Accuracy to MCC, in %, positive is yes: an answer that cannot be "
-    "read is wrong, an error counts nowhere. Yes and Unparsed: shares of the answers. "
+    "read is wrong, a pair with an error counts nowhere. Yes and Unparsed: shares of the answers. "
     "Brackets: 95 % intervals, bootstrap over pairs, within each data set."
 )
 
@@ -66,42 +59,27 @@ class Block:
         """Which pairs of which split: blocks with the same stand in one table."""
         return tuple((entry.record.split, entry.pairs.identity) for entry in self.entries)
 
+    def rows(self, name: str) -> tuple[Ints, Ints, Bools]:
+        """Of a set's pairs, in one order for all who were asked: `Pairs.counts`, the data set's number, answered."""
+        found = [(number, entry.pairs, entry.pairs.places(name)) for number, entry in enumerate(self.entries)]
+        counts = np.concatenate([pairs.counts[places] for _, pairs, places in found])
+        strata = np.concatenate([np.full(len(places), number, np.int64) for number, _, places in found])
+        return counts, strata, np.concatenate([pairs.answered[places] for _, pairs, places in found])
+
     def counts(self, name: str) -> Ints:
-        """(m, 7) of the pairs of a set, as `Pairs.counts`, data set by data set; alike for all who were asked."""
-        return np.concatenate([entry.pairs.counts[entry.pairs.places(name)] for entry in self.entries])
+        """(m, 7) of the pairs of a set that have both answers, as `Pairs.counts`, data set by data set."""
+        counts, _, answered = self.rows(name)
+        return counts[answered]
 
     def strata(self, name: str) -> Ints:
         """(m,) which data set each of them is of."""
-        sizes = [int(entry.pairs.of(name).sum()) for entry in self.entries]
-        return np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+        _, strata, answered = self.rows(name)
+        return strata[answered]
 
     def sets(self) -> Iterator[str]:
         """The sets that hold a pair, those of the initial benchmark where it was asked."""
         wanted = (*SETS, *WIDE) if self.initial else SETS
-        yield from (name for name in wanted if len(self.counts(name)))
-
-
-def measured(counts: Ints, strata: Ints, seed: int) -> dict[str, Number]:
-    """Every measure and rate of a set with its interval; of one data set, what its record says."""
-    tables, said = counts[:, :4], counts[:, 4:]
-    values, draws = measures(tables.sum(axis=0)), measures(resampled(tables, TIMES, seed, strata))
-    sure = measure_intervals(tables, draws)
-    parts, drawn = rates(said.sum(axis=0)), rates(resampled(said, TIMES, seed, strata))
-    of = {name: share_interval(drawn[name], float(part), len(said)) for name, part in parts.items() if part == part}
-    return {
-        name: Number(float(value), ci=ends({**sure, **of}.get(name))) for name, value in {**values, **parts}.items()
-    }
-
-
-def rates(totals: Ints) -> dict[str, Floats]:
-    """Which share of the answers is yes, and which cannot be read, of totals (..., 3)."""
-    with np.errstate(invalid="ignore"):
-        return {name: totals[..., place] / totals[..., 2] for place, name in enumerate(RATES)}
-
-
-def ends(interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """An interval, if there is one."""
-    return None if interval is None or np.isnan(interval).any() else (interval[0], interval[1])
+        yield from (name for name in wanted if len(self.rows(name)[0]))
 
 
 def asked(pool: Pool, name: str) -> list[Block]:
@@ -124,11 +102,14 @@ def size(block: Block) -> int:
 
 
 def pooled(singles: Sequence[Block]) -> list[Block]:
-    """The data sets that a model was asked about in one way together; of two divisions of one, the larger."""
-    found: dict[tuple[str, str], dict[str, Block]] = {}
+    """The data sets that a model was asked about in one way together; of two divisions of one, the larger.
+
+    Packaged pictures are pooled with one another alone.
+    """
+    found: dict[tuple[str, str, bool], dict[str, Block]] = {}
     for block in singles:
-        home = found.setdefault((block.model, block.worded()), {})
         split = block.entries[0].record.split
+        home = found.setdefault((block.model, block.worded(), split.startswith(SAMPLE)), {})
         home[split] = max(home.get(split, block), block, key=size)
     return [
         Block(tuple(sorted((block.entries[0] for block in home.values()), key=as_published))) for home in found.values()

@@ -12,9 +12,10 @@ from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.resampling import percentile
 
 from .answers import Floats
-from .oodbench_blocks import HEADS, OUT, TIMES, Block, asked, called, ends, notes, pooled, tabled
+from .oodbench_blocks import OUT, Block, asked, called, notes, pooled, tabled
 from .oodbench_cases import nothing
 from .oodbench_existence import joined
+from .oodbench_measures import HEADS, TIMES, ends
 from .render import Cell, Number, Row, Style, Table
 from .runs import Pool
 

@@ -11,8 +11,9 @@ from eyechart.spec import pieces
 
 from .answers import Ints
 from .oodbench_ablations import Ablation, Compared
-from .oodbench_blocks import HEADS, TIMES, Block, ends
+from .oodbench_blocks import Block
 from .oodbench_existence import numbers
+from .oodbench_measures import HEADS, TIMES, ends
 from .oodbench_pairs import Pairs
 from .render import Number, Row, Style
 from .runs import model_name
@@ -60,7 +61,7 @@ def apart(first: Block, other: Block, name: str) -> list[Number]:
 
 def united(sides: Sequence[Pairs], name: str) -> Ints:
     """(u, 8) every image and category in a set of either side, with its table on each, zeros where it is not in it."""
-    chosen = [side.of(name).nonzero()[0].tolist() for side in sides]
+    chosen = [(side.of(name) & side.answered).nonzero()[0].tolist() for side in sides]
     keys = [[(side.keys[p], int(side.categories[p])) for p in of] for side, of in zip(sides, chosen, strict=True)]
     places = {key: place for place, key in enumerate(dict.fromkeys(key for of in keys for key in of))}
     rows = np.zeros((len(places), 4 * len(sides)), np.int64)

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from .oodbench_blocks import HEADS, OUT, RATES, WIDE, Block, asked, called, measured, notes, pooled, tabled
+from .oodbench_blocks import OUT, WIDE, Block, asked, called, notes, pooled, tabled
 from .oodbench_cases import SOURCES, nothing, source
+from .oodbench_measures import HEADS, RATES, measured
 from .oodbench_pairs import INITIAL
 from .oodbench_progression import took
 from .render import Cell, Number, Row, Table

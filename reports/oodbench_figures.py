@@ -8,10 +8,11 @@ import numpy as np
 from eyechart.data.divisions import HARD
 
 from .oodbench_ablations import Compared
-from .oodbench_blocks import HEADS, called, measured
+from .oodbench_blocks import called
 from .oodbench_degradation import Fall, known, together
 from .oodbench_detectors import F13, detectors
 from .oodbench_existence import joined
+from .oodbench_measures import HEADS, measured
 from .oodbench_signatures import Candidate, candidates
 from .panels import counted, panels
 from .render import one_line

@@ -58,6 +58,12 @@ class Pairs:
         return np.array(sorted(found, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
 
     @cached_property
+    def answered(self) -> Bools:
+        """(m,) which pairs have both answers; the others count nowhere, as in the records."""
+        complete: Bools = (self.answers != MISSING).all(axis=1)
+        return complete
+
+    @cached_property
     def tables(self) -> Ints:
         """(m, 4) TP, FP, FN, TN of each pair's answers."""
         return tables(self.answers, self.expected)

@@ -12,17 +12,20 @@ from eyechart.metrics.degradation import Equivalence, signature, tost
 from eyechart.metrics.intervals import Interval
 from eyechart.spec import did_you_mean
 
-from .oodbench_blocks import HEADS, TIMES, called, ends
+from .answers import Ints
+from .oodbench_blocks import called
 from .oodbench_cases import nothing
 from .oodbench_degradation import CHANGED, FALL, Fall, long_rows, titled, together
+from .oodbench_measures import HEADS, TIMES, ends
 from .render import MISSING, PERCENT, Cell, Number, Table
 from .runs import Pool
 
 BAND = "Band: from the lowest lower to the highest upper end of the reference models' intervals of Δ."
 ALIKE = (
-    f"δ: the model's Δ less the mean Δ of the reference models, in % points; brackets: 90 % intervals of {TIMES:,} "
-    "resamples, which draw the same pairs for all models. η: the standard deviation of the reference models' resampled "
-    "Δ, pooled. Equivalent: the interval lies inside ±η (two one-sided tests at 5 %)."
+    f"δ: the model's Δ less the mean Δ of the reference models, in % points, over pairs that all have answered; "
+    f"brackets: 90 % intervals of {TIMES:,} resamples, which draw the same pairs for all models. η: the standard "
+    "deviation of the reference models' resampled Δ, pooled. Equivalent: the interval lies inside ±η (two one-sided "
+    "tests at 5 %)."
 )
 
 
@@ -40,10 +43,14 @@ class Candidate(Fall):
     @cached_property
     def equivalence(self) -> Mapping[str, Equivalence]:
         """Whether the model falls as the reference models do on average."""
-        blocks = [self.block, *(fall.block for fall in self.references)]
-        one, other = (np.stack([block.counts(name)[:, :4] for block in blocks]) for name in (ID, self.name))
-        strata = (self.block.strata(ID), self.block.strata(self.name))
-        return tost(one, other, TIMES, self.block.seed, strata)
+        (one, home), (other, place) = (self.all_answered(name) for name in (ID, self.name))
+        return tost(one, other, TIMES, self.block.seed, (home, place))
+
+    def all_answered(self, name: str) -> tuple[Ints, Ints]:
+        """Every model's tables of the pairs of a set that all have answered, (models, m, 4), and their data sets."""
+        rows = [block.rows(name) for block in (self.block, *(fall.block for fall in self.references))]
+        kept = np.all([answered for _, _, answered in rows], axis=0)
+        return np.stack([counts[kept, :4] for counts, _, _ in rows]), rows[0][1][kept]
 
 
 def candidates(pool: Pool, name: str) -> list[list[Candidate]]:

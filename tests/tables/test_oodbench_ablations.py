@@ -1,8 +1,11 @@
 """Tables 2 and 9 and Figure 13 of OODBench: one choice of the division changes, all else is equal."""
 
+import re
+
 import pytest
 
 from eyechart.errors import ReportError
+from eyechart.protocols.choices import CHOICES
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
 ID = {"ID": GOOD * 4}
@@ -96,3 +99,13 @@ def test_table_9_wants_equally_many_detectors_and_figure_13_beginnings(existing)
     for name, remedy in (("T9", "--eye-detectors=A.B,B.C,C.D"), ("F13", "--eye-detectors=A,A.B,A.B.C,A.B.C.D")):
         with pytest.raises(ReportError, match=remedy):
             existing.bench.rows(f"oodbench-{name}")
+
+
+@pytest.mark.parametrize("name", ["T2", "T9", "F13", "T10", "T18", "signature"])
+def test_the_options_of_a_remedy_are_there(existing, name):
+    existing("hf[a]", "lvis", {**ID, "OOD-H": GOOD})
+    with pytest.raises(ReportError) as error:
+        existing.bench.rows(f"oodbench-{name}")
+    options = {*re.findall(r"--eye-([\w-]+)", str(error.value))}
+    assert options
+    assert options <= {choice.long for choice in CHOICES.values()} | {"model", "data"}

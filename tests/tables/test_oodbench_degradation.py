@@ -125,6 +125,14 @@ def test_the_same_pairs_are_compared_whatever_their_numbers(three, existing):
     assert values["hf[b]"] == values["hf[d]"]
 
 
+def test_models_are_compared_on_what_all_have_answered(existing):
+    """Where one has an error, what the other says is left out: they fall alike on the rest."""
+    existing("hf[a]", "coco", {"ID": GOOD * 9, "OOD-H": DEAF * 3 + GOOD * 6 + "!n"})
+    existing("hf[b]", "coco", {"ID": GOOD * 9, "OOD-H": DEAF * 3 + GOOD * 6 + DEAF})
+    (table,) = existing.bench.tables("oodbench-F10")
+    assert {row[3].value for row in table.rows} == {0}
+
+
 def test_who_is_the_reference_of_whom_is_said(three):
     made = tables("oodbench-F10", replace(three.bench.pool(), references=("hf[c]", "hf[a]")))
     assert "Reference of hf[b]: hf[a], hf[c]." in made[0].notes

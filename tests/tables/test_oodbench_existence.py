@@ -52,11 +52,11 @@ def test_pairs_are_drawn_within_data_sets(existing):
     assert (row["Accuracy low"], row["Accuracy"], row["Accuracy high"]) == ("62.50", "62.50", "62.50")
 
 
-def test_unread_answers_are_wrong_and_errors_count_nowhere(asked):
+def test_unread_answers_are_wrong_and_pairs_with_errors_count_nowhere(asked):
     rows = {(row["Model"], row["Data Type"]): row for row in asked.rows("oodbench-T1")}
     simple, reasoned = rows["hf[a]", "OOD-S"], rows["hf[b]", "ID^CoT"]
     assert (simple["Num"], simple["Accuracy"], simple["Unparsed"]) == ("32", "31.25", "12.50")  # 6 and 4 of 32
-    assert (reasoned["Num"], reasoned["Accuracy"]) == ("27", "100.00")
+    assert (reasoned["Num"], reasoned["Accuracy"]) == ("26", "100.00")
 
 
 def test_what_was_pooled_is_said(asked):
@@ -72,6 +72,15 @@ def test_models_that_were_asked_about_other_data_are_in_another_table(asked, exi
     first, second = asked.tables("oodbench-T1")
     assert [row[0] for row in second.rows] == ["Random Chance"] + ["hf[c]"] * 3
     assert "hf[c]" not in {row[0] for row in first.rows}
+
+
+def test_packaged_pictures_are_not_pooled_with_others(bench, existing):
+    for split in ("coco", "sample-coco", "sample-lvis"):
+        existing("hf[a]", split, COCO)
+    assert [table.title.rpartition(", ")[2] for table in bench.tables("oodbench-T1")] == [
+        "sample-coco + sample-lvis",
+        "COCO",
+    ]
 
 
 def test_another_division_is_another_table(asked, existing):
