@@ -99,7 +99,8 @@ def test_falls_that_rounding_parts_are_equal() -> None:
 
 def test_without_a_yes_all_that_is_about_yes_stays_nothing() -> None:
     found = degradation([[0, 0, 1, 1]] * 5, [[0, 0, 1, 1]] * 3, 20)
-    assert all(found[name][:3] == (0, (0, 0), 1) for name in MEASURES)
+    assert all((found[name].delta, found[name].p) == (0, 1) for name in MEASURES)
+    assert all(found[name].ci.low < 0 < found[name].ci.high for name in MEASURES)
 
 
 @pytest.mark.parametrize("nothing", [[], np.zeros((0, 4), int), [[0, 0, 0, 0]]])
@@ -111,10 +112,17 @@ def test_a_set_without_an_answer_falls_nowhere(nothing) -> None:
         assert found.equivalent is False
 
 
-def test_one_pair_a_set_has_an_interval_without_a_width_and_no_significance() -> None:
-    found = degradation([[1, 0, 0, 1]], [[0, 1, 1, 0]], 500, seed=2)["acc"]
-    assert (found.delta, found.ci) == (1, (1, 1))
-    assert found.p == pytest.approx(0.5, abs=0.1)
+def test_one_pair_a_set_says_next_to_nothing() -> None:
+    found = degradation([[1, 0, 0, 1]], [[0, 1, 1, 0]], 50)["acc"]
+    assert (found.delta, found.p) == (1, pytest.approx(0.5, abs=0.2))
+    assert found.ci.low < 0.3
+    assert found.ci.high == 1
+
+
+@given(st.integers(1, 200))
+def test_a_fall_between_sets_that_are_all_right_is_no_point(n: int) -> None:
+    found = degradation([[1, 0, 0, 1]] * n, [[1, 0, 0, 1]] * n, 5)
+    assert all(found[name].ci.low < 0 < found[name].ci.high for name in MEASURES)
 
 
 def test_a_shuffle_that_leaves_a_set_empty_speaks_for_chance() -> None:

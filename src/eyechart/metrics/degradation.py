@@ -1,12 +1,14 @@
 """How much worse a model is on one set than on another, whether that is chance, and whether models fall alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, whole
+from eyechart.metrics.alike import measure_intervals
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import Strata, percentile, permuted, resampled
 from eyechart.metrics.yes_no import MEASURES, measures
@@ -50,31 +52,35 @@ def degradation(
     answer counts as one that falls as much, and falls that differ by rounding alone are equal.
     Limits: pairs are taken for independent, although some share an image. The interval's level is approximate: at 0.95,
     simulated coverage is 0.93 to 0.97 from 100 pairs a set on, and as low as 0.75 with 30 pairs nearly all of which are
-    right; where resamples cannot differ (one pair a set, or every answer right) the interval is a point. The p-value is
-    exact, or too large, where the pairs of both sets are exchangeable; where the sets differ otherwise (in how many
-    answers are missing, say) but not in the measure, it is approximate.
+    right. Where all pairs of a set are alike (every answer right, say), its resamples cannot differ, and the interval
+    is put together of the two sets' own (`alike.measure_intervals`) as MOVER does. The p-value is exact, or too large,
+    where the pairs of both sets are exchangeable; where the sets differ otherwise (in how many answers are missing,
+    say) but not in the measure, it is approximate.
 
     Args: `id` (m, 4) and `ood` (n, 4), each pair's true positives, false positives, false negatives and true negatives,
     as `yes_no.tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`; `strata`, (m,)
     and (n,), the stratum of each pair, such as its data set, within which pairs are resampled and shuffled.
-    Returns: for each of MEASURES: delta = ID - OOD; its 95 % percentile interval; the one-sided p-value
+    Returns: for each of MEASURES: delta = ID - OOD; its 95 % interval, the percentile one; the one-sided p-value
     (1 + #{null >= delta}) / (times + 1) with the 95 % Clopper-Pearson interval of what more permutations would make of
     it; the resamples' draws and the permutations' null. All NaN where a set has no answer.
     Raises: ValueError where a table is no table of counts or `times` is less than 1.
-    Source: arXiv 2602.18094, Eqs. (17), (18), (21) and (22), B = 2000.
+    Source: arXiv 2602.18094, Eqs. (17), (18), (21) and (22), B = 2000; MOVER is G. Y. Zou and A. Donner, Statistics in
+    Medicine 27 (2008) 1693-1702.
 
     >>> found = degradation([[1, 0, 0, 1]] * 40, [[1, 0, 0, 1]] * 20 + [[0, 0, 1, 1]] * 20, times=999)
     >>> found["acc"].delta, found["acc"].p, [round(end, 2) for end in found["acc"].ci]
-    (0.25, 0.001, [0.18, 0.32])
+    (0.25, 0.001, [0.13, 0.32])
     """
     times = whole("degradation", "times", times, least=1)
     one, other = (_tables("degradation", name, rows, 2) for name, rows in (("id", id), ("ood", ood)))
     random = np.random.default_rng(seed)
     observed = _falls(one.sum(axis=0), other.sum(axis=0))
     inside = strata or (None, None)
-    draws = _falls(resampled(one, times, random, inside[0]), resampled(other, times, random, inside[1]))
+    totals = [resampled(rows, times, random, side) for rows, side in zip((one, other), inside, strict=True)]
+    draws = _falls(*totals)
     null = _falls(*permuted(one, other, times, random, strata))
-    return {name: _tested(float(observed[name]), draws[name], null[name]) for name in MEASURES}
+    ends = _ends([one, other], totals) if any(map(_alike, (one, other))) else {}
+    return {name: _tested(float(observed[name]), draws[name], null[name], ends.get(name)) for name in MEASURES}
 
 
 def signature(intervals: Iterable[tuple[float, float]]) -> Interval:
@@ -171,13 +177,35 @@ def _falls(one: NDArray[np.int64], other: NDArray[np.int64]) -> dict[str, Floats
     return {name: first[name] - second[name] for name in MEASURES}
 
 
-def _tested(delta: float, draws: Floats, null: Floats) -> Degradation:
+def _alike(rows: NDArray[np.int64]) -> bool:
+    """Whether all pairs that have an answer were answered in one way."""
+    answered = rows[rows.sum(axis=1) > 0]
+    return len(answered) > 0 and not (answered != answered[0]).any()
+
+
+def _ends(sides: Sequence[NDArray[np.int64]], totals: Sequence[NDArray[np.int64]]) -> dict[str, Interval]:
+    """The fall's interval from those of both sides."""
+    values = [measures(rows.sum(axis=0)) for rows in sides]
+    found = [measure_intervals(rows, measures(drawn)) for rows, drawn in zip(sides, totals, strict=True)]
+    return {name: _mover([float(each[name]) for each in values], [each[name] for each in found]) for name in MEASURES}
+
+
+def _mover(values: Sequence[float], found: Sequence[Interval]) -> Interval:
+    """The interval of the first value less the second."""
+    (one, other), (first, second) = values, found
+    low, high = hypot(one - first.low, second.high - other), hypot(first.high - one, other - second.low)
+    return Interval(one - other - low, one - other + high)
+
+
+def _tested(delta: float, draws: Floats, null: Floats, ends: Interval | None) -> Degradation:
     if np.isnan(delta):
         return Degradation(delta, _NONE, delta, _NONE, draws, null)
     times = len(null)
     as_much = times - int((null < delta - _TIE).sum())
     p_ci = clopper_pearson(as_much, times)
-    return Degradation(delta, percentile(draws), (1 + as_much) / (times + 1), p_ci, draws, null)
+    return Degradation(
+        delta, percentile(draws) if ends is None else ends, (1 + as_much) / (times + 1), p_ci, draws, null
+    )
 
 
 def _together(
