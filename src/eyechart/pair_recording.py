@@ -1,5 +1,6 @@
 """What cases about pairs write down: every question with its answer, the division, and numbers set by set."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -37,13 +38,13 @@ class PairRecording(CaseRecording, Generic[T]):
 
     @property
     def errors(self) -> list[str]:
-        """Every error of a question."""
-        return list(self.found.errors.values())
+        """Every error, with its image."""
+        told = [(self.key_of(place), error) for place, error in self.found.errors.items()]
+        return [error if key in error else f"{key}: {error}" for key, error in told]
 
-    @property
-    def asked(self) -> str:
-        """How many answers were wanted."""
-        return f"{sum(took.answers for took in self.found.sets.values())} answers"
+    @abstractmethod
+    def key_of(self, place: int) -> str:
+        """The image that an error is about."""
 
     def metrics(self) -> Iterator[Metric]:
         """What the test scored."""
@@ -64,8 +65,9 @@ class PairRecording(CaseRecording, Generic[T]):
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, and what the division left out."""
-        unread, case = self.outcomes().unparsed, f"{self.case} ({self.case.protocol})"
-        silent = f"{case}: {unread} of {self.asked} could not be read; they count as wrong."
+        came, case = self.outcomes(), f"{self.case} ({self.case.protocol})"
+        unread, every = came.unparsed, came.correct + came.wrong + came.unparsed + came.error
+        silent = f"{case}: {unread} of {every} answers could not be read; they count as wrong."
         return (*super().notes(), *((silent,) if unread else ()), *self.found.division.notes)
 
     def artifact_rows(self) -> dict[str, Rows]:
@@ -91,6 +93,15 @@ class PairRecording(CaseRecording, Generic[T]):
 class ExistenceRecording(PairRecording[Existence]):
     """Collects the numbers of a case of existence."""
 
+    @property
+    def asked(self) -> str:
+        """How many pairs there are, two questions each."""
+        return f"{len(self.found.places)} pairs"
+
+    def key_of(self, place: int) -> str:
+        """The image that an error is about."""
+        return self.found.keys[int(self.found.division.rows[self.found.places[place]])]
+
     def existence(self, found: Existence) -> None:
         """Score the answers."""
         self.scored.extend(existence_metrics(found, self.settings.seed))
@@ -115,6 +126,15 @@ class ExistenceRecording(PairRecording[Existence]):
 
 class ProgressionRecording(PairRecording[Progression]):
     """Collects the numbers of a case of progression."""
+
+    @property
+    def asked(self) -> str:
+        """How many samples there are, three questions each."""
+        return f"{len(self.found.first)} samples"
+
+    def key_of(self, place: int) -> str:
+        """The image that an error is about."""
+        return self.found.keys[int(self.found.division.rows[self.found.first[place]])]
 
     def progression(self, found: Progression) -> None:
         """Score the answers."""

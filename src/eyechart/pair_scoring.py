@@ -23,8 +23,10 @@ Ints = NDArray[np.int64]
 
 def existence_metrics(found: Existence, seed: int) -> Iterator[Metric]:
     """Every measure of every set, then how far it falls from ID, with the p-value of the fall."""
-    counts = {name: tables(found.answers[mask], found.expected[mask]) for name, mask in found.masks()}
-    for name, mask in found.masks():
+    answered = (found.answers != MISSING).all(axis=1)  # or a set's resamples would differ in size
+    masks = {name: mask & answered for name, mask in found.masks()}
+    counts = {name: tables(found.answers[mask], found.expected[mask]) for name, mask in masks.items()}
+    for name, mask in masks.items():
         yield from measured(name, counts[name], seed)
         yield from said(name, found.answers[mask], seed)
     for name in counts:
@@ -44,13 +46,11 @@ def measured(name: str, counts: Ints, seed: int) -> Iterator[Metric]:
 def said(name: str, answers: Ints, seed: int) -> Iterator[Metric]:
     """The share of answers that say yes, and of those that could not be read."""
     rows = np.stack([(answers == what).sum(axis=1) for what in (YES, UNPARSED)], axis=1)
-    asked = (answers != MISSING).sum(axis=1)
-    n = int(asked.sum())
-    drawn = resampled(np.column_stack([rows, asked]), TIMES, seed)
+    n, drawn = answers.size, resampled(rows, TIMES, seed)
     for place, what in enumerate(("yes_rate", "unparsed")):
         value = float(rows[:, place].sum() / n) if n else float("nan")
-        draws = shares(drawn[:, place], drawn[:, 2])
-        yield number(what, name, value, n, share_interval(draws, value, len(rows)) if n else None)
+        sure = share_interval(drawn[:, place] / n, value, len(rows)) if n else None
+        yield number(what, name, value, n, sure)
 
 
 def fallen(name: str, one: Ints, other: Ints, seed: int) -> Iterator[Metric]:

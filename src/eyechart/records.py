@@ -60,7 +60,7 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of one set: how many, how many of them were asked in this run, and how long these took."""
+    """The answers of one set, each question once: how many, how many asked in this run, and how long these took."""
 
     answers: int
     fresh: int

@@ -12,7 +12,7 @@ from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import Detector
 from eyechart.dividing import Detected
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, SpecError
 from eyechart.models.interfaces import Encoder, Floats, Matcher
 from eyechart.predictions import Answers, computed
 from eyechart.protocols.zero_shot import prompts, scores
@@ -27,11 +27,13 @@ def detected(asker: Asker, model: Any, spec: str, dataset: Dataset, templates_by
     wording = Wording(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
     if hasattr(model, "match"):
         kept, logits = matched(asker, model, dataset, wording)
-    elif hasattr(model, "encode_texts"):
+    elif hasattr(model, "encode_texts") and hasattr(model, "encode_images"):
         kept, logits = compared(asker, model, dataset, wording)
-    else:
+    elif hasattr(model, "classify"):
         kept = asker.kept("class_logits", model, dataset, model.classify)
         logits = kept.values
+    else:
+        raise SpecError(f"{spec} is no detector. Expected an encoder, a matcher, or a classifier of the categories.")
     if nothing(kept):
         logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     of_one_vocabulary(logits, dataset, spec)

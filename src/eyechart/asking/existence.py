@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.asking.divided import division
-from eyechart.asking.pair_questions import Heard, Query, parsers, put, yes
+from eyechart.asking.divided import called, division
+from eyechart.asking.pair_questions import Heard, Query, parsers, put, readable, yes
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.divisions import Division
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
@@ -17,12 +17,12 @@ from eyechart.replies import Reply
 
 def existence(sitting: Sitting) -> Existence:
     """Ask set by set, so that each has its time, and read the answers."""
+    reading = readable(sitting.chosen["reading"])
     divided = division(sitting)
-    places = asked_about(divided, sitting.chosen["benchmark"])
-    heard = {name: ask(sitting, divided, of) for name, of in by_set(divided, places).items()}
+    chosen = by_set(divided, asked_about(divided, sitting.chosen["benchmark"]))
+    heard = {name: ask(sitting, divided, of) for name, of in chosen.items()}
     said = [reply for each in heard.values() for reply in each.said]
     pairs = [*zip(said[::2], said[1::2], strict=True)]
-    reading = sitting.chosen["reading"]
     return Existence(
         division=divided,
         keys=sitting.dataset.keys,
@@ -32,14 +32,14 @@ def existence(sitting: Sitting) -> Existence:
         usage=(usage := sum((each.usage for each in heard.values()), Usage())),
         cost=cost(sitting.model, usage),
         sets={name: each.took for name, each in heard.items()},
-        places=places,
+        places=np.array([place for of in chosen.values() for place in of], np.int64),
         answers=np.array([answers(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
         said=tuple((one.text, other.text) for one, other in pairs),
     )
 
 
 def asked_about(divided: Division, benchmark: str) -> np.ndarray:
-    """Places of the pairs of the main benchmark, or of the initial one, set by set."""
+    """Places of the pairs of the main benchmark, or of the initial one."""
     chosen = divided.main if benchmark == "main" else np.ones(len(divided), np.bool_)
     return np.flatnonzero(chosen)
 
@@ -93,6 +93,7 @@ def made(sitting: Sitting, divided: Division) -> dict[str, str]:
     notation = sitting.dataset.annotation
     return {
         **divided.parameters,
+        "division": called(sitting, divided),
         "detectors": "+".join(one.spec for one in divided.detectors),
         "source": notation.source if notation else "",
     }

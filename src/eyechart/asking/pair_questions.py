@@ -8,9 +8,12 @@ from time import monotonic
 
 import msgspec
 
-from eyechart.asking.sitting import Sitting
+from eyechart.asking.sitting import Sitting, replayed
+from eyechart.errors import SpecError
 from eyechart.models.interfaces import Usage
+from eyechart.models.replayed_pairs import pair_words
 from eyechart.parsers import compat, number, yes_no
+from eyechart.protocols.existence import QUESTIONS, WORDINGS
 from eyechart.protocols.prompt_files import Prompt, prompt
 from eyechart.questions import Book, Question, Questions
 from eyechart.records import Asked
@@ -21,6 +24,7 @@ KINDS = (
     *("progression_counting", "progression_logic"),
 )
 TOKENS, TOKENS_STEP_BY_STEP = 64, 1024
+READINGS = ("lenient", "strict", "authors")
 
 
 @dataclass(frozen=True)
@@ -49,15 +53,25 @@ def texts() -> dict[str, tuple[Prompt, int]]:
 
 
 def put(sitting: Sitting, queries: Sequence[Query]) -> Heard:
-    """Ask, image by image, so that an engine that can computes each image once."""
+    """Ask, image by image, so that an engine that can computes each image once; a replay has its answers already."""
+    if replayed(sitting):
+        return collected(sitting, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
     asked = tuple(question(sitting, queries[place]) for place in order)
     book = Book(wording(sitting), tuple(address(sitting, queries[place]) for place in order))
     begun = monotonic()
     replies = sitting.asker.replies(sitting.model, sitting.dataset, Questions("pairs", asked, book=book))
-    took = Asked(answers=len(queries), fresh=replies.fresh, seconds=monotonic() - begun)
+    took = Asked(answers=len({*book.places}), fresh=replies.fresh, seconds=monotonic() - begun)
     said = dict(zip(order, replies.said, strict=True))
     return Heard(tuple(said[place] for place in range(len(queries))), replies.usage, took)
+
+
+def collected(sitting: Sitting, queries: Sequence[Query]) -> Heard:
+    """The words of a file as replies."""
+    words = pair_words(sitting.model.path, sitting.dataset, sitting.names)
+    kinds = {kind: side for pair in WORDINGS.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
+    said = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
+    return Heard(said, Usage(), Asked(answers=len({*queries}), fresh=0, seconds=0.0))
 
 
 def question(sitting: Sitting, query: Query) -> Question:
@@ -77,6 +91,16 @@ def wording(sitting: Sitting) -> str:
     """The fingerprint of all questions that may be asked: their texts, the names in them, the length of an answer."""
     asked = [(kind, each.text, tokens) for kind, (each, tokens) in texts().items()]
     return sha256(msgspec.json.encode((asked, sitting.names))).hexdigest()
+
+
+def readable(reading: str) -> str:
+    """Refuse a reading that knows neither yes and no nor numbers."""
+    if reading not in READINGS:
+        raise SpecError(
+            f"--eye-reading={reading} reads letters, and here the answer is yes, no or a number. "
+            f"Use {', '.join(READINGS)}."
+        )
+    return reading
 
 
 def yes(text: str, reading: str) -> bool | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from eyechart.asking.divided import division
 from eyechart.asking.existence import answer, by_set, first_error, made
-from eyechart.asking.pair_questions import Heard, Query, count, parsers, put
+from eyechart.asking.pair_questions import Heard, Query, count, parsers, put, readable
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.annotation import Annotation
 from eyechart.data.divisions import SETS, Division
@@ -22,13 +22,13 @@ Couple = tuple[int, int]  # places in the division
 
 def progression(sitting: Sitting) -> Progression:
     """Ask set by set, so that each has its time, and read the answers."""
+    reading = readable(sitting.chosen["reading"])
     divided, notation = division(sitting), annotation_of(sitting.dataset)
     chosen = {name: sampled(sitting, divided, notation, name, places) for name, places in of_sets(divided).items()}
     heard = {name: ask(sitting, divided, found) for name, found in chosen.items()}
     pairs = np.array([couple for found in chosen.values() for couple in found], np.int64).reshape(-1, 2)
     said = [reply for each in heard.values() for reply in each.said]
     stages = [said[stage::3] for stage in range(3)]
-    reading = sitting.chosen["reading"]
     counts = notation.counts[divided.rows[pairs], divided.categories[pairs]].astype(np.int64)
     samples = [*zip(*stages, strict=True)]
     return Progression(
@@ -62,9 +62,10 @@ def sampled(
     """Couples of categories whose things can be counted."""
     countable = notation.countable[divided.rows, divided.categories]
     usable = [place for place in places if countable[place]]
-    keys, names = sitting.dataset.keys, sitting.names
+    keys, names = sitting.dataset.keys, sitting.dataset.names  # whatever names are asked about
     pairs = [(keys[divided.rows[place]], names[divided.categories[place]]) for place in usable]
-    found = couples(pairs, int(sitting.chosen["most"]), sitting.asker.seed, name)
+    most = int(divided.parameters.get("most", sitting.chosen["most"]))
+    found = couples(pairs, most, sitting.asker.seed, name)
     return [(usable[first], usable[second]) for first, second in found]
 
 

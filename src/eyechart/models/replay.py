@@ -4,7 +4,8 @@ A csv has the columns `key` and `answer` (and `answer2`, `answer3`, … for rank
 class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample's key or its file name.
 
 With `of=closed_world` (or `open_world`, `mcq`) an answer is what a language model said about the image under that
-protocol, and is read and scored as if it had been asked here.
+protocol, and is read and scored as if it had been asked here. `of=existence` is about pairs of an image and a category:
+see `replayed_pairs`.
 """
 
 import csv
@@ -27,9 +28,7 @@ from eyechart.scoring import Predictions
 from eyechart.spec import ModelSpec
 
 REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
-
-
-SAID = ("closed_world", "open_world", "mcq")
+SAID = ("closed_world", "open_world", "mcq", "existence")
 
 
 class Replay:

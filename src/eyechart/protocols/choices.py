@@ -37,7 +37,11 @@ class Choice:
         found = self.known if given == "all" and self.known else tuple(pieces(given))
         for value in found:
             self.check(value)
-        return tuple(dict.fromkeys(found if self.least is None else (str(int(value)) for value in found)))
+        return tuple(dict.fromkeys(map(self.plain, found)))
+
+    def plain(self, value: str) -> str:
+        """One spelling of equal numbers."""
+        return str(int(value)) if self.least is not None else str(float(value)) if self.share else value
 
     def check(self, value: str) -> None:
         """Refuse what is no value of this choice."""
@@ -146,6 +150,7 @@ class Kind:
         yield from {tuple(each.items()): each for each in kept}.values()
 
 
+MADE = CHOICES["division"].default
 DIVIDED = ("division", "detectors", "detector_templates", "threshold", "most")
 
 
@@ -168,7 +173,7 @@ def settled(chosen: dict[str, str]) -> Chosen:
         "encoder": likeliest or included or hardness in ("random", "confusion"),
         "text_templates": likeliest or included,
         "distractors": hardness in ("random", "text"),
-    } | dict.fromkeys((*DIVIDED[1:], "absent", "hard"), chosen.get("division") != CHOICES["division"].default)
+    } | dict.fromkeys((*DIVIDED[1:], "absent", "hard"), chosen.get("division", MADE) != MADE)
     return {name: CHOICES[name].default if idle.get(name) else value for name, value in chosen.items()}
 
 

@@ -1,0 +1,273 @@
+"""Existence: two opposite questions about every pair, each answer at its pair, and what is in the way of one."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.asking import pair_questions
+from eyechart.asking.divided import division
+from eyechart.asking.existence import existence
+from eyechart.asking.pair_questions import Query, put
+from eyechart.data.division_files import write_division
+from eyechart.data.divisions import Division
+from eyechart.errors import ModelError, SpecError
+from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
+from eyechart.models.interfaces import Answer
+from eyechart.protocols.prompt_files import Prompt
+
+HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
+
+
+def pairs(found: Any, name: str) -> set[tuple[int, int]]:
+    """The image and the category of every pair of a set."""
+    mask = dict(found.masks())[name]
+    rows, categories = (part[found.places[mask]].tolist() for part in (found.division.rows, found.division.categories))
+    return {*zip(rows, categories, strict=True)}
+
+
+def about(found: Any) -> dict[tuple[int, int], list[int]]:
+    """Both answers by image and category."""
+    divided = found.division
+    where = zip(divided.rows[found.places].tolist(), divided.categories[found.places].tolist(), strict=True)
+    return dict(zip(where, found.answers.tolist(), strict=True))
+
+
+def reordered(divided: Division, order: list[int]) -> Division:
+    """The pairs in another order, as a file may have them."""
+    parts = ("rows", "categories", "main", "present", "flags", "hardness")
+    sets = tuple(divided.sets[place] for place in order)
+    return replace(divided, sets=sets, **{part: getattr(divided, part)[order] for part in parts})
+
+
+def test_sets_are_what_the_detectors_fail_on(pair_world: Any) -> None:
+    found = existence(pair_world.sit(pair_world.talker()))
+    assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
+    assert len(pairs(found, "ID") - HARD - SIMPLE) == 2
+    assert [name for name, _ in found.masks()] == ["ID", "OOD-S", "OOD-H"]
+
+
+@pytest.mark.parametrize("kinds", [["encoder"], ["matcher"], ["classifier"], ["classifier", "encoder"]])
+def test_every_kind_of_detector_divides_alike(pair_world: Any, detectors: Any, kinds: list[str]) -> None:
+    pair_world.kinds = tuple(detectors[kind] for kind in kinds)
+    found = existence(pair_world.sit(pair_world.talker()))
+    assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
+    assert found.division.flags[found.places].sum(axis=1).tolist() == [0, 0, 2, 2, 4, 4]
+
+
+def test_who_tells_the_truth_is_right_everywhere(pair_world: Any) -> None:
+    found = existence(pair_world.sit(pair_world.talker()))
+    assert (found.answers == found.expected).all()
+    assert found.expected.tolist() == [[True, False]] * 6
+
+
+def test_both_questions_are_put_word_by_word(pair_world: Any) -> None:
+    model = pair_world.talker()
+    existence(pair_world.sit(model))
+    put = [text for numbers, text in model.asked if numbers == (1,)]
+    assert put[-2:] == [
+        "Does this image contain a great {white} shark? (yes or no)",
+        "Does this image not contain a great {white} shark? (yes or no)",
+    ]
+    assert ((2,), "Does this image contain a cup, plate? (yes or no)") in model.asked
+    assert {*model.how} == {(64, None)}
+
+
+def test_step_by_step_is_asked_with_room_to_think(pair_world: Any) -> None:
+    model = pair_world.talker()
+    found = existence(pair_world.sit(model, reasoning="cot"))
+    end = "Yes or No? Let's break down the information step by step."
+    assert ((2,), f"Does this image contain cup, plate? {end}") in model.asked
+    assert ((2,), f"Does this image not contain cup, plate? {end}") in model.asked
+    assert {*model.how} == {(1024, None)}
+    assert found.variant["prompt"].startswith("existence_cot (")
+
+
+def test_questions_about_an_image_follow_one_another(pair_world: Any) -> None:
+    model, rows = pair_world.talker(), (3, 0, 3, 1, 0)
+    heard = put(pair_world.sit(model), [Query("existence", row, at) for at, row in enumerate(rows)])
+    assert [numbers for numbers, _ in model.asked] == [(0,), (0,), (1,), (3,), (3,)]
+    assert [reply.text for reply in heard.said] == ["Yes", "Yes", "Yes", "No", "No"]
+
+
+@pytest.mark.parametrize(
+    ("reading", "wanted"),
+    [("lenient", [YES, UNPARSED]), ("strict", [UNPARSED, UNPARSED]), ("authors", [YES, NO])],
+)
+def test_answers_are_read_as_was_chosen(pair_world: Any, reading: str, wanted: list[int]) -> None:
+    model = pair_world.talker(lambda kind, *_: "Perhaps." if kind.endswith("not") else "Yes, there is one.")
+    found = existence(pair_world.sit(model, reading=reading))
+    assert found.answers.tolist() == [wanted] * 6
+    assert {*found.said} == {("Yes, there is one.", "Perhaps.")}
+    assert found.variant["parser"] == ("compat 1" if reading == "authors" else "yes_no 1")
+
+
+def test_mills_letters_are_refused_before_anybody_is_asked(pair_world: Any) -> None:
+    with pytest.raises(SpecError, match=r"--eye-reading=mill reads letters.*Use lenient, strict, authors"):
+        existence(pair_world.sit(pair_world.talker(), reading="mill"))
+    assert not pair_world.store.exists()
+
+
+@pytest.mark.parametrize("side", ["existence", "existence_not"])
+@pytest.mark.parametrize("retry", [False, True])
+def test_an_error_in_one_question_leaves_the_pair_out(pair_world: Any, side: str, retry: bool) -> None:
+    refused = Answer("", (), False, error="refused", retry=retry)
+    model = pair_world.talker(lambda kind, row, *_: refused if (kind, row) == (side, 2) else None)
+    found = existence(pair_world.sit(model))
+    assert about(found)[2, 3] == [MISSING, MISSING]
+    assert (found.answers == MISSING).sum() == 2
+    (place,) = found.errors
+    assert (found.division.rows[found.places[place]], found.errors[place][:7]) == (2, "refused")
+
+
+def test_a_broken_image_is_an_error_and_no_wrong_answer(pair_world: Any) -> None:
+    dataset = pair_world.dataset(broken=frozenset({3}))
+    found = existence(pair_world.sit(pair_world.talker(), dataset=dataset))
+    assert "1 × image left out of the division" in " ".join(found.division.notes)
+    assert (3 in found.division.rows.tolist(), found.errors) == (False, {})
+
+
+@pytest.mark.parametrize("order", [[5, 0, 3, 1, 4, 2], [4, 2, 0, 5, 3, 1]])
+def test_a_file_may_have_its_sets_in_any_order(pair_world: Any, tmp_path: Path, order: list[int]) -> None:
+    model = pair_world.talker(lambda kind, row, *_: "No" if row == 2 else None)
+    made = existence(pair_world.sit(model))
+    write_division(tmp_path / "mine.json", reordered(made.division, order), pair_world.dataset())
+    found = existence(pair_world.sit(model, division=tmp_path / "mine.json"))
+    assert about(found) == about(made)
+    assert about(found)[2, 3] == [NO, NO]
+    assert [pairs(found, name) for name in ("OOD-H", "OOD-S")] == [HARD, SIMPLE]
+
+
+def test_a_file_is_told_by_its_name_and_what_is_in_it(pair_world: Any, tmp_path: Path) -> None:
+    sitting = pair_world.sit(pair_world.talker(), threshold="0.02")
+    write_division(tmp_path / "mine.json", division(sitting), sitting.dataset)
+    told = existence(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
+    assert told["division"].startswith("mine.json (")
+    assert (told["threshold"], told["detectors"], told["source"]) == ("0.02", "first[]+second[]", "coco")
+
+
+def test_the_initial_benchmark_has_all_that_was_flagged(pair_world: Any) -> None:
+    model = pair_world.talker()
+    existence(pair_world.sit(model, most=1))
+    assert len(model.asked) == 6
+    found = existence(pair_world.sit(pair_world.talker(), most=1, benchmark="initial"))
+    sizes = {name: int(mask.sum()) for name, mask in found.masks()}
+    assert sizes == {"ID": 1, "OOD-S": 1, "OOD-H": 1, "OOD-S'": 2, "OOD-H'": 2}
+    assert pairs(found, "OOD-H'") == HARD > pairs(found, "OOD-H")
+
+
+def test_absent_categories_are_asked_about_with_opposite_answers(pair_world: Any) -> None:
+    pair_world.failed = {"first[]": {(0, 0), (0, 1)}, "second[]": {(0, 0), (0, 1)}}
+    model = pair_world.talker()
+    found = existence(pair_world.sit(model, absent="yes"))
+    assert pairs(found, "OOD-H") == {(0, 0), (0, 1), (0, 2)}  # of equal logits, the first
+    at = list(about(found)).index((0, 2))
+    assert (found.answers[at].tolist(), found.expected[at].tolist()) == ([NO, YES], [False, True])
+
+
+def test_hard_samples_are_a_set_whose_questions_others_may_have_asked(pair_world: Any) -> None:
+    pair_world.failed = {"first[]": {(5, 4)}, "second[]": {(5, 4)}}
+    model = pair_world.talker()
+    found = existence(pair_world.sit(model, hard="own"))
+    hard = pairs(found, "Hard")
+    assert hard
+    assert hard <= {(row, k) for row, counts in enumerate(pair_world.counts) for k, n in enumerate(counts) if n}
+    assert len(model.asked) == len({*model.asked})
+    assert found.sets["Hard"].answers == 2 * len(hard)
+    assert sum(took.fresh for took in found.sets.values()) == len(model.asked)
+
+
+def test_sets_say_what_was_asked_just_now(pair_world: Any) -> None:
+    first = existence(pair_world.sit(pair_world.talker()))
+    again = existence(pair_world.sit(pair_world.talker()))
+    assert [(took.answers, took.fresh) for took in first.sets.values()] == [(4, 4)] * 3
+    assert [(took.answers, took.fresh) for took in again.sets.values()] == [(4, 0)] * 3
+    assert (first.usage, first.answers.tolist()) == (again.usage, again.answers.tolist())
+
+
+def test_another_threshold_asks_about_new_pairs_alone(pair_world: Any) -> None:
+    existence(pair_world.sit(pair_world.talker()))
+    model = pair_world.talker()
+    found = existence(pair_world.sit(model, threshold="0.9999"))  # every pair is unlikely where a category is absent
+    assert len(pairs(found, "OOD-H")) == 14
+    assert sum(took.fresh for took in found.sets.values()) == len(model.asked)
+    assert found.sets["OOD-H"].fresh == 28 - 12
+
+
+def prompt_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    asked = dict(pair_questions.texts())
+    asked["existence"] = (Prompt("existence", "Is a {category} here?", "test"), 64)
+    monkeypatch.setattr(pair_questions, "texts", lambda: asked)
+    return {}
+
+
+def tokens_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    asked = {kind: (each, tokens + 1) for kind, (each, tokens) in pair_questions.texts().items()}
+    monkeypatch.setattr(pair_questions, "texts", lambda: asked)
+    return {}
+
+
+CHANGES: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
+    "seed": lambda world, patch: {"seed": 1},
+    "limit": lambda world, patch: {"limit": 7},
+    "names": lambda world, patch: {"asked": ("cat", "dog", "shark", "cup", "e")},
+    "picture": lambda world, patch: {"dataset": world.dataset(broken=frozenset({4}))},
+    "image": lambda world, patch: {"dataset": repainted(world)},
+    "prompt": lambda world, patch: prompt_changed(patch),
+    "tokens": lambda world, patch: tokens_changed(patch),
+}
+
+
+def repainted(world: Any) -> Any:
+    """The same data set but for the bytes of a picture."""
+    dataset = world.dataset()
+    return replace(dataset, index=(*dataset.index[:-1], replace(dataset.index[-1], sha256="another")))
+
+
+@pytest.mark.parametrize("what", sorted({*CHANGES} - {"picture"}))
+def test_whatever_may_change_an_answer_asks_again(
+    pair_world: Any, talker: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    first, second = talker(lambda *_: "Yes"), talker(lambda *_: "Yes")
+    existence(pair_world.sit(first))
+    existence(pair_world.sit(second, **CHANGES[what](pair_world, monkeypatch)))
+    assert len(first.asked) == len(second.asked) == 12
+
+
+def test_a_detector_of_another_vocabulary_is_refused(pair_world: Any, detectors: Any) -> None:
+    pair_world.kinds = (detectors["classifier"],)
+    pair_world.logits = lambda spec: np.zeros((7, 6), np.float32)
+    with pytest.raises(ModelError, match=r"first\[\] answers over 6 classes, but .* has 5 categories"):
+        existence(pair_world.sit(pair_world.talker()))
+
+
+def test_a_model_that_is_no_detector_is_refused(pair_world: Any) -> None:
+    sitting = replace(pair_world.sit(pair_world.talker()), lend=lambda spec: pair_world.talker())
+    with pytest.raises(SpecError, match=r"first\[\].*no detector"):
+        existence(sitting)
+
+
+def test_a_detector_that_gives_no_numbers_is_an_error_of_its_images(pair_world: Any, detectors: Any) -> None:
+    pair_world.kinds, known = (detectors["classifier"],), pair_world.logits("second[]")
+    known[3, 1] = np.nan
+    pair_world.logits = lambda spec: known
+    found = existence(pair_world.sit(pair_world.talker()))
+    assert 3 not in found.division.rows.tolist()
+    assert "1 × image left out" in " ".join(found.division.notes)
+
+
+def test_images_are_asked_about_whatever_their_order(pair_world: Any) -> None:
+    found = existence(pair_world.sit(pair_world.talker(), most=1))
+    turned = replace(pair_world.dataset(), rows=(), index=pair_world.dataset().index)
+    again = existence(pair_world.sit(pair_world.talker(), most=1, dataset=turned))
+    assert [pairs(found, name) for name in ("ID", "OOD-S")] == [pairs(again, name) for name in ("ID", "OOD-S")]
+
+
+def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
+    pair_world.counts = ((0,) * 5,) * 3
+    pair_world.failed = {"first[]": set()}
+    found = existence(pair_world.sit(pair_world.talker()))
+    assert (found.answers.shape, found.said, [*found.masks()]) == ((0, 2), (), [])
