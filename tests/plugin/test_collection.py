@@ -92,7 +92,7 @@ def combinations(result: pytest.RunResult) -> set[str]:
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only", "-q")
 IMAGENET = {"imagenet timm[tf_efficientnet_lite0]", "imagenet conse[]"}
 TOYBOX = {"toybox open_clip[toybox-clip]", "toybox conse[]", "toybox hf[toybox-mllm]"}
-OODBENCH = {name.replace("toybox ", "oodbench ") for name in TOYBOX}
+OODBENCH = {"oodbench open_clip[toybox-clip]", "oodbench open_clip[toybox-clip-b]", "oodbench hf[toybox-mllm]"}
 
 
 @pytest.mark.parametrize(
