@@ -14,6 +14,7 @@ from PIL import Image
 
 from eyechart.asking import Asker, Sitting
 from eyechart.asking.sitting import nobody
+from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
@@ -87,6 +88,24 @@ def pictures() -> Callable[..., Dataset]:
     def make(labels: Sequence[int], broken: frozenset[int] = frozenset(), classes: int = 3, **facts: Any) -> Dataset:
         rows = (Row(f"s{place:02d}", f"{place:02d}.png", str(place), label) for place, label in enumerate(labels))
         return Dataset("imagenet", facts.pop("split", "memory"), tuple(rows), Memory(broken), classes, **facts)
+
+    return make
+
+
+NAMES = ("cat", "dog", "crème brûlée, burnt")
+
+
+@pytest.fixture
+def annotated(pictures: Callable[..., Dataset]) -> Callable[..., Dataset]:
+    """Make a split of pictures in memory, given how often each category is in each, -1 where nobody looked."""
+
+    def make(counts: Sequence[Sequence[int]], names: Sequence[str] = NAMES, **facts: Any) -> Dataset:
+        found = np.array(counts, np.int32).reshape(-1, len(names))
+        ids = tuple(f"id {place}" for place in range(len(found))), tuple(f"c{place}" for place in range(len(names)))
+        known = found >= 0
+        notation = Annotation(np.maximum(found, 0), known, known, *ids, facts.pop("excluded", ()))
+        facts = {"names": tuple(names), "classes": len(names), "annotation": notation} | facts
+        return pictures([-1] * len(found), **facts)
 
     return make
 

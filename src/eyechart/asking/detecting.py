@@ -46,8 +46,8 @@ def unusable(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
     """The images about which a detector says no number for some category, which its text may be the fault of."""
     odd = ~np.isfinite(logits)
     return {
-        row: f"{name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} categories, the first "
-        f"'{dataset.names[odd[row].argmax()]}'. Try dtype=float32."
+        row: f"{name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} of {dataset.classes:,} "
+        f"categories, the first '{dataset.names[odd[row].argmax()]}'. Try dtype=float32."
         for row in np.flatnonzero(odd.any(axis=1)).tolist()
     }
 

@@ -1,0 +1,229 @@
+"""Division files and the authors' csv: read back byte for byte, and refused where they are not of the data."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.division_csv import read_authors
+from eyechart.data.division_files import content, read_division, sha256_of, write_division
+from eyechart.data.divisions import Detector, Division
+from eyechart.dividing import Detected, Rules, annotation_of, divide
+from eyechart.errors import DataError
+from eyechart.protocols.hard_samples import Mined
+
+Make = Callable[..., Dataset]
+CAT, DOG, CREAM = "cat", "dog", "crème brûlée, burnt"
+COUNTS = [[1, 0, 0], [1, 0, -1], [2, 3, 1], [0, 0, 1], [1, 1, 1]]
+LOGITS = [[[0, 9, 0]] * 5, [[0, 0, 9], [9, 0, 0], [0, 0, 0], [0, 9, 0], [0, 0, 0]]]
+MINED = Mined(np.array([4, 2]), np.array([1, 0]), np.array([0.1 + 0.2, 0.25]))
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A data set, its division, and the file."""
+
+    dataset: Dataset
+    division: Division
+    path: Path
+
+    def changed(self, change: Callable[[dict[str, Any]], object]) -> Path:
+        """Change what the file says."""
+        found = json.loads(self.path.read_text(encoding="utf-8"))
+        change(found)
+        self.path.write_text(json.dumps(found), encoding="utf-8")
+        return self.path
+
+    def csv(self, *lines: str) -> Path:
+        """Write a csv with these lines."""
+        path = self.path.with_suffix(".csv")
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return path
+
+
+def divided(dataset: Dataset, mined: Mined = MINED, most: int = 2) -> Division:
+    detectors = [Detector("conse[]", "1 (01234567)", "ab"), Detector("open_clip[a,b=c]", "1 (01234567)", "cd")]
+    found = [Detected(who, np.array(said, np.float32), {}) for who, said in zip(detectors, LOGITS, strict=True)]
+    found[1] = replace(found[1], errors={3: 'imagenet/memory: s03: "no" answer\n'})
+    return divide(dataset, found, Rules(most=most, absent=True, parameters={"b": "2", "a": "1"}), mined)
+
+
+@pytest.fixture
+def folder(annotated: Make, tmp_path: Path) -> Folder:
+    dataset = annotated(COUNTS)
+    found = Folder(dataset, divided(dataset), tmp_path / "deep" / "memory.json")
+    write_division(found.path, found.division, found.dataset)
+    return found
+
+
+def test_it_comes_back_byte_for_byte(folder: Folder) -> None:
+    again = read_division(folder.path, folder.dataset)
+    assert content(again, folder.dataset) == folder.path.read_bytes()
+    assert sha256_of(again, folder.dataset) == sha256_of(folder.division, folder.dataset)
+
+
+def test_nothing_is_lost(folder: Folder) -> None:
+    again = read_division(folder.path, folder.dataset)
+    for name, value in vars(folder.division).items():
+        if isinstance(value, np.ndarray):
+            assert getattr(again, name).dtype == value.dtype
+            np.testing.assert_array_equal(getattr(again, name), value)
+        else:
+            assert getattr(again, name) == (dict(sorted(value.items())) if name == "parameters" else value)
+
+
+def test_a_pair_is_a_line(folder: Folder) -> None:
+    lines = folder.path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(folder.division) + 2
+    assert json.loads(lines[1].rstrip(",")) == ["s02", CREAM, "ID", True, True, "00", None]
+
+
+def test_the_authors_csv_holds_the_main_benchmark(folder: Folder) -> None:
+    names = {path.name for path in folder.path.parent.iterdir()} - {"memory.json"}
+    assert names == {f"memory-{name}.csv" for name in ("ID", "OOD-S", "OOD-H", "Hard")}
+    lines = (folder.path.parent / "memory-OOD-S.csv").read_text(encoding="utf-8").splitlines()
+    assert (lines[0], len(lines)) == ("img_id,category,answer", 3)
+    hard = (folder.path.parent / "memory-Hard.csv").read_text(encoding="utf-8")
+    assert hard == f"img_id,category,answer\nid 4,{DOG},YES\nid 2,{CAT},YES\n"
+
+
+def test_an_empty_set_has_a_csv_and_an_earlier_one_is_no_more(folder: Folder) -> None:
+    nothing = Mined(MINED.rows[:0], MINED.categories[:0], MINED.hardness[:0])
+    found = divided(folder.dataset, nothing, most=0)
+    written = write_division(folder.path, found, folder.dataset)
+    assert sorted(written) == sorted(folder.path.parent.iterdir())
+    assert (folder.path.parent / "memory-OOD-H.csv").read_text() == "img_id,category,answer\n"
+
+
+def test_every_csv_comes_back(folder: Folder) -> None:
+    for name in ("ID", "OOD-S", "OOD-H", "Hard"):
+        found = read_authors(folder.path.parent / f"memory-{name}.csv", folder.dataset)
+        of = folder.division.main & (np.array(folder.division.sets) == name)
+        for part in ("rows", "categories", "present"):
+            assert getattr(found, part).tolist() == getattr(folder.division, part)[of].tolist()
+
+
+def pair(place: int, **cells: Any) -> Callable[[dict[str, Any]], object]:
+    """Change cells of a pair."""
+    names = ("key", "category", "set", "main", "present", "flags", "hardness")
+    return lambda found: [found["pairs"][place].__setitem__(names.index(name), cell) for name, cell in cells.items()]
+
+
+FIRST = f"pair 0 (s02, {CREAM})"
+CHANGED: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "images": (lambda f: f.update(fingerprint="0" * 64), "was made from other images: their fingerprint is 000000"),
+    "annotations": (lambda f: f.update(annotation="0" * 64), "was made from other annotations: their fingerprint is"),
+    "key": (pair(1, key="s99"), "pair 1 names the image 's99', which imagenet/memory does not have, as do 1 pairs"),
+    "category": (pair(1, category="Cat"), "pair 1 names the category 'Cat', which imagenet/memory does not have"),
+    "set": (pair(0, set="OOD"), f"{FIRST} is of the set 'OOD', expected one of ID, OOD-S, OOD-H, Hard"),
+    "digit": (pair(0, flags="04"), f"{FIRST} has the flags '04', expected one digit from 0 to 3 for each of 2 det"),
+    "letter": (pair(0, flags="0०"), "expected one digit from 0 to 3"),
+    "few flags": (pair(0, flags="0"), f"{FIRST} has the flags '0', expected one digit from 0 to 3 for each of 2 det"),
+    "other flags": (pair(0, flags="12"), f"{FIRST} is of the set ID, and its flags '12' are those of OOD-H"),
+    "not there": (pair(0, key="s00"), f"pair 0 says that '{CREAM}' is there in s00, against the annotation, as do 1"),
+    "there": (pair(0, present=False), f"pair 0 says that '{CREAM}' is not there in s02, against the annotation"),
+    "unknown": (pair(0, key="s01", present=False), "is not there in s01, against the annotation"),
+    "twice": (lambda f: f["pairs"].append(f["pairs"][0]), f"has the {FIRST} twice; a pair is of one set"),
+    "schema": (lambda f: f.update(schema=2), "has schema 2, expected 1. Use the eyechart that wrote it."),
+    "no pairs": (lambda f: f.pop("pairs"), "is not a division file (Object missing required field `pairs`)"),
+    "a number": (pair(0, main=1), "is not a division file (Expected `bool`, got `int` - at `$.pairs[0][3]`)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_a_file_that_was_changed_is_refused(folder: Folder, what: str) -> None:
+    change, complaint = CHANGED[what]
+    with pytest.raises(DataError) as refusal:
+        read_division(folder.changed(change), folder.dataset)
+    assert str(refusal.value).startswith(str(folder.path))
+    assert complaint in str(refusal.value)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"schema": "\xff"}'])
+def test_what_is_no_division_is_refused(folder: Folder, data: bytes) -> None:
+    folder.path.write_bytes(data)
+    with pytest.raises(
+        DataError, match=r"is not a division file .* Make it again with: python -m eyechart.divide ROOT"
+    ):
+        read_division(folder.path, folder.dataset)
+
+
+def test_a_file_that_is_not_there_is_refused(folder: Folder) -> None:
+    with pytest.raises(DataError, match=r"nix.json cannot be read \(No such file or directory\). Make it again with:"):
+        read_division(folder.path.with_name("nix.json"), folder.dataset)
+
+
+def test_fewer_images_are_other_data(folder: Folder) -> None:
+    with pytest.raises(DataError, match=r"made from other images: .* \(a --eye-limit counts, too\)"):
+        read_division(folder.path, folder.dataset.limited(3, 42))
+
+
+def test_another_annotation_is_seen(folder: Folder, annotated: Make) -> None:
+    recounted = annotated([[5, 0, 0], *COUNTS[1:]])
+    with pytest.raises(DataError, match="made from other annotations"):
+        read_division(folder.path, recounted)
+
+
+def test_a_mined_pair_may_be_in_a_set_too(folder: Folder) -> None:
+    sets = [name for name, row in zip(folder.division.sets, folder.division.rows, strict=True) if row == 4]
+    assert "Hard" in sets
+    assert len(read_division(folder.path, folder.dataset)) == len(folder.division)
+
+
+HEAD = "img_id,category,answer"
+PLAIN = {"id": f"id 2,{DOG},YES", "key": "s02, DOG ,yes", "file": "02.png,dog,Yes", "stem": '02,"dog",YES'}
+
+
+@pytest.mark.parametrize("line", PLAIN.values(), ids=PLAIN)
+def test_an_image_goes_by_any_of_its_names(folder: Folder, line: str) -> None:
+    found = read_authors(folder.csv(HEAD, line, "id 0,dog,NO"), folder.dataset)
+    assert [found.rows.tolist(), found.categories.tolist(), found.present.tolist()] == [[2, 0], [1, 1], [True, False]]
+
+
+FAULTS = {
+    "id 2,dog": "line 3 has 2 cells, expected 3",
+    "": "line 3 has 0 cells, expected 3",
+    "id 2,dog,YES,": "line 3 has 4 cells, expected 3",
+    "id 9,dog,YES": "line 3 names the image 'id 9', which imagenet/memory does not have",
+    "id 2,wolf,YES": "line 3 names the category 'wolf', which imagenet/memory does not have",
+    "id 2,dog,1": "line 3 answers '1', expected YES or NO",
+    "id 0,dog,YES": "line 3 says YES to 'dog' in id 0, and the annotation does not",
+    "id 2,dog,NO": "line 3 says NO to 'dog' in id 2, and the annotation does not",
+    'id 1,"crème brûlée, burnt",NO': "line 3 says NO to 'crème brûlée, burnt' in id 1, and the annotation does not",
+    "02,cat,YES": "line 3 repeats 'cat' in 02",
+}
+
+
+@pytest.mark.parametrize("line", FAULTS)
+def test_a_malformed_line_is_reported(folder: Folder, line: str) -> None:
+    with pytest.raises(DataError) as refusal:
+        read_authors(folder.csv(HEAD, "id 2,cat,YES", line, "id 0,cat,YES"), folder.dataset)
+    assert str(refusal.value) == f"{folder.path.with_suffix('.csv')}: {FAULTS[line]}. Correct or remove them."
+
+
+def test_every_malformed_line_is_counted(folder: Folder) -> None:
+    with pytest.raises(DataError, match=r"line 2 has .*; line 11 has 1 cells, expected 3; and 2 more lines. Correct"):
+        read_authors(folder.csv(HEAD, *"abcdefghijkl"), folder.dataset)
+
+
+@pytest.mark.parametrize("lines", [(), ("id 2,dog,YES",), ("img_id,category",), ('"a',)])
+def test_a_csv_without_header_is_refused(folder: Folder, lines: tuple[str, ...]) -> None:
+    with pytest.raises(DataError, match=r"Expected the header img_id,category,answer, then an image"):
+        read_authors(folder.csv(*lines), folder.dataset)
+
+
+def test_names_that_two_images_have_are_nobodys(folder: Folder) -> None:
+    twins = replace(folder.dataset, index=tuple(replace(row, file="1.png") for row in folder.dataset.index))
+    with pytest.raises(DataError, match=r"line 2 names the image '1\.png'"):
+        read_authors(folder.csv(HEAD, "1.png,dog,YES"), twins)
+
+
+def test_the_annotation_is_that_of_the_chosen_images(folder: Folder) -> None:
+    fewer = folder.dataset.limited(3, 42)
+    found = read_authors(folder.csv(HEAD, f"{annotation_of(fewer).image_ids[-1]},cat,YES"), fewer)
+    assert found.rows.tolist() == [2]
