@@ -31,9 +31,7 @@ THREADS = min(16, os.cpu_count() or 1)
 DECODER = 1
 
 
-def image_key(
-    question: str, model: Model, dataset: Dataset, *, limit: int | None, seed: int, prompts: str = ""
-) -> Key:
+def image_key(question: str, model: Model, dataset: Dataset, *, limit: int | None, seed: int, prompts: str = "") -> Key:
     """The key of answers about images; `prompts` is the fingerprint of texts that come with each of them."""
     return Key(
         question=question,

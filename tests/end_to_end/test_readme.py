@@ -39,7 +39,7 @@ def test_there_are_two_commands() -> None:
 
 def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, dict[str, Any]]) -> None:
     said, _ = session
-    shown = [line.strip() for line in README.splitlines() if re.match("    (imagenet|toybox)/sample", line)]
+    shown = [line.strip() for line in README.splitlines() if re.match("    (imagenet|toybox|oodbench)/sample", line)]
     assert len(shown) >= 9
     assert [line for line in shown if re.sub(r"  +", "  ", line) not in re.sub(r"  +", "  ", said)] == []
 
@@ -78,4 +78,4 @@ def test_toybox_clip_sees_the_toy_world_and_photographs_less(
 
 
 def test_each_model_was_loaded_once(session: tuple[str, dict[str, Any]]) -> None:
-    assert session[1]["run"]["loads"] == 4
+    assert session[1]["run"]["loads"] == 6

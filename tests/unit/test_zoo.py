@@ -49,3 +49,11 @@ def test_a_lent_model_that_read_its_weights_is_dropped_when_dismissed(zoo: Zoo) 
     lent.encode_texts(["a dog"])
     zoo.dismiss("sentence[minilm]")
     assert zoo.lend("sentence[minilm]") is not lent
+
+
+def test_loads_of_models_that_help_are_told_once(zoo: Zoo) -> None:
+    assert zoo[parse("timm[]")]
+    zoo.lend("sentence[minilm]").encode_texts(["a dog"])
+    assert [zoo.fresh_loads(), zoo.fresh_loads()] == [1, 0]
+    zoo.dismiss("sentence[minilm]")
+    assert zoo.fresh_loads() == 0
