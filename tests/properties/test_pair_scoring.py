@@ -1,0 +1,227 @@
+"""Numbers of pairs: scikit-learn finds the same ones, sets partition the pairs, outcomes add up to all answers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from eyechart.data.divisions import Division
+from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
+from eyechart.models.interfaces import Usage
+from eyechart.pair_scoring import (
+    existence_metrics,
+    existence_outcomes,
+    progression_metrics,
+    progression_outcomes,
+)
+from eyechart.pairs import Existence, Progression
+from eyechart.records import Metric
+
+SETS = ("ID", "OOD-S", "OOD-H", "Hard")
+PAIR = st.tuples(
+    st.sampled_from(SETS), st.booleans(), st.booleans(), st.tuples(*[st.integers(UNPARSED, YES)] * 2), st.booleans()
+)
+NUMBERS = settings(max_examples=60)
+SAID = {"variant": {"benchmark": "initial"}, "errors": {}, "usage": Usage(), "cost": None, "sets": {}, "names": ()}
+
+
+def divided(sets: list[str], main: list[bool], present: list[bool], rows: list[int] | None = None) -> Division:
+    """A division with these pairs."""
+    m = len(sets)
+    return Division(
+        rows=np.array(range(m) if rows is None else rows, np.int64),
+        categories=np.zeros(m, np.int64),
+        sets=tuple(sets),
+        main=np.array(main, np.bool_),
+        present=np.array(present, np.bool_),
+        flags=np.zeros((m, 0), np.int64),
+        hardness=np.full(m, np.nan),
+        detectors=(),
+        parameters={},
+        fingerprint="",
+        annotation="",
+    )
+
+
+def told(pairs: list[Any], benchmark: str = "initial") -> Existence:
+    """Answers to two questions about every pair; some pairs ended in an error."""
+    sets, main, present, answers, lost = ([pair[part] for pair in pairs] for part in range(5))
+    whole = np.array([(MISSING, MISSING) if gone else both for both, gone in zip(answers, lost, strict=True)], np.int64)
+    division = divided(sets, [one or name in ("ID", "Hard") for one, name in zip(main, sets, strict=True)], present)
+    asked = np.arange(len(sets)) if benchmark == "initial" else np.flatnonzero(division.main)
+    said = SAID | {"variant": {"benchmark": benchmark}, "keys": ()}
+    return Existence(division, places=asked, answers=whole.reshape(-1, 2)[asked], said=(), **said)
+
+
+def numbers(found: Existence) -> dict[tuple[str, str], Metric]:
+    return {(one.name, one.category): one for one in existence_metrics(found, 7)}
+
+
+def pooled(found: Existence, mask: Any) -> tuple[Any, Any]:
+    """What is right and what was said, question by question; what could not be read is the wrong one."""
+    said, right = found.answers[mask].ravel(), found.expected[mask].ravel()
+    kept = said != MISSING
+    return right[kept], np.where(said == UNPARSED, ~right, said == YES)[kept]
+
+
+@NUMBERS
+@given(st.lists(PAIR, min_size=1, max_size=12))
+def test_scikit_learn_finds_the_same_numbers(pairs: list[Any]) -> None:
+    found = told(pairs)
+    scored = numbers(found)
+    for name, mask in found.masks():
+        right, said = pooled(found, mask)
+        values = [scored[measure, name].value for measure in MEASURES]
+        assert values == ([None] * 5 if not len(right) else pytest.approx(reference(right, said)))
+        assert {scored[measure, name].n for measure in MEASURES} == {len(right)}
+
+
+def reference(right: Any, said: Any) -> list[float]:
+    """Accuracy, F1, precision, recall and Matthews' correlation by scikit-learn; a share of nothing is 0."""
+    shares = metrics.precision_recall_fscore_support(right, said, average="binary", zero_division=0)
+    table = metrics.confusion_matrix(right, said, labels=[False, True])
+    empty = 0 in (*table.sum(axis=0), *table.sum(axis=1))
+    mcc = 0.0 if empty else metrics.matthews_corrcoef(right, said)
+    return [metrics.accuracy_score(right, said), shares[2], shares[0], shares[1], mcc]
+
+
+@NUMBERS
+@given(st.lists(PAIR, min_size=1, max_size=12))
+def test_shares_of_answers_are_those_of_answers_that_came(pairs: list[Any]) -> None:
+    found = told(pairs)
+    scored = numbers(found)
+    for name, mask in found.masks():
+        came = found.answers[mask][found.answers[mask] != MISSING]
+        for what, code in (("yes_rate", YES), ("unparsed", UNPARSED)):
+            wanted = pytest.approx((came == code).mean()) if len(came) else None
+            assert (scored[what, name].value, scored[what, name].n) == (wanted, len(came))
+
+
+@NUMBERS
+@given(st.lists(PAIR, min_size=1, max_size=12), st.sampled_from(["main", "initial"]))
+def test_sets_partition_the_pairs(pairs: list[Any], benchmark: str) -> None:
+    found = told(pairs, benchmark)
+    masks = dict(found.masks())
+    plain = [mask for name, mask in masks.items() if not name.endswith("'")]
+    assert (np.sum(plain, axis=0) == found.division.main[found.places]).all()
+    assert {name for name in masks if name.endswith("'")} == ({"OOD-S'", "OOD-H'"} if benchmark == "initial" else set())
+    if benchmark == "initial":
+        whole = [masks[name] for name in ("OOD-S'", "OOD-H'")] + [mask for name, mask in masks.items() if name in SETS]
+        assert (np.sum(whole, axis=0) >= 1).all()
+
+
+@NUMBERS
+@given(st.lists(PAIR, max_size=12))
+def test_outcomes_add_up_to_all_answers(pairs: list[Any]) -> None:
+    found = told(pairs)
+    came = existence_outcomes(found)
+    assert came.correct + came.wrong + came.unparsed + came.error == found.answers.size
+    assert came.error == 2 * sum(lost for *_, lost in pairs)
+
+
+@NUMBERS
+@given(st.lists(PAIR, min_size=1, max_size=12))
+def test_intervals_hold_their_values(pairs: list[Any]) -> None:
+    for one in existence_metrics(told(pairs), 7):
+        assert (one.value is None) <= (one.ci is None)
+        if one.ci is not None and one.value is not None:
+            assert one.ci[0] - 1e-9 <= one.value <= one.ci[1] + 1e-9
+
+
+@NUMBERS
+@given(st.lists(PAIR, min_size=1, max_size=12))
+def test_falls_are_from_the_pairs_in_distribution(pairs: list[Any]) -> None:
+    scored = numbers(told(pairs))
+    falls = {key: one for key, one in scored.items() if key[0].endswith("_delta")}
+    assert ("acc_delta", "ID") not in falls
+    for (name, category), one in falls.items():
+        first, second = (scored[name.removesuffix("_delta"), of] for of in ("ID", category))
+        known = None not in (first.value, second.value)
+        assert one.value == (pytest.approx(first.value - second.value) if known else None)
+        assert one.n == first.n + second.n
+
+
+def test_pairs_without_an_answer_change_no_number() -> None:
+    pairs = [(name, True, True, (1, place % 2), False) for place in range(20) for name in SETS]
+    lost = [(name, True, True, (0, 0), True) for name in SETS]
+    assert numbers(told([*pairs, *lost])) == numbers(told(pairs))
+
+
+def test_sets_that_are_alike_fall_by_nothing() -> None:
+    scored = numbers(told([(name, True, True, (1, place % 2), False) for place in range(30) for name in SETS]))
+    assert scored["acc_delta", "OOD-H"].value == 0
+    assert scored["acc_p", "OOD-H"].value == pytest.approx(0.5, abs=0.15)
+    assert scored["acc_p", "OOD-H"].ci_method == "permutation"
+
+
+def test_another_seed_draws_anew_and_the_same_one_does_not() -> None:
+    found = told([(name, True, True, (1, place % 3 > 0), False) for place in range(30) for name in SETS])
+    assert [*existence_metrics(found, 7)] == [*existence_metrics(found, 7)] != [*existence_metrics(found, 8)]
+
+
+SAMPLE = st.tuples(
+    st.sampled_from(SETS[:3]),
+    st.integers(0, 4),
+    st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    st.tuples(st.integers(MISSING, YES), st.integers(MISSING, 3), st.integers(MISSING, YES)),
+)
+
+
+def asked(samples: list[Any]) -> Progression:
+    """Answers to three questions about every sample, whose pairs stand side by side in the division."""
+    sets, rows, counts, answers = ([sample[part] for sample in samples] for part in range(4))
+    twice = [part for part in range(len(samples)) for _ in range(2)]
+    division = divided([sets[at] for at in twice], [True] * len(twice), [True] * len(twice), [rows[at] for at in twice])
+    table = np.array(answers, np.int64).reshape(-1, 3)
+    return Progression(
+        division,
+        keys=(),
+        first=np.arange(0, len(twice), 2),
+        second=np.arange(1, len(twice), 2),
+        counts=np.array(counts, np.int64).reshape(-1, 2),
+        existence=table[:, 0],
+        counting=table[:, 1],
+        logic=table[:, 2],
+        said=(),
+        **SAID,  # type: ignore[arg-type]
+    )
+
+
+@NUMBERS
+@given(st.lists(SAMPLE, min_size=1, max_size=12))
+def test_stages_are_shares_of_samples_without_an_error(samples: list[Any]) -> None:
+    scored = {(one.name, one.category): one for one in progression_metrics(asked(samples), 7)}
+    for name in {sample[0] for sample in samples}:
+        whole = [sample[2:] for sample in samples if sample[0] == name and MISSING not in sample[3]]
+        right = [(e == YES, c == n[1], c == n[1] and x == (n[0] > n[1])) for n, (e, c, x) in whole]
+        found = [scored[stage, name] for stage in ("e_acc", "c_acc", "l_acc")]
+        wanted = pytest.approx(np.mean(right, axis=0).tolist()) if whole else [None] * 3
+        assert ([one.value for one in found], {one.n for one in found}) == (wanted, {len(whole)})
+
+
+@NUMBERS
+@given(st.lists(SAMPLE, min_size=1, max_size=12))
+def test_logic_is_never_better_than_counting(samples: list[Any]) -> None:
+    scored = {(one.name, one.category): one.value for one in progression_metrics(asked(samples), 7)}
+    for _, name in scored:
+        assert (scored["l_acc", name] or 0) <= (scored["c_acc", name] or 0)
+
+
+@NUMBERS
+@given(st.lists(SAMPLE, max_size=12))
+def test_outcomes_of_samples_add_up_to_all_answers(samples: list[Any]) -> None:
+    came = progression_outcomes(asked(samples))
+    assert came.correct + came.wrong + came.unparsed + came.error == 3 * len(samples)
+    assert came.error == sum(answer == MISSING for sample in samples for answer in sample[3])
+
+
+def test_samples_of_one_image_are_drawn_together() -> None:
+    alike = [("ID", place // 10, (1, 1), (int(place < 20), 1, 0)) for place in range(40)]
+    apart = [(name, place, counts, said) for place, (name, _, counts, said) in enumerate(alike)]
+    wide, narrow = (next(progression_metrics(asked(samples), 7)).ci for samples in (alike, apart))
+    assert wide is not None
+    assert narrow is not None
+    assert wide[1] - wide[0] > 2 * (narrow[1] - narrow[0])
