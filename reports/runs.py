@@ -257,8 +257,22 @@ def load(paths: Sequence[Path]) -> Pool:
             found = [*kept, entry]
     if not found:
         raise ReportError(f"{paths[-1]} holds no record. Run the suite first: pytest -k imagenet")
+    refuse_namesakes(found)
     said = (note for entry in found for note in entry.record.notes)
     return Pool(grouped(found), tuple(runs), tuple(dict.fromkeys([*notes, *said])))
+
+
+def refuse_namesakes(entries: Iterable[Entry]) -> None:
+    """Refuse two models of one name that were asked the same, which no table could tell apart."""
+    seen: dict[tuple[str, ...], str] = {}
+    for entry in entries:
+        record, spec = entry.record, entry.record.model.spec
+        asked = (entry.model, record.benchmark, record.split, record.protocol, entry.wording)
+        if seen.setdefault(asked, spec) != spec:
+            raise ReportError(
+                f"{record.case}: two models are called {entry.model}, {seen[asked]} and {spec}. Give them different "
+                "names, or leave one of the runs out."
+            )
 
 
 def grouped(entries: Iterable[Entry]) -> tuple[Group, ...]:
@@ -296,11 +310,13 @@ def lettered(entry: Entry, wordings: Sequence[str], without: Collection[str]) ->
 
 
 def model_name(spec: str) -> str:
-    """Mill's id for open_clip models, `ViT-B-32/laion2b_s34b_b79k`; the specification itself for all else."""
+    """Mill's id for open_clip models, a replay's own name; the specification itself for all else."""
     try:
         model = parse(spec)
     except SpecError:
         return spec
+    if model.backend == "replay" and "name" in model.options:
+        return model.options["name"]
     if model.backend != "open_clip" or len(model.arguments) != 1:
         return spec
     rest = [f"{name}={value}" for name, value in sorted(model.options.items()) if name != "pretrained"]

@@ -33,11 +33,19 @@ def edit(folder, change):
         ("open_clip[ViT-B-32,dtype=float32,pretrained=openai]", "ViT-B-32/openai[dtype=float32]"),
         ("open_clip[ViT-B-32]", "ViT-B-32"),
         ("timm[tf_efficientnet_lite0]", "timm[tf_efficientnet_lite0]"),
+        ("replay[path=/home/me/said.csv,name=GPT-4o]", "GPT-4o"),
+        ("replay[path=said.csv]", "replay[path=said.csv]"),
         ("no spec ]", "no spec ]"),
     ],
 )
 def test_a_model_has_mills_name(spec, name):
     assert model_name(spec) == name
+
+
+def test_two_models_of_one_name_are_refused(make_run):
+    same = {f"replay[path={path},name=GPT-4o]": ("replay", [0] * 18) for path in ("one.csv", "other.csv")}
+    with pytest.raises(ReportError, match=r"two models are called GPT-4o, .*one\.csv.* and .*other\.csv.*\. Give"):
+        load([make_run("run", same)])
 
 
 def test_the_later_run_wins_and_it_is_said(make_run):

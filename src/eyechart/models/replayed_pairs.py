@@ -2,7 +2,7 @@
 
 A csv with the columns `key`, `category`, `question` (positive or negative) and `answer`; a category is its index or its
 name, a key a sample's key or its file name. What a case of existence wrote is such a file: its `said` are the words,
-and its `error` says why there are none.
+and its `error` says why there are none. With a column `split`, one file has the answers to several splits.
 """
 
 import csv
@@ -67,7 +67,7 @@ def pair_words(path: Path, dataset: Dataset, names: Sequence[str]) -> PairWords:
     known, find = keys_of(dataset), Finder(names, dataset.classes)
     places = {row: place for place, row in enumerate(dataset.selected)}
     said: dict[About, Reply] = {}
-    for line in lines(path):
+    for line in lines(path, dataset.split):
         row, category = known.get(line.key, -1), find(line.category)
         refuse(path, line, dataset, row, category)
         if row in places and said.setdefault((places[row], category, line.question), line.reply) != line.reply:
@@ -99,8 +99,8 @@ def refuse(path: Path, line: Line, dataset: Dataset, row: int, category: int) ->
     raise ModelError(f"{path}, line {line.number}: {why}.")
 
 
-def lines(path: Path) -> Iterator[Line]:
-    """The file's answers, one a line; `said` goes before `answer`."""
+def lines(path: Path, split: str) -> Iterator[Line]:
+    """The file's answers to a split, one a line; `said` goes before `answer`."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -109,6 +109,8 @@ def lines(path: Path) -> Iterator[Line]:
             if words is None or not {*COLUMNS} <= {*columns}:
                 raise ModelError(f"{path} has the columns {', '.join(columns) or 'none'}. {EXPECTED}")
             for row in reader:
+                if (row.get("split") or split) != split:
+                    continue
                 error = row.get("error") or ""
                 reply = Reply("" if error else row[words] or "", error=error)
                 key, category, question = (row[name] or "" for name in COLUMNS)

@@ -68,6 +68,18 @@ def test_images_may_be_called_by_their_files(replayed: Ask, pair_world: Any) -> 
     assert (replayed(HEAD, *lines).answers >= 0).all()
 
 
+def test_one_file_has_the_answers_to_several_splits(replayed: Ask, pair_world: Any) -> None:
+    here = every(pair_world, truth(pair_world))
+    there = [f"another,gone,0,{line.split(',')[2]},no" for line in here[:4]]
+    lines = [f"{pair_world.dataset().split},{line}" for line in here]
+    assert replayed("split," + HEAD, *there, *lines).answers.tolist() == replayed(HEAD, *here).answers.tolist()
+
+
+def test_a_line_of_no_split_is_about_the_one_that_is_asked(replayed: Ask, pair_world: Any) -> None:
+    with pytest.raises(ModelError, match=r"line 2: .* has no image 'gone'"):
+        replayed("split," + HEAD, ",gone,0,positive,no")
+
+
 def test_a_missing_question_is_an_error_of_its_pair(replayed: Ask, pair_world: Any) -> None:
     lines = [line for line in every(pair_world, truth(pair_world)) if not line.startswith("s01,2,negative")]
     found = replayed(HEAD, *lines)
