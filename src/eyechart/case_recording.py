@@ -2,7 +2,7 @@
 
 import csv
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
@@ -126,6 +126,11 @@ class CaseRecording(ABC):
         return File(path=path, sha256=sha256(content).hexdigest())
 
 
+def about(case: Case, notes: Iterable[object]) -> tuple[str, ...]:
+    """Notes on a case's data, with the split that they are about."""
+    return tuple(f"{case.benchmark}/{case.split}: {note}" for note in notes)
+
+
 def served(requests: int, usage: Usage, cost: float | None, sets: Mapping[str, Asked] | None = None) -> Served:
     """What answers in words took, as the record has it."""
     return Served(
@@ -136,6 +141,11 @@ def served(requests: int, usage: Usage, cost: float | None, sets: Mapping[str, A
         cost=cost,
         sets=sets or {},
     )
+
+
+def named(key: str, error: str) -> str:
+    """An error with its image, if it does not tell itself."""
+    return error if key in error else f"{key}: {error}"
 
 
 def line(row: list[Any]) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.asking.detection import Detection
 from eyechart.asking.distribution import Distribution
-from eyechart.case_recording import CaseRecording, Rows
+from eyechart.case_recording import CaseRecording, Rows, about
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.intervals import wilson
@@ -37,7 +37,7 @@ class DetectionRecording(CaseRecording):
     @property
     def errors(self) -> list[str]:
         """Every image without logits."""
-        return [f"{self.found.keys[row]}: {error}" for row, error in self.found.detected.errors.items()]
+        return [named(self.found.keys[row], error) for row, error in self.found.detected.errors.items()]
 
     @property
     def asked(self) -> str:
@@ -75,7 +75,7 @@ class DetectionRecording(CaseRecording):
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, and what of the annotation was left out."""
-        return (*super().notes(), *map(str, self.found.notation.excluded))
+        return (*super().notes(), *about(self.case, self.found.notation.excluded))
 
     def answer_rows(self) -> Rows:
         """Every present pair: whether it is flagged, and its purified probability."""
@@ -137,7 +137,7 @@ class DistributionRecording(CaseRecording):
     @property
     def errors(self) -> list[str]:
         """Every image without features."""
-        return [f"{key}: {error}" for sample in self.samples.values() for key, error in sample.errors.items()]
+        return [named(key, error) for sample in self.samples.values() for key, error in sample.errors.items()]
 
     @property
     def asked(self) -> str:

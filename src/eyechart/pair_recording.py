@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from eyechart.case_recording import CaseRecording, Rows, served
+from eyechart.case_recording import CaseRecording, Rows, about, served
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
@@ -39,8 +39,7 @@ class PairRecording(CaseRecording, Generic[T]):
     @property
     def errors(self) -> list[str]:
         """Every error, with its image."""
-        told = [(self.key_of(place), error) for place, error in self.found.errors.items()]
-        return [error if key in error else f"{key}: {error}" for key, error in told]
+        return [named(self.key_of(place), error) for place, error in self.found.errors.items()]
 
     @abstractmethod
     def key_of(self, place: int) -> str:
@@ -68,7 +67,7 @@ class PairRecording(CaseRecording, Generic[T]):
         came, case = self.outcomes(), f"{self.case} ({self.case.protocol})"
         unread, every = came.unparsed, came.correct + came.wrong + came.unparsed + came.error
         silent = f"{case}: {unread} of {every} answers could not be read; they count as wrong."
-        return (*super().notes(), *((silent,) if unread else ()), *self.found.division.notes)
+        return (*super().notes(), *((silent,) if unread else ()), *about(self.case, self.found.division.notes))
 
     def artifact_rows(self) -> dict[str, Rows]:
         """The division."""

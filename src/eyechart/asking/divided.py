@@ -43,6 +43,14 @@ def file_of(given: str, dataset: Dataset) -> Path:
     return path / f"{dataset.split}.json" if path.is_dir() else path
 
 
+def missing(chosen: Chosen, dataset: Dataset) -> str:
+    """Say that a folder of divisions has none of this split; "" where it has, or none is asked for."""
+    given = chosen.get("division", MADE)
+    if given == MADE or not Path(given).is_dir() or file_of(given, dataset).exists():
+        return ""
+    return f"{given} has no {dataset.split}.json, a division of {dataset.benchmark}/{dataset.split}"
+
+
 def called(sitting: Sitting, divided: Division) -> str:
     """What a record calls it: `made`, or the name and the fingerprint of the file."""
     given = sitting.chosen["division"]
