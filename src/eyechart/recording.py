@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.case_recording import CaseRecording, Rows, served
+from eyechart.case_recording import CaseRecording, Rows, named, served
 from eyechart.confidences import confidence_metrics, reliability_rows, threshold_rows
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
@@ -55,7 +55,7 @@ class Recording(CaseRecording):
     def errors(self) -> list[str]:
         """Every error of every round, with its picture."""
         told = [(found.keys[row], error) for found in self.rounds for row, error in found.errors.items()]
-        return [error if key in error else f"{key}: {error}" for key, error in told]
+        return [named(key, error) for key, error in told]
 
     @property
     def asked(self) -> str:

@@ -31,13 +31,13 @@ def detection(sitting: Sitting) -> Detection:
     found = detected(sitting.asker, sitting.model, spec, sitting.dataset, chosen["detector_templates"])
     usable = np.ones(len(sitting.dataset), np.bool_)
     usable[[*found.errors]] = False
-    told = {"names": sitting.names_by, "templates": found.detector.templates, "source": notation.source}
+    told = {"names": "split", "templates": found.detector.templates, "source": notation.source}
     return Detection(
         detected=found,
         flags=judged(found, notation, usable, float(chosen["threshold"])),
         notation=notation,
         usable=usable,
         keys=sitting.dataset.keys,
-        names=sitting.names,
+        names=sitting.dataset.names,
         variant={**chosen, **told},
     )

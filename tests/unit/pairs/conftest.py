@@ -123,8 +123,9 @@ class PairWorld:
         dataset = more.pop("dataset", None) or self.dataset()
         names = more.pop("asked", dataset.names)
         asker = Asker(Store(self.store), more.pop("limit", None), more.pop("seed", 0), lambda *_: None)
-        told = {"detectors": "+".join(self.failed)} | {name: str(value) for name, value in more.items()}
-        chosen = {**PROTOCOLS[protocol].defaults(), **told}
+        usual = {} if protocol == "detection" else {"detectors": "+".join(self.failed)}
+        told = {name: str(value) for name, value in more.items()}
+        chosen = {**PROTOCOLS[protocol].defaults(), **usual, **told}
         return Sitting(asker, model, dataset, names, "split", chosen, lend=self.lend)
 
     def tell(self, kind: str, row: int, one: int, other: int) -> str:

@@ -1,0 +1,235 @@
+"""What cases about pairs write down: columns, the record, notes."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.asking.detection import detection
+from eyechart.asking.existence import existence
+from eyechart.asking.progression import progression
+from eyechart.data.division_files import sha256_of
+from eyechart.detector_recording import DetectionRecording
+from eyechart.models.interfaces import Answer
+from eyechart.pair_recording import ExistenceRecording, ProgressionRecording
+from eyechart.records import Record, decode, encode
+from eyechart.settings import Case
+from eyechart.spec import parse
+
+PAIR = "pair key category name set main present"
+QUESTIONS = f"{PAIR} question expected answer correct said error"
+SAMPLES = (
+    "sample key set first second first_name second_name first_count second_count existence_said existence "
+    "counting_said counting logic_said logic e c l error"
+)
+KINDS = {
+    "existence": (existence, ExistenceRecording),
+    "progression": (progression, ProgressionRecording),
+    "detection": (detection, DetectionRecording),
+}
+MEASURES = ("acc", "f1", "precision", "recall", "mcc")
+REFUSED = Answer("", (), False, error="refused")
+
+
+@pytest.fixture
+def recorded(pair_world: Any, make_run: Any, tmp_path: Path) -> Callable[..., Record]:
+    """Ask a model, score what it says and write it down under tmp_path."""
+
+    def recorded(model: Any, protocol: str = "existence", **more: Any) -> Record:
+        sitting = pair_world.sit(model, protocol, **more)
+        ask, make = KINDS[protocol]
+        case = Case("oodbench", "memory", parse("talker[]"), protocol, sitting.chosen)
+        found = ask(sitting)
+        recording = make(case, make_run.settings(case, None), sitting.dataset, model.identity, found, tmp_path)
+        getattr(recording, protocol)(found)
+        recorded.errors = recording.errors  # type: ignore[attr-defined]
+        return recording.finish(1.5, {}, "pytest -k oodbench")
+
+    return recorded
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Callable[..., list[dict[str, str]]]:
+    """The rows of a file of the record, whose bytes must be those that the record vouches for."""
+
+    def rows(record: Record, what: str = "") -> list[dict[str, str]]:
+        file = record.artifacts[what] if what else record.predictions
+        assert file is not None
+        content = (tmp_path / file.path).read_bytes()
+        assert sha256(content).hexdigest() == file.sha256
+        return list(csv.DictReader(content.decode().splitlines()))
+
+    return rows
+
+
+def test_every_question_has_a_row(recorded: Any, rows: Any, pair_world: Any) -> None:
+    found = rows(recorded(pair_world.talker(lambda kind, row, *_: "Well, no." if row == 2 else None)))
+    assert " ".join(found[0]) == QUESTIONS
+    assert [row["question"] for row in found] == ["positive", "negative"] * 6
+    (one, other) = (row for row in found if (row["key"], row["category"]) == ("s02", "3"))
+    shared = {"pair": one["pair"], "key": "s02", "category": "3", "name": "cup, plate", "set": "OOD-S", "main": "1"}
+    said = {"present": "1", "said": "Well, no.", "answer": "no", "error": ""}
+    assert one == shared | said | {"question": "positive", "expected": "yes", "correct": "0"}
+    assert other == shared | said | {"question": "negative", "expected": "no", "correct": "1"}
+
+
+@pytest.mark.parametrize(
+    ("say", "cells"), [("Maybe.", ("", "0", "Maybe.", "")), (REFUSED, ("", "", "", "refused")), ("", ("", "0", "", ""))]
+)
+def test_what_is_no_answer_is_told_apart(recorded: Any, rows: Any, pair_world: Any, say: Any, cells: Any) -> None:
+    found = rows(recorded(pair_world.talker(lambda kind, row, *_: say if row == 2 else None)))
+    told = [tuple(row[name] for name in ("answer", "correct", "said", "error")) for row in found if row["key"] == "s02"]
+    assert {*told} == {cells}
+
+
+def test_pairs_of_the_initial_benchmark_are_marked(recorded: Any, rows: Any, pair_world: Any) -> None:
+    found = rows(recorded(pair_world.talker(), most=1, benchmark="initial"))
+    assert {(row["set"], row["main"]) for row in found} == {("ID", "1")} | {
+        (name, main) for name in ("OOD-S", "OOD-H") for main in "01"
+    }
+
+
+def test_the_division_is_kept_pair_by_pair(recorded: Any, rows: Any, pair_world: Any) -> None:
+    record = recorded(pair_world.talker(), most=1, hard="own")
+    found = rows(record, "division")
+    assert " ".join(found[0]) == f"{PAIR} flags hardness"
+    assert {row["set"]: row["flags"] for row in found if row["set"].startswith("OOD")} == {"OOD-S": "02", "OOD-H": "22"}
+    assert [row["pair"] for row in found] == [str(place) for place in range(len(found))]
+    assert {row["set"] for row in found if row["hardness"]} == {"Hard"}
+    asked = {row["pair"]: [row[name] for name in PAIR.split()] for row in rows(record)}
+    assert asked.items() <= {row["pair"]: [row[name] for name in PAIR.split()] for row in found}.items()
+
+
+def test_every_sample_has_a_row(recorded: Any, rows: Any, pair_world: Any) -> None:
+    pair_world.failed = {"first[]": {(5, 0), (5, 4)}}
+    record = recorded(pair_world.talker(lambda kind, *_: "6!" if kind.endswith("counting") else None), "progression")
+    (row,) = [row for row in rows(record) if row["set"] == "OOD-H"]
+    assert " ".join(row) == SAMPLES
+    first, more = ("cat", "No") if row["first"] == "0" else ("é", "Yes")
+    assert (row["key"], row["first_name"], row["existence_said"], row["logic_said"]) == ("s05", first, "Yes", more)
+    assert (row["existence"], row["counting"], row["logic"]) == ("yes", "6", more.lower())
+    right = str(int(row["second_count"] == "6"))
+    assert (row["e"], row["c"], row["l"], row["error"]) == ("1", right, right, "")
+
+
+def test_a_sample_with_an_error_is_neither_right_nor_wrong(recorded: Any, rows: Any, pair_world: Any) -> None:
+    pair_world.failed = {"first[]": {(5, 0), (5, 4)}}
+    model = pair_world.talker(lambda kind, row, *_: REFUSED if (kind, row) == ("progression_logic", 5) else None)
+    record = recorded(model, "progression")
+    (row,) = [row for row in rows(record) if row["set"] == "OOD-H"]
+    assert [row[name] for name in ("e", "c", "l", "logic", "error")] == ["", "", "", "", "refused"]
+    assert (row["existence"], record.outcomes.error) == ("yes", 1)
+
+
+def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any, pair_world: Any) -> None:
+    record = recorded(pair_world.talker())
+    named = [(one.name, one.category) for one in record.metrics]
+    own = [(name, of) for of in ("ID", "OOD-S", "OOD-H") for name in (*MEASURES, "yes_rate", "unparsed")]
+    falls = [(f"{name}_{what}", of) for of in ("OOD-S", "OOD-H") for what in ("delta", "p") for name in MEASURES]
+    assert named == own + falls
+    assert {one.labels for one in record.metrics} == {*record.data.labels} == {"OODBench"}
+    assert {one.ci_method for one in record.metrics if one.name.endswith("_p")} == {"permutation"}
+    assert {one.n for one in record.metrics if one.name in MEASURES} == {4}
+
+
+def test_the_record_vouches_for_the_division(recorded: Any, pair_world: Any) -> None:
+    sitting = pair_world.sit(pair_world.talker())
+    wanted = sha256_of(existence(sitting).division, sitting.dataset)
+    assert recorded(pair_world.talker()).data.labels == {"OODBench": wanted}
+
+
+def test_the_record_says_every_choice(recorded: Any, pair_world: Any) -> None:
+    told = dict(recorded(pair_world.talker()).variant)
+    assert told.pop("prompt").count("(") == 2
+    of_division = {"detectors": "first[]+second[]", "detector_templates": "1", "threshold": "0.05", "most": "3000"}
+    others = {"absent": "no", "hard": "none", "division": "made", "source": "coco", "seed": "0"}
+    asked = {"benchmark": "main", "reasoning": "direct", "reading": "lenient", "parser": "yes_no 1", "names": "split"}
+    assert told == of_division | others | asked
+
+
+def test_the_record_of_progression_has_its_stages(recorded: Any, pair_world: Any) -> None:
+    pair_world.failed = {"first[]": {(5, 0), (5, 4)}}
+    record = recorded(pair_world.talker(), "progression")
+    assert [(one.name, one.value, one.n) for one in record.metrics if one.category == "OOD-H"] == [
+        (stage, 1.0, 1) for stage in ("e_acc", "c_acc", "l_acc")
+    ]
+    assert record.variant["parser"] == "yes_no 1, number 1"
+    assert "reasoning" not in record.variant
+
+
+def test_a_record_can_be_read_back(recorded: Any, pair_world: Any) -> None:
+    record = recorded(pair_world.talker())
+    assert decode(encode(record), Record) == record
+    assert {type(part) for one in record.metrics for part in (one.value, one.n)} <= {float, int}
+
+
+def test_what_was_asked_stands_by_set(recorded: Any, pair_world: Any) -> None:
+    served = recorded(pair_world.talker()).served
+    sets = {name: (took.answers, took.fresh) for name, took in served.sets.items()}
+    assert sets == dict.fromkeys(("ID", "OOD-S", "OOD-H"), (4, 4))
+    assert (served.requests, served.prompt_tokens, served.answer_tokens) == (12, 120, 24)
+
+
+def test_errors_are_told_with_their_images(recorded: Any, pair_world: Any) -> None:
+    record = recorded(pair_world.talker(lambda kind, row, *_: REFUSED if row == 2 else None))
+    assert recorded.errors == ["s02: refused"]
+    assert "1 of 6 pairs ended in an error and are left out of every score." in record.notes[0]
+    assert (record.outcomes.error, record.outcomes.correct) == (2, 10)
+
+
+def test_errors_of_samples_are_told_with_their_images(recorded: Any, pair_world: Any) -> None:
+    pair_world.failed = {"first[]": {(5, 0), (5, 4)}}
+    record = recorded(pair_world.talker(lambda kind, row, *_: REFUSED if row == 5 else None), "progression")
+    assert recorded.errors == ["s05: refused"]
+    assert "samples ended in an error and are left out of every score." in record.notes[0]
+
+
+def test_what_could_not_be_read_is_noted(recorded: Any, pair_world: Any) -> None:
+    record = recorded(pair_world.talker(lambda kind, row, *_: "Hm." if row == 2 else None))
+    (note,) = record.notes
+    assert note.startswith("oodbench/memory/talker[]@detectors=first[]+second[] (existence): 2 of 12 answers could")
+    assert record.outcomes.unparsed == 2
+
+
+def test_what_the_division_left_out_is_noted(recorded: Any, pair_world: Any) -> None:
+    record = recorded(pair_world.talker(), dataset=pair_world.dataset(broken=frozenset({4})))
+    assert [note for note in record.notes if "1 × image left out of the division" in note]
+
+
+def test_a_detector_writes_what_it_flags(recorded: Any, rows: Any, pair_world: Any) -> None:
+    record = recorded(pair_world.lend("first[]"), "detection")
+    found = rows(record)
+    assert list(found[0]) == ["key", "category", "name", "case1", "case2", "probability"]
+    assert {(row["key"], row["category"]) for row in found if row["case2"] == "1"} == {
+        *(("s00", "1"), ("s01", "2"), ("s03", "0"))
+    }
+    values = {one.name: (one.value, one.n) for one in record.metrics}
+    assert values == {"flagged": (3 / 19, 19), "case1": (0.0, 19), "case2": (3 / 19, 19)}
+    assert (record.outcomes.wrong, record.outcomes.correct) == (3, 16)
+
+
+def test_a_detector_s_logits_are_all_in_bins(recorded: Any, rows: Any, pair_world: Any) -> None:
+    found = rows(recorded(pair_world.lend("first[]"), "detection"), "logits")
+    assert list(found[0]) == ["what", "category", "name", "present", "low", "high", "count"]
+    counts = {("logit", "1"): 19, ("logit", "0"): 16, ("probability", "1"): 19}
+    for (what, present), count in counts.items():
+        kept = [row for row in found if (row["what"], row["present"]) == (what, present)]
+        assert sum(int(row["count"]) for row in kept) == count
+    assert all(float(row["low"]) < float(row["high"]) for row in found)
+
+
+def test_a_detector_is_asked_in_the_split_s_own_names(pair_world: Any, recorded: Any, rows: Any) -> None:
+    record = recorded(pair_world.lend("first[]"), "detection", asked=("a", "b", "c", "d", "e"))
+    assert record.variant["names"] == "split"
+    assert {row["name"] for row in rows(record)} == {*pair_world.names}
+
+
+def test_an_image_without_logits_is_an_error_of_the_detector(pair_world: Any, recorded: Any, rows: Any) -> None:
+    dataset = replace(pair_world.dataset(broken=frozenset({0})))
+    record = recorded(pair_world.lend("first[]"), "detection", dataset=dataset)
+    assert (record.outcomes.error, len(rows(record))) == (1, 17)
+    assert recorded.errors[0].startswith("Image imagenet/memory: s00")
