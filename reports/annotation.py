@@ -1,33 +1,20 @@
 """The sheet of a second annotation pass: one HTML file with pictures and names that does not tell whose they are."""
 
-import json
-import os
 import re
-from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from html import escape
-from importlib.resources import files
-from io import BytesIO
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.images import decode
-from eyechart.data.splits import available, open_split
 from eyechart.errors import ReportError
-from eyechart.spec import did_you_mean
 
 from .annotation_files import Item, Key, key_path, write_key
 from .annotation_items import Asked, case_of, categories, items, second_of
 from .render import one_line
 from .runs import Entry, Pool
+from .sheet import LARGE, Sheet, opened, pictures, write_sheet
 
-LARGE = 200_000_000  # bytes; browsers slow down above
-SLOT = re.compile(r"{{(\w+)}}")
-# What a browser shows as it is; all else becomes PNG, which loses nothing.
-SHOWN: Mapping[bytes, str] = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp"}
+TITLE = "What is in the picture?"
 
 
 @dataclass(frozen=True)
@@ -72,7 +59,8 @@ def write(pool: Pool, wish: Wish, out: Path) -> str:
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_key(key, key_path(out))
-    write_sheet(out, key, pictures(dataset, rows))
+    sheet = Sheet("annotation", TITLE, key.sheet, {"items": [shown(item) for item in key.items]})
+    write_sheet(out, sheet, pictures(dataset, rows))
     return summary(key, out)
 
 
@@ -107,89 +95,12 @@ def nothing(asked: Asked, wish: Wish) -> str:
 
 
 def open_data(entry: Entry, root: str | None, store: Path) -> Dataset:
-    """Open the split that a case answered; one with other images than the run saw is refused."""
-    record = entry.record
-    name, refs = f"{record.benchmark}/{record.split}", available(root)
-    ref = next((ref for ref in refs if str(ref) == name), None)
-    if ref is None:
-        known = [str(ref) for ref in refs]
-        raise ReportError(
-            f"There is no split {name}{did_you_mean(name, known)} Splits: {', '.join(known)}; give the root that "
-            "the run was given with --data=ROOT."
-        )
-    dataset = open_split(ref, store / "index").limited(record.limit, record.seed)
-    if dataset.fingerprint != record.data.fingerprint:
-        raise ReportError(
-            f"{name} has the fingerprint {dataset.fingerprint[:12]}, and the run saw images with the fingerprint "
-            f"{record.data.fingerprint[:12]}. Give the root that the run was given with --data=ROOT."
-        )
-    return dataset
-
-
-def pictures(dataset: Dataset, rows: Sequence[int]) -> Iterator[str]:
-    """Each image as a data URI."""
-    for row in rows:
-        ((_, data),) = dataset.read(row, row + 1)
-        yield data_uri(data, dataset.keys[row], upright=dataset.upright)
-
-
-def data_uri(data: bytes, name: str, *, upright: bool) -> str:
-    """An image in its own bytes where every browser shows them, else as PNG."""
-    kind = next((kind for magic, kind in SHOWN.items() if data.startswith(magic)), None)
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        kind = "webp"
-    if kind is None:
-        file = BytesIO()
-        decode(data, name, upright=upright).save(file, "PNG")
-        kind, data = "png", file.getvalue()
-    return f"data:image/{kind};base64,{b64encode(data).decode()}"
-
-
-def write_sheet(path: Path, key: Key, images: Iterator[str]) -> None:
-    """Write the file picture by picture: all of them at once may be more than the memory holds."""
-    head, tail = filled(key)
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(head)
-            file.writelines(
-                f'<script type="text/plain" id="picture-{number}">{image}</script>\n'
-                for number, image in enumerate(images, 1)
-            )
-            file.write(tail)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def filled(key: Key) -> tuple[str, str]:
-    """The page before and after its pictures. Only style and code with these hashes are obeyed."""
-    page, style, code = (
-        files(__package__).joinpath(f"annotation.{kind}").read_text("utf-8") for kind in ("html", "css", "js")
-    )
-    policy = {"default-src": "'none'", "img-src": "data:", "style-src": digest(style), "script-src": digest(code),
-              "base-uri": "'none'", "form-action": "'none'"}  # fmt: skip
-    parts = {
-        "policy": escape("; ".join(f"{name} {value}" for name, value in policy.items())),
-        "style": style,
-        "code": code,
-        "sheet": escape(key.sheet),
-        "items": script_json({"sheet": key.sheet, "items": [shown(item) for item in key.items]}),
-    }
-    head, tail = page.split("{{pictures}}\n")
-    return SLOT.sub(lambda slot: parts[slot[1]], head), SLOT.sub(lambda slot: parts[slot[1]], tail)
+    """Open the split that a case answered."""
+    record, saw = entry.record, entry.record.data.fingerprint
+    name = f"{record.benchmark}/{record.split}"
+    return opened(name, root, store, fingerprint=saw, limit=record.limit, seed=record.seed)
 
 
 def shown(item: Item) -> list[str]:
     """What the sheet knows of an image: the names, in their order."""
     return [one_line(candidate.name) for candidate in item.candidates]
-
-
-def script_json(value: object) -> str:
-    """JSON in ASCII that ends no script and opens no comment."""
-    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value))
-
-
-def digest(text: str) -> str:
-    """A content security policy's source for an inline text."""
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,134 @@
+"""Sheets for people to answer: one HTML file with pictures, which needs nothing else and obeys only its own code."""
+
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.images import decode
+from eyechart.data.splits import available, open_split
+from eyechart.errors import ReportError
+from eyechart.spec import did_you_mean
+
+SLOT = re.compile(r"{{(\w+)}}")
+# What a browser shows as it is; all else becomes PNG, which loses nothing.
+SHOWN: Mapping[bytes, str] = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp"}
+LARGE = 200_000_000  # bytes; browsers slow down above
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet of one kind, which names its form and script: its heading, its id, and what its script is given."""
+
+    kind: str
+    title: str
+    id: str
+    data: Mapping[str, object]
+
+
+def opened(
+    name: str, root: str | None, store: Path, *, fingerprint: str, limit: int | None, seed: int, who: str = "run"
+) -> Dataset:
+    """Open the split of a run, or of something else; one with other images than it saw is refused."""
+    refs = available(root)
+    ref = next((ref for ref in refs if str(ref) == name), None)
+    if ref is None:
+        known = [str(ref) for ref in refs]
+        raise ReportError(
+            f"There is no split {name}{did_you_mean(name, known)} Splits: {', '.join(known)}; give the root that "
+            f"the {who} was given with --data=ROOT."
+        )
+    dataset = open_split(ref, store / "index").limited(limit, seed)
+    if dataset.fingerprint != fingerprint:
+        raise ReportError(
+            f"{name} has the fingerprint {dataset.fingerprint[:12]}, and the {who} saw images with the fingerprint "
+            f"{fingerprint[:12]}. Give the root that the {who} was given with --data=ROOT."
+        )
+    return dataset
+
+
+def pictures(dataset: Dataset, rows: Sequence[int]) -> Iterator[str]:
+    """Each image as a data URI."""
+    for row in rows:
+        ((_, data),) = dataset.read(row, row + 1)
+        yield data_uri(data, dataset.keys[row], upright=dataset.upright)
+
+
+def data_uri(data: bytes, name: str, *, upright: bool) -> str:
+    """An image in its own bytes where every browser shows them, else as PNG."""
+    kind = next((kind for magic, kind in SHOWN.items() if data.startswith(magic)), None)
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        kind = "webp"
+    if kind is None:
+        file = BytesIO()
+        decode(data, name, upright=upright).save(file, "PNG")
+        kind, data = "png", file.getvalue()
+    return f"data:image/{kind};base64,{b64encode(data).decode()}"
+
+
+def write_sheet(path: Path, sheet: Sheet, images: Iterator[str]) -> None:
+    """Write the file picture by picture: all of them at once may be more than the memory holds."""
+    head, tail = filled(sheet)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(head)
+            file.writelines(
+                f'<script type="text/plain" id="picture-{number}">{image}</script>\n'
+                for number, image in enumerate(images, 1)
+            )
+            file.write(tail)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def filled(sheet: Sheet) -> tuple[str, str]:
+    """The page before and after its pictures. Only style and code with these hashes are obeyed."""
+    page, style = own("sheet.html"), own("sheet.css")
+    code = own("sheet.js") + own(f"{sheet.kind}.js")
+    form, keys = own(f"{sheet.kind}.html").split("{{keys}}\n")
+    policy = {"default-src": "'none'", "img-src": "data:", "style-src": digest(style), "script-src": digest(code),
+              "base-uri": "'none'", "form-action": "'none'"}  # fmt: skip
+    parts = {
+        "policy": escape("; ".join(f"{name} {value}" for name, value in policy.items())),
+        "title": escape(sheet.title),
+        "style": style,
+        "code": code,
+        "form": form,
+        "keys": keys,
+        "sheet": escape(sheet.id),
+        "items": script_json({"sheet": sheet.id, **sheet.data}),
+    }
+    head, tail = page.split("{{pictures}}\n")
+    return SLOT.sub(lambda slot: parts[slot[1]], head), SLOT.sub(lambda slot: parts[slot[1]], tail)
+
+
+def own(name: str) -> str:
+    """A file beside this one."""
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+def script_json(value: object) -> str:
+    """JSON in ASCII that ends no script and opens no comment."""
+    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value))
+
+
+def digest(text: str) -> str:
+    """A content security policy's source for an inline text."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def weight(path: Path) -> str:
+    """How large a sheet is, and what to do about one that is much for a browser."""
+    size = path.stat().st_size
+    return f"{size / 1e6:.1f} MB." + ("" if size < LARGE else " This is much for a browser: take fewer pictures.")
