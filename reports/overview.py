@@ -14,6 +14,7 @@ from .ablations import t11, t12, t14, t18
 from .categories import category_table, explained, standings
 from .chosen import headline
 from .multiple_choice import t17, t19
+from .oodbench import TABLES as OODBENCH
 from .out_of_prompt import t5, t15, t16
 from .positions import t13
 from .published import mill_table
@@ -30,6 +31,7 @@ TASK_TYPES: Mapping[str, str] = {
     MCQ: "multiple_choice",
 }
 MILL_METRICS = {"acc1": "acc"}
+OF_PAIRS = tuple(OODBENCH[f"oodbench-{name}"] for name in ("T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17"))
 IN_WORDS = (t6, t5, t15, t16, t19, t11, t12, t13, t14, t17, t18)  # T7 is a part of T19
 
 
@@ -68,7 +70,7 @@ def group_tables(group: Group) -> Iterator[Table]:
             yield category_table(rows, group.title, group.reference, labels, notes)
     if group.entries[0].record.benchmark == "imagenet":
         yield mill_table(group, group.reference)
-    for builder in IN_WORDS:
+    for builder in (*IN_WORDS, *OF_PAIRS):
         with suppress(NothingToShowError):
             yield from builder(Pool((group,), (), ()), None)
     yield outcome_table(group)
@@ -80,15 +82,16 @@ def outcome_table(group: Group) -> Table:
     tasks = group.tasks()
     columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "error", "answered", "seconds")
     rows = tuple((entry.model, tasks[id(entry)], *outcome_cells(entry)) for entry in group.entries)
-    said = "Under each case's first ground truth. Answered: the share of images without an error, in %."
+    said = "Under each case's first ground truth. Answered: the share of answers that are no error, in %."
     return Table(f"{group.title}: outcomes", columns, rows, (said, *group.notes()))
 
 
 def outcome_cells(entry: Entry) -> list[Cell]:
     """Counts, and the coverage that stands beside every score."""
     outcomes, n = entry.record.outcomes, entry.record.data.n
+    asked = max(n, outcomes.correct + outcomes.wrong + outcomes.unparsed + outcomes.error)  # several an image, or one
     counts: list[Cell] = [n, outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error]
-    return [*counts, Number(1 - outcomes.error / n if n else None), round(entry.record.seconds)]
+    return [*counts, Number(1 - outcomes.error / asked if asked else None), round(entry.record.seconds)]
 
 
 def metric_table(group: Group) -> Table:
@@ -127,7 +130,7 @@ def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
     for metric in entry.record.metrics:
         if metric.value is None:
             continue
-        rollup = metric.labels == entry.labels[0] and metric.category == "A"
+        rollup = entry.labels[:1] == (metric.labels,) and metric.category == "A"
         named = whole if rollup else f"{whole}/{metric.labels}/{metric.category}"
         yield entry.model, benchmark, named, *who, mill_metric(entry, metric), FRACTION(metric.value), stderr(metric)
 

@@ -196,10 +196,18 @@ class Group:
         """Which images, protocols, wordings, rules and ground truths the numbers come from."""
         tasks = self.tasks(without)
         put = dict.fromkeys(f"{tasks[id(e)]}: {e.worded(without) or 'no prompts'}." for e in self.entries)
-        rules = "; ".join(f"{name} {value}" for name, value in zip(RULES, self.entries[0].rules, strict=True))
+        read = [f"{name} {value}" for name, value in zip(RULES, self.entries[0].rules, strict=True) if value]
         fingerprint = self.entries[0].record.data.fingerprint
-        said = f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}; {rules}."
-        return (*self.said, said, *put, f"Ground truths, and images without labels: {self.truths()}.")
+        said = "; ".join([f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}", *read])
+        truths = f"Ground truths, and images without labels: {self.truths()}." if self.labels else self.divisions()
+        return (*self.said, f"{said}.", *put, truths)
+
+    def divisions(self) -> str:
+        """What image–category pairs are held against, with the beginning of its sha256."""
+        found = dict.fromkeys(
+            f"{name} {sha[:12]}" for entry in self.entries for name, sha in entry.record.data.labels.items()
+        )
+        return f"Divisions and annotations: {'; '.join(found)}."
 
     def truths(self) -> str:
         """Each ground truth with the beginning of its sha256 and its rule for images without labels."""
