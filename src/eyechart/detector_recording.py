@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.asking.detection import Detection
 from eyechart.asking.distribution import Distribution
-from eyechart.case_recording import CaseRecording, Rows, about
+from eyechart.case_recording import CaseRecording, Rows, about, named
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.intervals import wilson

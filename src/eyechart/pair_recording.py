@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from eyechart.case_recording import CaseRecording, Rows, about, served
+from eyechart.case_recording import CaseRecording, Rows, about, named, served
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
