@@ -1,0 +1,74 @@
+"""Choices about pairs: which cases there are, and what two of them that ask the same are called."""
+
+import pytest
+
+from eyechart.errors import SpecError
+from eyechart.models.registry import offers
+from eyechart.protocols.choices import CHOICES, PROTOCOLS, differing
+from eyechart.spec import parse
+
+FILE = ("mine.json",)
+
+
+def variants(protocol: str, **given: tuple[str, ...]) -> list[str]:
+    """The names of the cases."""
+    return [differing(protocol, chosen) for chosen in PROTOCOLS[protocol].variants(given)]
+
+
+@pytest.mark.parametrize("protocol", ["existence", "progression", "detection"])
+def test_every_threshold_is_a_case(protocol: str) -> None:
+    assert variants(protocol, threshold=("0.05", "0.01")) == ["", "threshold=0.01"]
+
+
+def test_a_detector_s_templates_are_a_case() -> None:
+    assert variants("detection", detector_templates=("1", "7")) == ["", "detector_templates=7"]
+
+
+@pytest.mark.parametrize("name", ["detectors", "detector_templates", "threshold", "most", "absent", "hard"])
+def test_a_division_from_a_file_has_its_own_parameters(name: str) -> None:
+    values = (CHOICES[name].default, "another")
+    assert variants("existence", division=FILE, **{name: values}) == ["division=mine.json"]
+
+
+def test_a_reading_that_knows_letters_is_no_case_beside_others() -> None:
+    assert variants("existence", reading=CHOICES["reading"].values("all")) == [
+        *("", "reading=strict", "reading=authors")
+    ]
+    assert variants("progression", reading=("mill",)) == ["reading=mill"]  # which says why it cannot be
+
+
+def test_a_distribution_is_a_case_with_a_reference_alone() -> None:
+    assert variants("distribution") == []
+    assert variants("distribution", reference=("oodbench/coco-train",)) == ["reference=oodbench/coco-train"]
+
+
+@pytest.mark.parametrize(("given", "values"), [("0.05,.05,5e-2", ("0.05",)), ("0.010,1", ("0.01", "1.0"))])
+def test_equal_thresholds_are_one(given: str, values: tuple[str, ...]) -> None:
+    assert CHOICES["threshold"].values(given) == values
+
+
+@pytest.mark.parametrize("given", ["1.5", "-0.1", "nan", "five", ""])
+def test_a_threshold_is_a_share(given: str) -> None:
+    with pytest.raises(SpecError, match="--eye-threshold takes numbers from 0 to 1"):
+        CHOICES["threshold"].values(given)
+
+
+def test_detectors_are_joined_by_plus() -> None:
+    assert CHOICES["detectors"].values("open_clip[a,b=c]+conse[],own") == ("open_clip[a,b=c]+conse[]", "own")
+
+
+@pytest.mark.parametrize(
+    ("spec", "protocols"),
+    [
+        ("hf[toybox-mllm]", {"existence", "progression"}),
+        ("open_clip[toybox-clip]", {"detection", "distribution"}),
+        ("blip2[a]", {"detection"}),
+        ("timm[a]", {"detection", "distribution"}),
+        ("replay[a.csv,of=existence]", {"existence"}),
+        ("replay[a.csv]", set()),
+        ("knn[a]", set()),
+    ],
+)
+def test_a_model_meets_the_protocols_whose_interface_it_offers(spec: str, protocols: set[str]) -> None:
+    known = ("existence", "progression", "detection", "distribution")
+    assert {name for name in known if PROTOCOLS[name].suits(offers(parse(spec)))} == protocols
