@@ -37,7 +37,8 @@ def overview(given: Sequence[str]) -> int:
         prog=PROGRAM,
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
         epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; disputed images for "
-        f"annotators: {PROGRAM} annotate RUN…; a division in training texts: {PROGRAM} overlap FILE; -h after each.",
+        f"annotators: {PROGRAM} annotate RUN…; a division in training texts: {PROGRAM} overlap FILE; "
+        f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; -h after each.",
     )
     runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: reports/ in the last RUN)")
@@ -137,6 +138,61 @@ def shares(text: str) -> tuple[float, ...]:
     return found
 
 
+def check(given: Sequence[str]) -> int:
+    """Write a sheet of a division's pairs."""
+    from .spot_check import Wish, write
+
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} check",
+        description="Write an HTML sheet of random pairs out of distribution, each with its picture, to be accepted or "
+        "rejected.",
+    )
+    division_argument(parser)
+    more = parser.add_argument
+    more("--per-set", metavar="N", type=int, default=50, help="how many pairs of each set (default: 50)")
+    data_arguments(parser)
+    more("--seed", metavar="N", type=int, default=42, help="the seed of the sample (default: 42)")
+    more("--out", metavar="SHEET.html", type=Path, help="default: beside the division, by its name")
+    chosen = vars(parser.parse_args(given))
+    path, out = chosen.pop("division"), chosen.pop("out")
+    print(write(path, Wish(**chosen), out or path.with_suffix(".html")))
+    return 0
+
+
+def checked(given: Sequence[str]) -> int:
+    """Print what a spot check found, and leave out what it rejected."""
+    from .spot_check_outcomes import outcome, table, write_new
+
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} checked",
+        description="Print how many pairs of each set a spot check accepted, and leave the rejected ones out.",
+    )
+    division_argument(parser)
+    more = parser.add_argument
+    text = "answers to a sheet that `check` wrote; several may follow, or repeat the option"
+    more("--answers", metavar="FILE", type=Path, nargs="+", action="extend", required=True, help=text)
+    more("--format", choices=tuple(RENDERERS), default="md", help="default: md")
+    more("--out", metavar="NEW.json", type=Path, help="where to write the division without the rejected pairs")
+    chosen = parser.parse_args(given)
+    found = outcome(chosen.division, chosen.answers)
+    sys.stdout.write(RENDERERS[chosen.format]([table(found)]))
+    if chosen.out:
+        print(f"{PROGRAM}: {write_new(found, chosen.out)}", file=sys.stderr)
+    return 0
+
+
+def division_argument(parser: argparse.ArgumentParser) -> None:
+    """The division to look at."""
+    parser.add_argument("division", metavar="DIVISION.json", type=Path, help="a file of python -m eyechart.divide")
+
+
+def data_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where images are."""
+    more = parser.add_argument
+    more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
+    more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
+
+
 def sheet_arguments(parser: argparse.ArgumentParser) -> None:
     """What the sheet is about."""
     more = parser.add_argument
@@ -147,8 +203,7 @@ def sheet_arguments(parser: argparse.ArgumentParser) -> None:
     more("--second-protocol", metavar="NAME", help="how that one was asked")
     more("--category", metavar="S-,M-", default="S-,M-", help="label categories (default: S-,M-)")
     more("--names", metavar="NAME", help="class names, as for pytest --eye-names (default: the split's own, or mill)")
-    more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
-    more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
+    data_arguments(parser)
     more("--limit", metavar="N", type=int, help="only this many images, a seeded choice")
     more("--part", metavar="K/N", default="1/1", help="the images of the K-th of N annotators")
     more("--seed", metavar="N", type=int, default=42, help="the seed of every order (default: 42)")
@@ -178,7 +233,14 @@ def beside(runs: Sequence[Path]) -> Path:
     return (last.parent if last.suffix == ".json" else last) / "reports"
 
 
-COMMANDS = {"table": table, "figure": figure, "annotate": annotate, "overlap": overlap}
+COMMANDS = {
+    "table": table,
+    "figure": figure,
+    "annotate": annotate,
+    "overlap": overlap,
+    "check": check,
+    "checked": checked,
+}
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -16,9 +16,12 @@ import pytest
 from PIL import Image
 
 from eyechart.data.class_names import synsets
+from eyechart.data.division_files import write_division
+from eyechart.data.divisions import Detector
 from eyechart.data.labels import label_set
 from eyechart.data.sample import open_sample
 from eyechart.data.splits import SplitRef, open_split
+from eyechart.dividing import Detected, Rules, divide
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation import Wish, write
 from eyechart.reports.annotation_files import Key, key_path, read_key
@@ -159,6 +162,36 @@ def world(make_world: Callable[..., World]) -> Iterator[World]:
 def shot() -> type[Shot]:
     """What a world is made of."""
     return Shot
+
+
+@pytest.fixture
+def make_division(tmp_path: Path) -> Callable[..., Path]:
+    """Draw pictures with two things of three each, annotated as COCO does, and divide them by two detectors' logits."""
+
+    def make(size: int = 12, names: tuple[str, ...] = ("cat", "dog", "hot dog"), seed: int = 0, **rules: Any) -> Path:
+        root, annotations = tmp_path / "data", tmp_path / "data" / "mine" / "annotations" / "instances_val2017.json"
+        (root / "mine" / "val2017").mkdir(parents=True)
+        annotations.parent.mkdir()
+        images = [{"id": n + 1, "file_name": f"{n:03d}.png", "width": 48 + n, "height": 36} for n in range(size)]
+        for number, image in enumerate(images):
+            (root / "mine" / "val2017" / str(image["file_name"])).write_bytes(encoded(number, "png"))
+        boxes = [
+            {"id": 2 * n + k, "image_id": n + 1, "category_id": (n + k) % 3 + 1, "bbox": [1, 1, 9, 9], "area": 81}
+            | {"iscrowd": 0, "segmentation": []}
+            for n in range(size)
+            for k in (0, 1)
+        ]
+        named = [{"id": n, "name": name, "supercategory": "thing"} for n, name in enumerate(names, 1)]
+        annotations.write_bytes(msgspec.json.encode({"images": images, "annotations": boxes, "categories": named}))
+        dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val"))
+        random = np.random.default_rng(seed)
+        who = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
+        found = [Detected(one, random.normal(size=(size, 3)).astype(np.float32) * 4, {}) for one in who]
+        parameters = {"seed": "42", "threshold": "0.3"}
+        divided = divide(dataset, found, Rules(threshold=0.3, parameters=parameters, **rules))
+        return write_division(tmp_path / "divisions" / "mine.json", divided, dataset)[0]
+
+    return make
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -5,11 +5,23 @@ from typing import Any
 
 import pytest
 
+from eyechart.reports.spot_check import Wish, write
+
+
+@pytest.fixture
+def spot_check(make_division: Any) -> Path:
+    """The sheet of a division."""
+    division = make_division()
+    out: Path = division.with_suffix(".html")
+    write(division, Wish(data=str(division.parents[1] / "data"), store=division.parent), out)
+    return out
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1280])
-def test_it_fits_and_can_be_read(opened: Any, sheet: Path, width: int, scheme: str) -> None:
-    seen = opened(sheet, viewport={"width": width, "height": 800}, color_scheme=scheme)
+@pytest.mark.parametrize("kind", ["sheet", "spot_check"])
+def test_it_fits_and_can_be_read(opened: Any, request: Any, kind: str, width: int, scheme: str) -> None:
+    seen = opened(request.getfixturevalue(kind), viewport={"width": width, "height": 800}, color_scheme=scheme)
     for summary in seen.page.locator("summary").all():
         summary.click()
     seen.page.locator("#all button").last.wait_for()

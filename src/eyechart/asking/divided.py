@@ -91,10 +91,15 @@ def made(
         most=int(told["most"]),
         seed=asker.seed,
         absent=told["absent"] == "yes",
-        parameters={**told, "detectors": "+".join(specs), "hard": hard.by, "seed": str(asker.seed)},
+        parameters={**told, "detectors": "+".join(specs), "hard": hard.by, **chosen_by(asker)},
     )
     divided = divide(dataset, found, rules, hard.mined)
     return Made(replace(divided, notes=(*divided.notes, *hard.notes)), tuple(found))
+
+
+def chosen_by(asker: Asker) -> dict[str, str]:
+    """How images and pairs were chosen: the seed, and the number of images where there is a limit."""
+    return {"seed": str(asker.seed)} | ({} if asker.limit is None else {"limit": str(asker.limit)})
 
 
 def detectors(given: str, dataset: Dataset) -> tuple[str, ...]:

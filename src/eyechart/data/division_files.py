@@ -66,8 +66,8 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def content(division: Division, dataset: Dataset) -> bytes:
-    """The bytes of a division's file, a pair a line."""
-    head = File(
+    """The bytes of a division's file."""
+    whole = File(
         benchmark=dataset.benchmark,
         split=dataset.split,
         fingerprint=division.fingerprint,
@@ -76,10 +76,15 @@ def content(division: Division, dataset: Dataset) -> bytes:
         parameters=dict(sorted(division.parameters.items())),
         notes=division.notes,
         left_out=tuple(Missing(one.key, one.detector, one.why) for one in division.left_out),
-        pairs=(),
+        pairs=tuple(_pairs(division, dataset)),
     )
-    lines = b",\n".join(map(msgspec.json.encode, _pairs(division, dataset)))
-    return msgspec.json.encode(head).removesuffix(b"[]}") + b"[\n" + lines + b"\n]}\n"
+    return encoded(whole)
+
+
+def encoded(whole: File) -> bytes:
+    """The bytes of a file, a pair a line."""
+    head = msgspec.json.encode(msgspec.structs.replace(whole, pairs=()))
+    return head.removesuffix(b"[]}") + b"[\n" + b",\n".join(map(msgspec.json.encode, whole.pairs)) + b"\n]}\n"
 
 
 def sha256_of(division: Division, dataset: Dataset) -> str:

@@ -1,0 +1,105 @@
+"""The sheet of a spot check in a real browser: accepted and rejected by keyboard, downloaded, made into rates."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.data.division_files import read_file
+from eyechart.reports.__main__ import main
+from eyechart.reports.spot_check import Wish, write
+from eyechart.reports.spot_check_outcomes import outcome
+
+Make = Callable[..., Path]
+HARM = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>" + "wide" * 60
+
+
+@pytest.fixture
+def checked(make_division: Make) -> Path:
+    """A division, and beside it a sheet of four of its pairs."""
+    division = make_division()
+    write(division, Wish(data=str(division.parents[1] / "data"), store=division.parent, per_set=2), sheet(division))
+    return division
+
+
+def sheet(division: Path) -> Path:
+    return division.with_suffix(".html")
+
+
+def test_verdicts_by_keyboard_survive_a_reload_and_become_rates(
+    opened: Any, checked: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = opened(sheet(checked))
+    seen.press("a", "ArrowRight", "r", "Enter", "3", "u")
+    assert (seen.text("count"), seen.text("where")) == ("3 of 4 answered", "Picture 4 of 4")
+    seen.page.reload()
+    seen.press("ArrowLeft", "ArrowLeft")
+    assert seen.checked() == ["Reject"]
+    path = seen.download(tmp_path)
+    found = outcome(checked, [path])
+    pairs = json.loads(path.read_text(encoding="utf-8"))["pairs"]
+    assert found.verdicts == dict(sorted(zip(pairs, ("accept", "reject", "unsure"), strict=False)))
+    new = tmp_path / "new.json"
+    assert main(["checked", str(checked), f"--answers={path}", f"--out={new}"]) == 0
+    assert len(read_file(new).pairs) == len(read_file(checked).pairs) - 1
+    assert "50.00 [9.45, 90.55]" in capsys.readouterr().out
+
+
+def test_each_picture_has_its_own_pair(opened: Any, checked: Path) -> None:
+    seen, whole = opened(sheet(checked)), read_file(checked)
+    said = []
+    for _ in range(4):
+        said.append((seen.text("key"), seen.text("category"), seen.text("set")))
+        assert seen.page.evaluate("async () => { await picture.decode(); return picture.naturalWidth }") >= 48
+        assert seen.page.locator("#why li").count() == 2
+        seen.press("ArrowRight")
+    assert {*said} <= {(pair.key, pair.category, pair.set) for pair in whole.pairs}
+    assert len({*said}) == 4
+
+
+def test_a_verdict_can_be_taken_back_and_is_one(opened: Any, checked: Path) -> None:
+    seen = opened(sheet(checked))
+    seen.press("a", "s")
+    assert seen.checked() == ["Not sure"]
+    seen.press("s")
+    assert (seen.checked(), seen.text("count")) == ([], "0 of 4 answered")
+    seen.page.get_by_text("Accept", exact=True).click()
+    assert (seen.checked(), seen.text("count")) == (["Accept"], "1 of 4 answered")
+
+
+def test_tab_reaches_the_verdicts_and_letters_of_a_comment_say_nothing(
+    opened: Any, checked: Path, tmp_path: Path
+) -> None:
+    seen = opened(sheet(checked))
+    seen.press("Tab", "Space", "Enter")
+    assert (seen.text("count"), seen.text("where")) == ("1 of 4 answered", "Picture 2 of 4")
+    seen.page.get_by_role("textbox").press_sequentially("a rare sort 1")
+    assert seen.checked() == []
+    answers = json.loads(seen.download(tmp_path).read_text(encoding="utf-8"))["answers"]
+    assert answers == {"1": {"said": "accept", "comment": ""}, "2": {"said": "", "comment": "a rare sort 1"}}
+
+
+def test_answers_are_loaded_and_those_to_nothing_known_are_refused(opened: Any, checked: Path, tmp_path: Path) -> None:
+    first = opened(sheet(checked))
+    first.press("a", "ArrowRight", "r")
+    path = first.download(tmp_path)
+    second = opened(sheet(checked))
+    second.page.locator("#file").set_input_files(path)
+    second.page.get_by_text("Loaded 2 answers").wait_for()
+    assert second.checked() == ["Accept"]
+    path.write_text(path.read_text(encoding="utf-8").replace('"reject"', '"maybe"'), encoding="utf-8")
+    second.page.locator("#file").set_input_files(path)
+    second.page.get_by_text("it says maybe to picture 2, expected accept, reject, unsure").wait_for()
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_hostile_and_wide_names_do_nothing(opened: Any, make_division: Make, width: int) -> None:
+    division = make_division(names=(HARM, f"{HARM} 2", f"{HARM} 3"))
+    write(division, Wish(data=str(division.parents[1] / "data"), store=division.parent), sheet(division))
+    seen = opened(sheet(division), viewport={"width": width, "height": 800})
+    assert seen.text("category").startswith(HARM)
+    seen.press("a", "ArrowRight")
+    assert seen.page.title() == "Is this pair out of distribution?"
+    assert seen.page.evaluate("document.documentElement.scrollWidth") == width
