@@ -1,0 +1,156 @@
+"""`pytest -k oodbench` with nothing given: the packaged pairs, two detectors and a small model, each asked once."""
+
+import copy
+import csv
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
+FORMATS = ("cityscapes", "coco", "lvis", "nuscenes")
+COCO = "oodbench/sample-coco"
+
+
+def begin(world: Any, *arguments: str, keep: str = f"{COCO}/", code: int = 0) -> str:
+    """Run the installed benchmarks from the world's folder."""
+    command = ["--pyargs", "eyechart.benchmarks", "-k", keep, "--eye-offline", *arguments]
+    result = world.call(*command)
+    assert result.ret == code, result.stdout.str() + result.stderr.str()
+    said: str = result.stdout.str()
+    return said
+
+
+def timeless(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Records without what a clock says of their sets, or how much was asked just now."""
+    kept = copy.deepcopy(records)
+    for record in kept:
+        for took in (record["served"] or {}).get("sets", {}).values():
+            del took["seconds"], took["fresh"]
+    return kept
+
+
+def files(world: Any) -> dict[str, bytes]:
+    """Every csv of the last run."""
+    return {str(path.relative_to(world.latest)): path.read_bytes() for path in world.latest.rglob("*.csv")}
+
+
+def fresh(records: list[dict[str, Any]]) -> list[tuple[int, int]]:
+    """How much was asked in this run, and how much there is, case by case."""
+    sets = [record["served"]["sets"].values() for record in records if record["served"]]
+    return [tuple(sum(took[what] for took in some) for what in ("fresh", "answers")) for some in sets]  # type: ignore[misc]
+
+
+@pytest.fixture(scope="module")
+def asked(new_world: Callable[[], Any]) -> Any:
+    """A world after a run with nothing given, its records and its files."""
+    world = new_world()
+    world.said = begin(world, keep="oodbench")
+    world.first, world.files = world.session["records"], files(world)
+    return world
+
+
+def test_every_format_is_asked_about_under_every_protocol(asked: Any) -> None:
+    found = sorted((record["case"], record["protocol"]) for record in asked.first)
+    words = [(f"oodbench/sample-{kind}/{MLLM}", name) for kind in FORMATS for name in ("existence", "progression")]
+    seen = [(f"oodbench/sample-{kind}/{clip}", "detection") for kind in FORMATS for clip in CLIPS]
+    assert found == sorted(words + seen)
+
+
+def test_every_format_has_the_sets_of_both_benchmarks(asked: Any) -> None:
+    for record in asked.first:
+        if record["protocol"] == "existence":
+            assert {metric["category"] for metric in record["metrics"]} == {"ID", "OOD-S", "OOD-H"}
+            assert record["variant"]["detectors"] == "+".join(CLIPS)
+            outcomes = record["outcomes"]
+            assert sum(outcomes.values()) == record["served"]["requests"] - record["outcomes"]["error"]
+
+
+def test_progression_asks_what_existence_did_not(asked: Any) -> None:
+    for (new, every), record in zip(fresh(asked.first), [one for one in asked.first if one["served"]], strict=True):
+        assert 0 < new <= every
+        assert new == every or record["protocol"] == "progression"
+
+
+def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
+    begin(asked, keep="oodbench")
+    assert asked.session["run"]["loads"] == 0
+    assert {new for new, _ in fresh(asked.session["records"])} == {0}
+    plain = [{name: record[name] for name in asked.records[0]} for record in asked.first]
+    assert timeless(asked.records) == timeless(plain)
+    assert files(asked) == asked.files
+
+
+def test_another_threshold_asks_about_new_pairs_alone(world: Any) -> None:
+    begin(world, "--eye-threshold=0.05,0.9", "--eye-most-pairs=8", keep=f"existence and {COCO}/hf")
+    records = world.session["records"]
+    assert [record["variant"]["threshold"] for record in records] == ["0.05", "0.9"]
+    (first, all_of_it), (new, every) = fresh(records)
+    assert first == all_of_it
+    assert 0 < new < every
+
+
+def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
+    begin(world, "-n2")
+    found = [record for record in world.records if record["split"] == "sample-coco"]
+    wanted = [{name: record[name] for name in found[0]} for record in asked.first if record["split"] == "sample-coco"]
+    assert timeless(found) == timeless(wanted)
+    assert files(world).items() <= asked.files.items()
+
+
+def test_what_a_case_wrote_can_be_replayed(asked: Any, world: Any) -> None:
+    wanted = next(one for one in asked.first if (one["split"], one["protocol"]) == ("sample-coco", "existence"))
+    (world.folder / "said.csv").write_bytes(asked.files[wanted["predictions"]["path"]])
+    begin(world, "--eye-model=replay[path=said.csv,of=existence]")
+    (found,) = world.records
+    assert (found["metrics"], found["outcomes"]) == (wanted["metrics"], wanted["outcomes"])
+    assert found["data"] == wanted["data"]
+
+
+def test_what_was_not_said_elsewhere_fails_the_case(asked: Any, world: Any) -> None:
+    wanted = next(path for path in asked.files if path.startswith("predictions/existence-oodbench-sample-coco"))
+    lines = asked.files[wanted].splitlines(keepends=True)
+    (world.folder / "said.csv").write_bytes(b"".join(lines[:-1]))
+    said = begin(world, "--eye-model=replay[path=said.csv,of=existence]", code=1)
+    assert "1 of " in said
+    assert "has no answer to the negative question about" in said
+
+
+def test_letters_are_refused_with_a_reason(asked: Any) -> None:
+    said = begin(asked, "--eye-reading=mill", f"--eye-model={MLLM}", code=1)
+    assert said.count("--eye-reading=mill reads letters, and here the answer is yes, no or a number.") >= 2
+
+
+def test_distributions_are_compared_where_a_reference_is_named(asked: Any) -> None:
+    begin(asked, f"--eye-reference={COCO}", f"--eye-model={CLIPS[0]}")
+    one, other = sorted(asked.records, key=lambda record: record["protocol"])
+    assert (one["protocol"], other["protocol"]) == ("detection", "distribution")
+    values = {metric["name"]: metric["value"] for metric in other["metrics"]}
+    assert {*values} == {"mmd2", "mmd2_tau", "mmd2_null", "mmd2_p"}
+    assert values["mmd2_p"] == 1  # of a split beside itself
+
+
+def test_a_reference_of_other_categories_is_refused(asked: Any) -> None:
+    said = begin(
+        asked, f"--eye-reference={COCO}", f"--eye-model={CLIPS[0]}", keep="distribution and sample-nuscenes/", code=1
+    )
+    assert f"--eye-reference={COCO} has other categories than oodbench/sample-nuscenes" in said
+
+
+def test_who_is_no_detector_is_refused(asked: Any) -> None:
+    said = begin(asked, f"--eye-detectors={MLLM}", f"--eye-model={MLLM}", code=1)
+    assert f"{MLLM} is no detector" in said
+
+
+def test_a_detector_with_a_typo_is_refused_at_once(world: Any) -> None:
+    result = world.call("--pyargs", "eyechart.benchmarks", "-k", COCO, "--eye-detectors=open_clp[a]+conse[]")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--eye-detectors: The model 'open_clp[a]' names the backend 'open_clp'" in result.stderr.str()
+
+
+def test_every_answer_stands_in_the_csv(asked: Any) -> None:
+    for record in asked.first:
+        if record["protocol"] == "existence":
+            rows = list(csv.DictReader(asked.files[record["predictions"]["path"]].decode().splitlines()))
+            assert len(rows) == sum(record["outcomes"].values())
+            assert sum(row["correct"] == "1" for row in rows) == record["outcomes"]["correct"]
