@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.asking.divided import called, division
+from eyechart.asking.divided import PARAMETERS, called, division
 from eyechart.asking.pair_questions import Heard, Query, parsers, put, readable, yes
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.divisions import Division
@@ -89,9 +89,10 @@ def variant(sitting: Sitting, divided: Division) -> dict[str, str]:
 
 
 def made(sitting: Sitting, divided: Division) -> dict[str, str]:
-    """How the division was made, by which detectors, from data of which format."""
+    """How the division was made, by which detectors, from data of which format; a file may not say it all."""
     notation = sitting.dataset.annotation
     return {
+        **{name: "unknown" for name in PARAMETERS if name in sitting.chosen},
         **divided.parameters,
         "division": called(sitting, divided),
         "detectors": "+".join(one.spec for one in divided.detectors),

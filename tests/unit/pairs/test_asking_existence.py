@@ -149,6 +149,14 @@ def test_a_file_is_told_by_its_name_and_what_is_in_it(pair_world: Any, tmp_path:
     assert (told["threshold"], told["detectors"], told["source"]) == ("0.02", "first[]+second[]", "coco")
 
 
+def test_what_a_file_does_not_say_is_not_made_up(pair_world: Any, tmp_path: Path) -> None:
+    sitting = pair_world.sit(pair_world.talker())
+    write_division(tmp_path / "mine.json", replace(division(sitting), parameters={"most": "9"}), sitting.dataset)
+    told = existence(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
+    assert (told["most"], told["threshold"], told["absent"]) == ("9", "unknown", "unknown")
+    assert told["detectors"] == "first[]+second[]"
+
+
 def test_the_initial_benchmark_has_all_that_was_flagged(pair_world: Any) -> None:
     model = pair_world.talker()
     existence(pair_world.sit(model, most=1))
