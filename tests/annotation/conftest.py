@@ -168,7 +168,9 @@ def shot() -> type[Shot]:
 def make_division(tmp_path: Path) -> Callable[..., Path]:
     """Draw pictures with two things of three each, annotated as COCO does, and divide them by two detectors' logits."""
 
-    def make(size: int = 12, names: tuple[str, ...] = ("cat", "dog", "hot dog"), seed: int = 0, **rules: Any) -> Path:
+    def make(
+        size: int = 12, names: tuple[str, ...] = ("cat", "dog", "hot dog"), limit: int | None = None, **rules: Any
+    ) -> Path:
         root, annotations = tmp_path / "data", tmp_path / "data" / "mine" / "annotations" / "instances_val2017.json"
         (root / "mine" / "val2017").mkdir(parents=True)
         annotations.parent.mkdir()
@@ -183,11 +185,11 @@ def make_division(tmp_path: Path) -> Callable[..., Path]:
         ]
         named = [{"id": n, "name": name, "supercategory": "thing"} for n, name in enumerate(names, 1)]
         annotations.write_bytes(msgspec.json.encode({"images": images, "annotations": boxes, "categories": named}))
-        dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val"))
-        random = np.random.default_rng(seed)
+        dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).limited(limit, 42)
+        random = np.random.default_rng(0)
         who = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
-        found = [Detected(one, random.normal(size=(size, 3)).astype(np.float32) * 4, {}) for one in who]
-        parameters = {"seed": "42", "threshold": "0.3"}
+        found = [Detected(one, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {}) for one in who]
+        parameters = {"seed": "42", "threshold": "0.3"} | ({"limit": str(limit)} if limit else {})
         divided = divide(dataset, found, Rules(threshold=0.3, parameters=parameters, **rules))
         return write_division(tmp_path / "divisions" / "mine.json", divided, dataset)[0]
 

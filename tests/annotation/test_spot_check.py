@@ -62,6 +62,13 @@ def test_all_are_taken_where_there_are_few_and_only_those_of_the_main_benchmark(
     assert len(wanted) == 4 < len(places(whole, "OOD-S")) + len(places(whole, "OOD-H"))
 
 
+def test_images_are_chosen_as_the_division_says(make_division: Make) -> None:
+    division = make_division(limit=5)
+    keys = {item["key"] for item in made(division)["items"]}
+    assert keys <= {pair.key for pair in read_file(division).pairs}
+    assert 0 < len(keys) <= 5
+
+
 def test_an_item_says_what_the_pair_is_and_who_flagged_it_why(make_division: Make) -> None:
     division = make_division()
     whole, found = read_file(division), made(division)

@@ -74,12 +74,12 @@ class Bench:
 
     store: Store
 
-    def __call__(self, dataset: Dataset, judges: dict[str, Any], **chosen: str) -> Made:
+    def __call__(self, dataset: Dataset, judges: dict[str, Any], limit: int | None = None, **chosen: str) -> Made:
         def ask(spec: str) -> Any:
             return judges[spec]
 
         chosen = {"detectors": "+".join(judges), "threshold": "0.25"} | chosen
-        return made(Asker(self.store, None, 42, lambda *_: None), dataset, ask, chosen)
+        return made(Asker(self.store, limit, 42, lambda *_: None), dataset, ask, chosen)
 
 
 @pytest.fixture
@@ -179,17 +179,30 @@ def test_the_parameters_are_what_was_done(bench: Bench, annotated: Make) -> None
     assert found.detectors[0].spec == "judge[0]"
 
 
+def test_how_images_were_chosen_is_told(bench: Bench, annotated: Make) -> None:
+    found = bench(annotated(HERE).limited(2, 42), judges(SEEN), limit=2).division
+    assert (found.parameters["limit"], found.parameters["seed"]) == ("2", "42")
+
+
 def test_absent_ones_that_win_are_taken_in(bench: Bench, annotated: Make) -> None:
     found = bench(annotated(HERE), judges(SEEN), absent="yes").division
     absent = np.flatnonzero(~found.present)
     assert [(found.rows[at], found.categories[at], found.sets[at]) for at in absent] == [(0, 2, HARD)]
 
 
+def mined_by(found: Made) -> list[tuple[int, int]]:
+    return sets(found).get(MINED, [])
+
+
 def test_hard_samples_are_the_first_detectors_own(bench: Bench, annotated: Make) -> None:
-    found = bench(annotated(HERE, broken=frozenset({1})), judges(SEEN, SEEN), hard="own").division
-    assert [(row, category) for row, category, name in zip(found.rows, found.categories, found.sets, strict=True)
-            if name == MINED] == [(3, 0), (2, 1)]  # fmt: skip
-    assert any(note.startswith("1 × proposal left out of the hard samples") for note in found.notes)
+    found = bench(annotated(HERE), judges(SEEN, SEEN[::-1]), hard="own")
+    assert mined_by(found) == [(3, 0), (2, 1)]
+    assert any(note.startswith("1 × proposal left out of the hard samples") for note in found.division.notes)
+
+
+def test_hard_samples_are_of_images_that_all_detectors_answered_about(bench: Bench, annotated: Make) -> None:
+    found = bench(annotated(HERE), judges(SEEN, [*SEEN[:3], [NAN, 0, 0]]), hard="own")
+    assert mined_by(found) == [(2, 1), (1, 0)]
 
 
 def test_detections_of_a_file_are_named_by_their_bytes(bench: Bench, annotated: Make, tmp_path: Path) -> None:

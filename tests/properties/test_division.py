@@ -1,0 +1,293 @@
+"""Dividing is the paper's section 4, told here in plain Python, whatever the order of images and categories."""
+
+from dataclasses import dataclass, replace
+from math import exp, inf
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from eyechart.data.annotation import Annotation
+from eyechart.data.dataset import Dataset
+from eyechart.data.division_files import content
+from eyechart.data.divisions import HARD, ID, SIMPLE, Detector, Division
+from eyechart.data.located import whole_files
+from eyechart.data.rows import Row
+from eyechart.dividing import Detected, Rules, candidates, divide, judged
+from eyechart.errors import ModelError
+from eyechart.protocols.division import agreed, drawn, flags, purified
+
+PRESENT, ABSENT, UNKNOWN = "present", "absent", "unknown"
+STATES = st.sampled_from([PRESENT, PRESENT, ABSENT, ABSENT, UNKNOWN])
+LOGITS = st.integers(-12, 12).map(lambda n: n / 4) | st.floats(-30, 30, width=32)
+SHARES = st.sampled_from([0.0, 0.05, 0.3, 1.0]) | st.floats(0, 1)
+FEW = st.integers(0, 4)
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """What is in some images, and what detectors say of it: logits (detectors, images, categories)."""
+
+    states: list[list[str]]
+    logits: np.ndarray
+
+    @property
+    def present(self) -> np.ndarray:
+        return np.array(self.states) == PRESENT
+
+    @property
+    def absent(self) -> np.ndarray:
+        return np.array(self.states) == ABSENT
+
+    @property
+    def dataset(self) -> Dataset:
+        images, categories = self.present.shape
+        keys, names = [f"i{n}" for n in range(images)], tuple(f"c{n}" for n in range(categories))
+        known = self.present | self.absent
+        notation = Annotation(self.present.astype(np.int32), known, known, tuple(keys), names)
+        index = tuple(Row(key, f"{key}.png", key) for key in keys)
+        return Dataset("oodbench", "here", index, whole_files(()), categories, names=names, annotation=notation)
+
+    def detected(self, errors=()) -> list[Detected]:
+        """Every detector; the first gave no answer about some images."""
+        told = dict.fromkeys(errors, "no answer")
+        return [
+            Detected(Detector(f"d{place}[]", "1", ""), logits, {} if place else told)
+            for place, logits in enumerate(self.logits)
+        ]
+
+
+@st.composite
+def scenes(draw, detectors=None):
+    shape = detectors or draw(st.integers(1, 4)), draw(st.integers(1, 5)), draw(st.integers(1, 5))
+    states = [[draw(STATES) for _ in range(shape[2])] for _ in range(shape[1])]
+    logits = draw(st.lists(LOGITS, min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
+    return Scenes(states, np.array(logits, np.float32).reshape(shape))
+
+
+def softmax(scores: dict[int, float], label: int) -> dict[int, float]:
+    """The distribution over a label and the absent ones, once all other labels are at minus infinity."""
+    top = max(scores.values())
+    terms = {name: exp(score - top) for name, score in scores.items()}
+    return {name: term / sum(terms.values()) for name, term in terms.items()}
+
+
+def oracle(logits, states, threshold):
+    """Each label's probability and code, case by case."""
+    labels, others = ([place for place, state in enumerate(states) if state == kind] for kind in (PRESENT, ABSENT))
+    of = {y: softmax({name: float(logits[name]) for name in (y, *others)}, y) for y in labels}
+    first = any(all(logits[other] > logits[y] for y in labels) for other in others) if labels else False
+    by_probability = any(all(of[y][other] > of[y][y] for y in labels) for other in others if labels)
+    assert first == by_probability or rounded(of)
+    return {y: (of[y][y], 1 * first + 2 * (of[y][y] < threshold)) for y in labels}
+
+
+def rounded(of) -> bool:
+    """Whether probabilities are so near that logits tell apart what they do not."""
+    return any(
+        abs(p - q) < 1e-12 for found in of.values() for a, p in found.items() for b, q in found.items() if a != b
+    )
+
+
+def pairs(division: Division, dataset: Dataset) -> set[tuple[object, ...]]:
+    """A division without the order of anything."""
+    rows = zip(division.rows, division.categories, division.sets, division.main, division.present, division.flags,
+               strict=True)  # fmt: skip
+    return {
+        (dataset.keys[row], dataset.names[category], name, bool(main), bool(here), tuple(map(int, codes)))
+        for row, category, name, main, here, codes in rows
+    }
+
+
+@given(scenes(), SHARES)
+def test_it_is_the_papers_rule(world, threshold):
+    for logits in world.logits:
+        found = flags(logits, world.present, world.absent, threshold)
+        for row, states in enumerate(world.states):
+            for label, (probability, code) in oracle(logits[row], states, threshold).items():
+                assert found.probability[row, label] == pytest.approx(probability, rel=1e-9, abs=1e-300)
+                assume(abs(probability - threshold) > 1e-9)
+                assert found.codes[row, label] == code
+        assert np.isnan(found.probability[~world.present]).all()
+        assert not found.codes[~world.present].any()
+
+
+@given(scenes())
+def test_purifying_leaves_a_label_its_rank_among_absent_ones(world):
+    logits = world.logits[0][0].astype(np.float64)
+    label = 0
+    others = [place for place, state in enumerate(world.states[0]) if state == ABSENT and place != label]
+    shared = np.isin(np.arange(len(logits)), [label, *others])
+    alone = np.eye(len(logits), dtype=bool)
+    every = {y: purified([logits], [alone[y]], [shared & ~alone[y]])[0, y] for y in (label, *others)}
+    assert sum(every.values()) == pytest.approx(1)
+    for y in others:
+        if abs(every[y] - every[label]) > 1e-12:
+            assert (every[y] > every[label]) == (logits[y] > logits[label])
+
+
+@given(scenes(), SHARES)
+def test_pairs_are_of_one_set_each(world, threshold):
+    notation, usable = world.dataset.annotation, np.ones(len(world.states), bool)
+    found = [judged(one, notation, usable, threshold) for one in world.detected()]
+    every = [
+        {*zip(some.rows.tolist(), some.categories.tolist(), strict=True)}
+        for some in candidates(found, absent=False).values()
+    ]
+    assert sum(map(len, every)) == len(set().union(*every)) == world.present.sum()
+
+
+@given(scenes(), SHARES, SHARES)
+def test_a_higher_threshold_flags_no_less(world, one, other):
+    for logits in world.logits:
+        low, high = (flags(logits, world.present, world.absent, share).codes > 0 for share in sorted((one, other)))
+        assert (low <= high).all()
+
+
+@given(scenes(), SHARES)
+def test_more_detectors_never_enlarge_what_all_flag(world, threshold):
+    every = [flags(logits, world.present, world.absent, threshold).codes > 0 for logits in world.logits]
+    for count in range(1, len(every)):
+        (hard, simple), (harder, more) = agreed(every[:count]), agreed(every[: count + 1])
+        assert (harder <= hard).all()
+        assert ((hard | simple) <= (harder | more)).all()
+
+
+@given(scenes(2), SHARES)
+def test_of_two_detectors_one_set_is_the_intersection_and_one_the_difference(world, threshold):
+    one, other = (flags(logits, world.present, world.absent, threshold).codes > 0 for logits in world.logits)
+    hard, simple = agreed([one, other])
+    assert (hard == (one & other)).all()
+    assert (simple == (one ^ other)).all()
+
+
+@given(scenes(), SHARES, FEW, st.integers(0, 3), st.booleans())
+def test_one_seed_makes_one_file(world, threshold, most, seed, absent):
+    rules = Rules(threshold, most, seed, absent)
+    first, again = (divide(world.dataset, world.detected(), rules) for _ in range(2))
+    assert content(first, world.dataset) == content(again, world.dataset)
+
+
+@given(scenes(), SHARES, FEW, st.booleans(), st.data())
+def test_the_order_of_images_and_categories_changes_nothing(world, threshold, most, absent, data):
+    images, categories = (data.draw(st.permutations(range(size))) for size in world.present.shape)
+    dataset, rules = world.dataset, Rules(threshold, most, 42, absent)
+    notation = dataset.annotation
+    mixed = Annotation(
+        *(part[images][:, categories] for part in (notation.counts, notation.known, notation.countable)),
+        tuple(notation.image_ids[row] for row in images),
+        tuple(notation.category_ids[column] for column in categories),
+    )
+    names, index = tuple(dataset.names[c] for c in categories), tuple(dataset.index[row] for row in images)
+    other = replace(dataset, names=names, index=index, annotation=mixed)
+    moved = [replace(one, logits=one.logits[images][:, categories]) for one in world.detected()]
+    assert pairs(divide(other, moved, rules), other) == pairs(divide(dataset, world.detected(), rules), dataset)
+
+
+@given(st.integers(0, 99))
+def test_not_even_the_last_digit_hangs_on_the_order_of_categories(seed):
+    random = np.random.default_rng(seed)
+    logits, present, order = random.normal(size=(4, 200)), random.random((4, 200)) < 0.1, random.permutation(200)
+    found = purified(logits, present, ~present)[:, order]
+    again = purified(logits[:, order], present[:, order], ~present[:, order])
+    np.testing.assert_array_equal(found, again)
+
+
+@given(scenes(), SHARES, FEW)
+def test_the_main_benchmark_is_as_large_as_it_may_be(world, threshold, most):
+    divided = divide(world.dataset, world.detected(), Rules(threshold, most))
+    sets, main = np.array(divided.sets, object), divided.main
+    sizes = {name: int((sets == name).sum()) for name in (ID, SIMPLE, HARD)}
+    for name in (SIMPLE, HARD):
+        assert (main & (sets == name)).sum() == min(most, sizes[name])
+    rest = int(world.present.sum()) - sizes[SIMPLE] - sizes[HARD]
+    assert sizes[ID] == (main & (sets == ID)).sum() == min(rest, most, max(sizes[SIMPLE], sizes[HARD]))
+
+
+@given(scenes(), SHARES, st.data())
+def test_what_nobody_looked_for_changes_nothing(world, threshold, data):
+    other = np.where(np.array(world.states) == UNKNOWN, data.draw(LOGITS), world.logits)
+    found, again = (divide(world.dataset, Scenes(world.states, each).detected(), Rules(threshold))
+                    for each in (world.logits, other))  # fmt: skip
+    assert content(found, world.dataset) == content(again, world.dataset)
+
+
+@given(scenes(), SHARES)
+def test_a_set_only_gains_absent_pairs_that_were_taken_for_present(world, threshold):
+    dataset = world.dataset
+    few, many = (divide(dataset, world.detected(), Rules(threshold, absent=absent)) for absent in (False, True))
+    added = {pair for pair in pairs(many, dataset) - pairs(few, dataset) if not pair[4]}
+    assert {pair for pair in pairs(few, dataset) if pair[2] != ID} == {
+        pair for pair in pairs(many, dataset) - added if pair[2] != ID
+    }
+    for key, name, _, _, _, codes in added:
+        row, column = dataset.keys.index(key), dataset.names.index(name)
+        best = [max(each[row][world.present[row]], default=-inf) for each in world.logits]
+        assert world.absent[row, column]
+        assert all(
+            code == 0 or each[row, column] > top for code, each, top in zip(codes, world.logits, best, strict=True)
+        )
+
+
+@given(scenes(), SHARES, st.sets(st.integers(0, 4)))
+def test_an_image_without_an_answer_is_as_if_it_were_not_there(world, threshold, errors):
+    kept = [row for row in range(len(world.states)) if row not in errors]
+    assume(kept)
+    found = divide(world.dataset, world.detected({*errors} & {*range(len(world.states))}), Rules(threshold))
+    fewer = replace(world.dataset, rows=tuple(kept))
+    rest = [replace(one, logits=one.logits[kept]) for one in world.detected()]
+    assert pairs(found, world.dataset) == pairs(divide(fewer, rest, Rules(threshold)), fewer)
+    assert len(found.left_out) == len(world.states) - len(kept)
+
+
+@given(scenes())
+def test_no_answer_at_all_is_refused(world):
+    with pytest.raises(ModelError, match="No image of oodbench/here was answered by every detector: d0"):
+        divide(world.dataset, world.detected(range(len(world.states))), Rules())
+
+
+@given(st.lists(st.text(max_size=3), unique=True, max_size=8), FEW, FEW, st.randoms(use_true_random=False))
+def test_a_draw_hangs_on_names_alone_and_a_larger_one_holds_a_smaller(names, one, other, random):
+    fewer, more = ({names[place] for place in drawn(names, size, 7, "x")} for size in sorted((one, other)))
+    assert fewer <= more
+    mixed = random.sample(names, len(names))
+    assert {mixed[place] for place in drawn(mixed, max(one, other), 7, "x")} == more
+
+
+def test_equal_scores_are_no_failure():
+    found = flags([[1, 1, 1]], [[True, False, False]], [[False, True, False]], 0.5)
+    assert (found.beaten.tolist(), found.winner.tolist()) == ([False], [-1])
+    assert (found.probability[0, 0], found.unlikely[0, 0]) == (0.5, False)
+
+
+def test_an_image_with_every_category_is_sure_of_each():
+    found = flags([[5.0, -80.0]], [[True, True]], [[False, False]], 1)
+    assert (found.probability.tolist(), found.codes.tolist()) == ([[1.0, 1.0]], [[0, 0]])
+
+
+REFUSED = {
+    "threshold 1.5": lambda: flags([[0.0]], [[True]], [[False]], 1.5),
+    "threshold nan": lambda: flags([[0.0]], [[True]], [[False]], float("nan")),
+    "logits inf": lambda: flags([[inf]], [[True]], [[False]], 0.5),
+    "failed none": lambda: agreed([]),
+    "most -1": lambda: drawn("a", -1, 0, ""),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_refuses(what):
+    parameter, got = what.split()
+    with pytest.raises(ValueError, match=rf"The '{parameter}' parameter of .* Got {got}"):
+        REFUSED[what]()
+
+
+@pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
+def test_other_shapes_are_refused(shape):
+    with pytest.raises(ValueError, match=r"must be of one shape .* Got \(1, 1\), \("):
+        flags([[0.0]], np.ones(shape, bool), np.zeros(shape, bool), 0.5)
+
+
+def test_a_category_both_present_and_absent_is_refused():
+    with pytest.raises(ValueError, match="both present and absent in one image"):
+        flags([[0.0]], [[True]], [[True]], 0.5)
