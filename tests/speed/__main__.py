@@ -9,7 +9,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from . import collection, mmd, posterior, prefix, reading, serving, zero_shot
+from . import collection, division, mmd, posterior, prefix, reading, serving, zero_shot
 from . import pairs as statistics
 from .paired import ratio
 
@@ -23,7 +23,9 @@ def main(pairs: int) -> None:
             print(
                 f"| {what} | {beside} | {{:.2f}} | {{:.2f}}–{{:.2f}} |".format(*ratio(ours, theirs, pairs)), flush=True
             )
-        others = (one.facts(pairs) for one in (collection, reading, statistics, mmd, posterior, prefix, serving))
+        others = (
+            one.facts(pairs) for one in (collection, reading, division, statistics, mmd, posterior, prefix, serving)
+        )
         for line in chain(bench.facts(pairs), *others):
             print(f"- {line}", flush=True)
 
