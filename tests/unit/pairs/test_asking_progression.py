@@ -1,6 +1,7 @@
 """Progression: couples of categories of one image, and three questions about each."""
 
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from eyechart.asking.divided import division
+from eyechart.asking.pair_questions import KINDS, Query, put
 from eyechart.asking.progression import progression
 from eyechart.data.division_files import write_division
 from eyechart.errors import SpecError
@@ -142,20 +144,26 @@ def test_the_most_are_drawn_whatever_their_order(couples_world: Any, tmp_path: P
 
 def test_other_names_are_asked_about_in_the_same_couples(couples_world: Any) -> None:
     names = ("e", "d", "c", "b", "a")
-    one = progression(couples_world.sit(couples_world.talker(), "progression", most=2))
-    model = couples_world.talker(names=names)
-    other = progression(couples_world.sit(model, "progression", most=2, asked=names))
+    one = progression(couples_world.sit(couples_world.talker(), "progression"))
+    other = progression(couples_world.sit(couples_world.talker(names=names), "progression", asked=names))
     assert [couples(one, name) for name in ("ID", "OOD-H")] == [couples(other, name) for name in ("ID", "OOD-H")]
     assert other.right.all()
 
 
-def test_absent_and_mined_pairs_are_in_no_couple(couples_world: Any) -> None:
-    found = progression(couples_world.sit(couples_world.talker(), "progression", absent="yes", hard="own"))
+def test_mined_pairs_are_in_no_couple(couples_world: Any, tmp_path: Path) -> None:
+    made = division(couples_world.sit(couples_world.talker(), "progression"))
+    mined = replace(made, sets=tuple("Hard" if name == "OOD-H" else name for name in made.sets))
+    write_division(tmp_path / "mine.json", mined, couples_world.dataset())
+    sitting = couples_world.sit(couples_world.talker(), "progression", division=tmp_path / "mine.json")
+    assert {*progression(sitting).set_names} == {"ID"}
+
+
+def test_absent_categories_are_in_no_couple(couples_world: Any) -> None:
+    found = progression(couples_world.sit(couples_world.talker(), "progression", absent="yes"))
     there = found.division.present
     assert not there.all()
     assert there[found.first].all()
     assert there[found.second].all()
-    assert {*found.set_names} <= {"ID", "OOD-S", "OOD-H"}
 
 
 def test_questions_that_samples_share_are_asked_once(couples_world: Any) -> None:
@@ -164,6 +172,15 @@ def test_questions_that_samples_share_are_asked_once(couples_world: Any) -> None
     assert len(model.asked) == len({*model.asked}) == sum(took.fresh for took in found.sets.values())
     assert all(took.answers == took.fresh for took in found.sets.values())
     assert found.sets["OOD-H"].answers < 3 * len(couples(found, "OOD-H"))
+    assert found.right.all()
+
+
+def test_no_two_questions_are_kept_at_one_place(pair_world: Any) -> None:
+    model = pair_world.talker()
+    one_by_one = [Query(kind, row, k) for kind in KINDS[:2] for row in range(7) for k in range(5)]
+    couples = [Query("progression_logic", row, *both) for row in range(7) for both in permutations(range(5), 2)]
+    put(pair_world.sit(model), [*one_by_one, *couples])
+    assert len({*model.asked}) == len(one_by_one) + len(couples)
 
 
 def test_no_couple_at_all_is_no_answer(pair_world: Any) -> None:
