@@ -78,14 +78,14 @@ class Encoding(Detecting):
         return np.concatenate([cosines, rest], axis=1).astype(np.float32) * 3
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([[f" {name}." in text for name in self.names] + [False] for text in texts], np.float32) * 2
+        return np.array([[f" {name}" in text for name in self.names] + [False] for text in texts], np.float32) * 2
 
 
 class Matching(Detecting):
     """A matcher of pictures and prompts."""
 
     def match(self, images: Sequence[int], texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.of(images)[:, [[f" {name}." in text for name in self.names].index(True) for text in texts]]
+        return self.of(images)[:, [[f" {name}" in text for name in self.names].index(True) for text in texts]]
 
 
 @dataclass

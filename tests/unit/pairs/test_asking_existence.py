@@ -58,6 +58,14 @@ def test_every_kind_of_detector_divides_alike(pair_world: Any, detectors: Any, k
     assert found.division.flags[found.places].sum(axis=1).tolist() == [0, 0, 2, 2, 4, 4]
 
 
+@pytest.mark.parametrize("kind", ["encoder", "matcher"])
+def test_several_prompts_of_a_category_are_one_logit(pair_world: Any, detectors: Any, kind: str) -> None:
+    pair_world.kinds = (detectors[kind],)
+    found = existence(pair_world.sit(pair_world.talker(), detector_templates="7"))
+    assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
+    assert found.division.detectors[0].templates.startswith("7 (")
+
+
 def test_who_tells_the_truth_is_right_everywhere(pair_world: Any) -> None:
     found = existence(pair_world.sit(pair_world.talker()))
     assert (found.answers == found.expected).all()
