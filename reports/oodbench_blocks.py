@@ -1,6 +1,6 @@
 """Rows of OODBench's tables: a model that was asked in one way, about one data set or about several pooled."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,12 +9,14 @@ import numpy as np
 from eyechart.data.divisions import HARD, SETS, SIMPLE
 
 from .answers import Bools, Ints
-from .oodbench_cases import EXISTENCE, SOURCES, nothing, source
+from .oodbench_cases import EXISTENCE, as_published, distinct, nothing, source
 from .oodbench_pairs import INITIAL
+from .render import Table
 from .runs import Entry, Pool
 
 APART = ("source", "division", "names", "benchmark", "hard")  # what a data set brings along, or only adds pairs
 COT, SAMPLE = "^CoT", "sample-"
+MARKED = ("reasoning",)  # stands behind a set's name
 OUT = (SIMPLE, HARD)
 WIDE = (SIMPLE + INITIAL, HARD + INITIAL)
 MEANING = (
@@ -116,13 +118,6 @@ def pooled(singles: Sequence[Block]) -> list[Block]:
     ]
 
 
-def as_published(entry: Entry) -> tuple[int, str]:
-    """Sorts data sets as the published tables have them."""
-    names = [*SOURCES.values()]
-    place = names.index(source(entry)) if source(entry) in names else len(names)
-    return place, entry.record.split
-
-
 def tabled(blocks: Sequence[Block]) -> list[list[Block]]:
     """The blocks about the same pairs together, those about most data sets first; models by name, CoT last."""
     found: dict[object, list[Block]] = {}
@@ -130,6 +125,16 @@ def tabled(blocks: Sequence[Block]) -> list[list[Block]]:
         found.setdefault(block.about, []).append(block)
     tables = sorted(found.values(), key=lambda of: (-len(of[0].entries), *map(as_published, of[0].entries)))
     return [sorted(of, key=lambda block: (block.model, block.mark, block.worded())) for of in tables]
+
+
+def made_of(found: Sequence[Sequence[Block]], make: Callable[[Sequence[Block]], Table]) -> list[Table]:
+    """A table of each, no two with the same title."""
+    return distinct(list(map(make, found)), [entries_of(blocks) for blocks in found], MARKED)
+
+
+def entries_of(blocks: Sequence[Block]) -> list[Entry]:
+    """Every case of some blocks."""
+    return [entry for block in blocks for entry in block.entries]
 
 
 def called(blocks: Sequence[Block], without: Collection[str] = ()) -> Mapping[int, str]:

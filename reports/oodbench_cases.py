@@ -1,16 +1,20 @@
 """Cases of OODBench that may stand in one table: the same pairs, asked in the same way."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from eyechart.data.divisions import HARD, ID, MINED, SIMPLE
+from eyechart.protocols.choices import CHOICES
+from eyechart.spec import pieces
 
-from .render import Number
-from .runs import Entry, Group, NothingToShowError, Pool
+from .render import Number, Table
+from .runs import Entry, Group, NothingToShowError, Pool, model_name
 
 OODBENCH = "OODBench"
 EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
 SOURCES = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
 FOLLOWS = ("source", "division", "names")  # choices that a data set brings along
+BESIDES = (*FOLLOWS, "prompt", "benchmark", "hard")  # what follows from other choices, or only adds pairs
 NAMES = {MINED: "Hard Sample"}
 BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over {}."
 
@@ -70,6 +74,13 @@ def by_name(entry: Entry) -> tuple[str, str]:
     return entry.model, entry.record.split
 
 
+def as_published(entry: Entry) -> tuple[int, str]:
+    """Sorts data sets as the published tables have them."""
+    names = [*SOURCES.values()]
+    place = names.index(source(entry)) if source(entry) in names else len(names)
+    return place, entry.record.split
+
+
 def number(entry: Entry, name: str, category: str) -> Number:
     """One number of a case, of one set."""
     found = entry.metric(name, OODBENCH, category)
@@ -97,6 +108,47 @@ def about(entries: Sequence[Entry], without: Collection[str] = FOLLOWS) -> tuple
     )
     put = dict.fromkeys(f"{e.record.protocol}: {e.worded(without) or 'no choices'}." for e in entries)
     return (*shown, *put)
+
+
+def told_apart(titles: Sequence[str], cases: Sequence[Sequence[Entry]], marked: Collection[str] = ()) -> list[str]:
+    """Titles, with the choices in which their cases differ behind those that are the same; else with a number.
+
+    Choices that rows are marked with are left out.
+    """
+    found: list[str] = []
+    for place, title in enumerate(titles):
+        same = [of for other, of in zip(titles, cases, strict=True) if other == title]
+        whole = ", ".join((title, *differences(cases[place], same, marked)))
+        again = titles[:place].count(title) + 1 if whole == title or whole in found else 1
+        found.append(whole if again == 1 else f"{whole} ({again})")
+    return found
+
+
+def differences(one: Sequence[Entry], every: Sequence[Sequence[Entry]], marked: Collection[str]) -> list[str]:
+    """The choices that are not the same in all tables, as one of them has them: `threshold 0.01`."""
+    return [
+        f"{name.replace('_', ' ')} {said}"
+        for name, said in chosen(one).items()
+        if name not in marked and any(chosen(other)[name] != said for other in every)
+    ]
+
+
+def chosen(entries: Sequence[Entry]) -> Mapping[str, str]:
+    """Every choice of some cases that a table is about."""
+    names = [name for name in CHOICES if name not in BESIDES]
+    return {name: " or ".join(sorted({spoken(name, entry) for entry in entries})) for name in names}
+
+
+def spoken(name: str, entry: Entry) -> str:
+    """One choice as a title has it."""
+    value = entry.choice(name, "—")
+    return " & ".join(map(model_name, pieces(value, "+"))) if name == "detectors" else value
+
+
+def distinct(tables: Sequence[Table], cases: Sequence[Sequence[Entry]], marked: Collection[str] = ()) -> list[Table]:
+    """Tables of one kind, no two with the same title."""
+    titles = told_apart([table.title for table in tables], cases, marked)
+    return [replace(table, title=title) for table, title in zip(tables, titles, strict=True)]
 
 
 def protocols(pool: Pool) -> str:

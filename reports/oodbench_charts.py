@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .oodbench_blocks import entries_of
+from .oodbench_cases import told_apart
 from .oodbench_coverage import Covered, covered
 from .oodbench_division import OUT, Sizes, out, sizes
-from .panels import panels
+from .panels import ASIDE, headed, panels
 from .render import one_line
 from .runs import Pool
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 COLOURS = ("tab:orange", "tab:red", "tab:blue", "tab:purple", "tab:green", "tab:brown", "tab:pink", "tab:olive")
 MOST = 80  # categories of one panel; the rest share a bar
 BAR = 0.16  # inches
-ASIDE: Any = {"fontsize": 7, "loc": "upper left", "bbox_to_anchor": (1, 1)}
+UNDER = 0.44  # below the middle of a bar, where an interval hides no number
 Bars = list[tuple[str, Counter[str]]]
 
 
@@ -33,16 +35,17 @@ def f8(pool: Pool, _: str | None) -> "Figure":
 
 def by_category(found: Sequence[Sequence[Sizes]]) -> "Figure":
     """The data sets of every way of dividing in one panel, then one with its categories for each."""
-    drawn: list[tuple[str, Bars, Sizes]] = []
+    drawn: list[tuple[str, Bars, Sequence[Sizes]]] = []
     for every in found:
         divided = every[0].entry.choice("detectors")
         if len(every) > 1:
-            drawn.append((f"all data sets, {divided}", [(made.source, made.total) for made in every], every[0]))
-        drawn += [(f"{made.title}, {divided}", categories(made), made) for made in every]
+            drawn.append((f"all data sets, {divided}", [(made.source, made.total) for made in every], every))
+        drawn += [(f"{made.title}, {divided}", categories(made), [made]) for made in every]
     figure, axes = panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
-    for (ax,), (title, bars, made) in zip(axes, drawn, strict=True):
+    titles = told_apart([title for title, *_ in drawn], [[made.entry for made in of] for *_, of in drawn])
+    for (ax,), title, (_, bars, (made, *_)) in zip(axes, titles, drawn, strict=True):
         stacked(ax, bars, made)
-        ax.set_title(f"{one_line(title)}: {sum(out(counts) for _, counts in bars):,} pairs", fontsize=9)
+        headed(ax, f"{title}: {sum(out(counts) for _, counts in bars):,} pairs")
     return figure
 
 
@@ -62,6 +65,7 @@ def stacked(ax: "Axes", bars: Bars, made: Sizes) -> None:
         left = [start + width for start, width in zip(left, widths, strict=True)]
     ax.set_yticks(range(len(bars)), [one_line(name) for name, _ in bars], fontsize=6)
     ax.set_ylim(len(bars) - 0.5, -0.5)
+    ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("image–category pairs", fontsize=8)
     ax.legend(**ASIDE)
 
@@ -69,27 +73,28 @@ def stacked(ax: "Axes", bars: Bars, made: Sizes) -> None:
 def f6(pool: Pool, _: str | None) -> "Figure":
     """Figure 6: the pairs that a model answers wrongly, then those that only the next one does, and so on."""
     found = covered(pool)
-    figure, axes = panels([0.35 * len(sets) + 0.1 * len(sets[0].entries) + 1 for _, sets in found], 1, 8)
-    for (ax,), (group, sets) in zip(axes, found, strict=True):
+    figure, axes = panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in found], 1, 8)
+    titles = told_apart([sets[0].split for sets in found], [entries_of(sets[0].blocks) for sets in found])
+    for (ax,), title, sets in zip(axes, titles, found, strict=True):
         overlaps(ax, sets)
-        ax.set_title(f"{one_line(group.title)}, n={sets[0].n:,} pairs", fontsize=9)
+        headed(ax, f"{title}, n={sets[0].n:,} pairs")
     return figure
 
 
 def overlaps(ax: "Axes", sets: Sequence[Covered]) -> None:
     """A bar a set, a part a model, the interval of all together at its end."""
     left = [0.0] * len(sets)
-    for place, entry in enumerate(sets[0].entries):
+    for place, block in enumerate(sets[0].blocks):
         widths = [100 * (each.shares[place][1].value or 0) for each in sets]
         colour = COLOURS[place % len(COLOURS)]
         bars = ax.barh(
-            range(len(sets)), widths, left=left, color=colour, edgecolor="white", label=one_line(entry.model)
+            range(len(sets)), widths, left=left, color=colour, edgecolor="white", label=one_line(block.model)
         )
         ax.bar_label(bars, [f"{width:.2f}" if width > 3 else "" for width in widths], label_type="center", fontsize=6)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     for row, each in enumerate(sets):
         low, high = each.shares[-1][2].ci or (0.0, 0.0)
-        ax.hlines(row, 100 * low, 100 * high, color="black", linewidth=1)
+        ax.hlines(row + UNDER, 100 * low, 100 * high, color="black", linewidth=1)
     ax.set_yticks(range(len(sets)), [each.kind for each in sets], fontsize=8)
     ax.set_ylim(len(sets) - 0.5, -0.5)
     ax.set_xlim(0, 100)

@@ -1,24 +1,23 @@
 """Which of OODBench's pairs are out of distribution for the models themselves: Figure 6 of arXiv 2602.18094."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from eyechart.data.divisions import HARD, SIMPLE
-from eyechart.errors import ReportError
 from eyechart.metrics.overlap import coverage
-from eyechart.metrics.yes_no import MISSING
 
 from .answers import Bools, portion
 from .categories import WILSON
-from .oodbench_cases import EXISTENCE, about, alike, nothing
-from .oodbench_pairs import Pairs, read_pairs
+from .oodbench_blocks import Block, asked, described, entries_of, tabled
+from .oodbench_cases import distinct, nothing
 from .render import Number, Row, Table
-from .runs import Entry, Group, Pool
+from .runs import Pool
 
 SETS = {"OOD": (SIMPLE, HARD), SIMPLE: (SIMPLE,), HARD: (HARD,)}
+MEANING = "A pair is in a model's own OOD set if one of its two answers is wrong. Additional: in none of those above."
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Covered:
     """The pairs of one set that each model answers wrongly (models, pairs); `lost`: without all models' answers."""
 
     kind: str
-    entries: tuple[Entry, ...]
+    blocks: tuple[Block, ...]
     wrong: Bools
     lost: int
 
@@ -34,6 +33,12 @@ class Covered:
     def n(self) -> int:
         """How many pairs there are."""
         return int(self.wrong.shape[1])
+
+    @property
+    def split(self) -> str:
+        """The data set."""
+        record = self.blocks[0].entries[0].record
+        return f"{record.benchmark}/{record.split}"
 
     @cached_property
     def shares(self) -> list[tuple[Number, Number, Number]]:
@@ -44,64 +49,64 @@ class Covered:
         return [(portion(own, self.n), portion(more, self.n), portion(every, self.n)) for own, more, every in counts]
 
 
-def covered(pool: Pool) -> list[tuple[Group, list[Covered]]]:
+def covered(pool: Pool) -> list[list[Covered]]:
     """Each division's sets, asked in one way, with the models in the order of their own shares."""
-    found = [(group, of_group(group)) for group in alike(pool, EXISTENCE)]
-    if not any(each for _, each in found):
+    found = [of_blocks(blocks) for of in tabled(asked(pool, "oodbench-F6")) for blocks in in_one_way(of)]
+    if not any(found):
         what = "compares OODBench's pairs with those that models answer wrongly"
         raise nothing(pool, "oodbench-F6", what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B')
-    return [(group, each) for group, each in found if each]
+    return [each for each in found if each]
 
 
-def of_group(group: Group) -> list[Covered]:
+def in_one_way(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """The models that were asked in one way."""
+    for way in dict.fromkeys(block.worded() for block in blocks):
+        yield [block for block in blocks if block.worded() == way]
+
+
+def of_blocks(blocks: Sequence[Block]) -> list[Covered]:
     """The sets of one division that have pairs."""
-    pairs = [read_pairs(entry.record, entry.folder) for entry in group.entries]
-    first = same(group, pairs)
-    wrong = np.array([each.tables[:, 1:3].any(axis=1) for each in pairs])
-    known = wrong | np.array([(each.answers != MISSING).all(axis=1) for each in pairs])
-    order = np.argsort(-(wrong & np.isin(first.sets, SETS["OOD"])).sum(axis=1), kind="stable")
-    entries = tuple(group.entries[place] for place in order)
+    parts = {name: [wrong_or_lost(block, name) for block in blocks] for name in (SIMPLE, HARD)}
+    every = np.concatenate([np.array(each).swapaxes(0, 1) for each in parts.values()], axis=2)
+    order = np.argsort(-every[0].sum(axis=1), kind="stable")
     found = []
-    for kind, sets in SETS.items():
-        chosen = np.isin(first.sets, sets)
-        kept = chosen & known.all(axis=0)
-        found.append(Covered(kind, entries, wrong[order][:, kept], int(chosen.sum() - kept.sum())))
+    for kind, names in SETS.items():
+        wrong, lost = np.concatenate([np.array(parts[name]).swapaxes(0, 1) for name in names], axis=2)
+        kept = ~lost.any(axis=0)
+        chosen = tuple(blocks[place] for place in order)
+        found.append(Covered(kind, chosen, wrong[order][:, kept], int((~kept).sum())))
     return [each for each in found if each.n]
 
 
-def same(group: Group, pairs: Sequence[Pairs]) -> Pairs:
-    """The pairs that all models of a division were asked about."""
-    for entry, each in zip(group.entries, pairs, strict=True):
-        if each.numbers.tolist() != pairs[0].numbers.tolist():
-            raise ReportError(
-                f"{entry.folder}: the answers to {entry.record.case} are not about the same pairs as those of "
-                f"{group.entries[0].model}, though the division is. Run both again."
-            )
-    return pairs[0]
+def wrong_or_lost(block: Block, name: str) -> tuple[Bools, Bools]:
+    """Of a set's pairs, those with a wrong answer, and those with none that is wrong and not both."""
+    counts, _, answered = block.rows(name)
+    wrong: Bools = counts[:, 1:3].sum(axis=1) > 0
+    return wrong, ~(wrong | answered)
 
 
 def f6(pool: Pool, _: str | None) -> list[Table]:
     """Figure 6 as a table: the share of pairs that models answer wrongly, model by model."""
-    return [coverage_table(group, found) for group, found in covered(pool)]
+    found = covered(pool)
+    return distinct(list(map(coverage_table, found)), [entries_of(of[0].blocks) for of in found])
 
 
-def coverage_table(group: Group, found: Sequence[Covered]) -> Table:
+def coverage_table(found: Sequence[Covered]) -> Table:
     """One division."""
+    blocks = found[0].blocks
     rows: list[Row] = [
-        (each.kind, entry.model, *numbers)
+        (each.kind, block.model, *numbers)
         for each in found
-        for entry, numbers in zip(each.entries, each.shares, strict=True)
+        for block, numbers in zip(each.blocks, each.shares, strict=True)
     ]
-    said = [
-        "A pair is in a model's own OOD set if one of its two answers is wrong. Additional: in none of those above.",
-        WILSON,
-    ]
+    said = [MEANING, WILSON]
     if lost := found[0].lost:
         said.append(f"{lost:,} pairs are left out: not every model has answered them.")
+    said += [*dict.fromkeys(map(described, entries_of(blocks))), f"Set: {blocks[0].worded() or 'no choices'}."]
     return Table(
-        f"{group.title}: overlap of OODBench's pairs with models' own OOD sets (%)",
+        f"{found[0].split}: overlap of OODBench's pairs with models' own OOD sets (%)",
         ("Data Type", "Model", "Own", "Additional", "Covered"),
         tuple(rows),
-        (*said, *about(group.entries)),
-        {"split": group.title, "asked": group.entries[0].wording},
+        tuple(said),
+        {"split": found[0].split, "pairs": blocks[0].about[0][1][:12], "asked": blocks[0].worded()},
     )

@@ -12,8 +12,8 @@ from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.resampling import percentile
 
 from .answers import Floats
-from .oodbench_blocks import OUT, Block, asked, called, notes, pooled, tabled
-from .oodbench_cases import nothing
+from .oodbench_blocks import MARKED, OUT, Block, asked, called, entries_of, notes, pooled, tabled
+from .oodbench_cases import distinct, nothing
 from .oodbench_existence import joined
 from .oodbench_measures import HEADS, TIMES, ends
 from .render import Cell, Number, Row, Style, Table
@@ -66,6 +66,11 @@ class Fall:
 AnyFall = TypeVar("AnyFall", bound=Fall)
 
 
+def of_both(fall: Fall) -> int:
+    """How many answers a fall is between."""
+    return fall.n
+
+
 def falls(tables: Iterable[Sequence[Block]]) -> list[list[Fall]]:
     """Every model's falls, those from the same pairs together."""
     found = [[Fall(block, name) for block in blocks for name in fallen(block)] for blocks in tables]
@@ -91,7 +96,12 @@ def degraded(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
     found = together(pool, "oodbench-degradation")
     seen = {of[0].block.about for of in found}
     alone = falls(blocks for blocks in tabled(asked(pool, "oodbench-degradation")) if blocks[0].about not in seen)
-    return [wide_table(of) for of in [*found, *alone]]
+    return told([*found, *alone], wide_table)
+
+
+def told(found: Sequence[Sequence[AnyFall]], make: Callable[[Sequence[AnyFall]], Table]) -> list[Table]:
+    """A table of each, no two with the same title."""
+    return distinct(list(map(make, found)), [entries_of([fall.block for fall in of]) for of in found], MARKED)
 
 
 def wide_table(found: Sequence[Fall]) -> Table:
@@ -118,11 +128,12 @@ def titled(found: Sequence[Fall], what: str, columns: Sequence[str], rows: Seque
 
 def f9(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Figure 9 as a table: how far the measures fall if pairs are shuffled, and how far they do fall."""
-    columns = ("Model", "Data Type", "Measure", "Δ", "Shuffled Δ", "p")
-    return [
-        titled(of, "permutation test of the fall", columns, list(long_rows(of, permuted)), FALL, SHUFFLED, SPREAD)
-        for of in together(pool, "oodbench-F9")
-    ]
+    columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Shuffled Δ", "p")
+    said = (FALL, SHUFFLED, SPREAD)
+    return told(
+        together(pool, "oodbench-F9"),
+        lambda of: titled(of, "permutation test of the fall", columns, list(long_rows(of, permuted)), *said),
+    )
 
 
 def permuted(fall: Fall, measure: str) -> Iterator[Cell]:
@@ -138,12 +149,14 @@ def known(draws: Floats) -> Floats:
     return draws[~np.isnan(draws)]
 
 
-def long_rows(found: Sequence[AnyFall], cells: Callable[[AnyFall, str], Iterator[Cell]]) -> Iterator[Row]:
+def long_rows(
+    found: Sequence[AnyFall], cells: Callable[[AnyFall, str], Iterator[Cell]], size: Callable[[AnyFall], int] = of_both
+) -> Iterator[Row]:
     """A row a fall and measure."""
     names = called([fall.block for fall in found])
     for fall in found:
         for measure, head in HEADS.items():
-            yield names[id(fall.block)], fall.kind, head, *cells(fall, measure)
+            yield names[id(fall.block)], fall.kind, size(fall), head, *cells(fall, measure)
 
 
 TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {

@@ -1,13 +1,16 @@
 """Other detectors, and more or fewer of them: Table 9 and Figure 13 of arXiv 2602.18094."""
 
+import shlex
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from eyechart.data.divisions import HARD
+from eyechart.errors import SpecError
 from eyechart.metrics.resampling import percentile, resampled
 from eyechart.metrics.yes_no import measures
-from eyechart.spec import pieces
+from eyechart.spec import parse, pieces
 
 from .answers import Ints
 from .oodbench_ablations import Ablation, Compared
@@ -18,6 +21,7 @@ from .oodbench_pairs import Pairs
 from .render import Number, Row, Style
 from .runs import model_name
 
+OPTION = "--eye-detectors"
 CHOICES = ("detectors", "detector_templates")
 CHANGED = Style(100, 2, signed=True)
 DELTA = "Δ: the first detectors' value less that of these, as published; a pair that both flag is drawn for both."
@@ -34,9 +38,41 @@ def joined(block: Block) -> str:
 
 
 def of_one_number(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
-    """Cases with equally many detectors."""
+    """Cases with equally many detectors, as they were asked for."""
     for count in sorted({len(detectors(block)) for block in blocks}):
-        yield [block for block in blocks if len(detectors(block)) == count]
+        yield by_command([block for block in blocks if len(detectors(block)) == count])
+
+
+def by_command(blocks: Sequence[Block]) -> list[Block]:
+    """Cases in the order of the runs, those of one run in the order in which its command names their detectors."""
+    runs = list(dict.fromkeys(block.entries[0].folder for block in blocks))
+    return sorted(blocks, key=lambda block: (runs.index(block.entries[0].folder), place(block)))
+
+
+def place(block: Block) -> int:
+    """Where a command names a case's detectors; behind all where it does not."""
+    values = [normal(value) for text in given(block.entries[0].record.command) for value in pieces(text)]
+    wanted = "+".join(detectors(block))
+    known = wanted if wanted in values else "own"
+    return values.index(known) if known in values else len(values)
+
+
+def given(command: str) -> list[str]:
+    """The values of the option, as `--eye-detectors=…` or with a space."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    apart = [after for word, after in pairwise(words) if word == OPTION]
+    return [*apart, *(word.partition("=")[2] for word in words if word.startswith(f"{OPTION}="))]
+
+
+def normal(detectors: str) -> str:
+    """Detectors as records spell them."""
+    try:
+        return "+".join(str(parse(spec)) for spec in pieces(detectors, "+"))
+    except SpecError:
+        return detectors
 
 
 def t9_rows(found: Compared, model: str) -> Iterator[Row]:

@@ -7,7 +7,18 @@ from functools import partial
 
 from eyechart.data.divisions import HARD, ID, MINED, SIMPLE
 
-from .oodbench_cases import EXISTENCE, PROGRESSION, about, alike, division, nothing, source, typed
+from .oodbench_cases import (
+    EXISTENCE,
+    PROGRESSION,
+    about,
+    alike,
+    as_published,
+    distinct,
+    division,
+    nothing,
+    source,
+    typed,
+)
 from .oodbench_pairs import INITIAL, Columns, read
 from .render import Row, Table
 from .runs import Entry, Pool
@@ -39,8 +50,9 @@ class Sizes:
 
     @property
     def divided(self) -> dict[str, dict[str, int]]:
-        """The same without mined pairs, which a division has or has not."""
-        return {name: {of: n for of, n in counts.items() if n and of != MINED} for name, counts in self.counts.items()}
+        """The same without mined pairs, which a division has or has not, and without categories of these alone."""
+        kept = {name: {of: n for of, n in counts.items() if n and of != MINED} for name, counts in self.counts.items()}
+        return {name: counts for name, counts in kept.items() if counts}
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -63,12 +75,17 @@ def out(counts: Counter[str]) -> int:
 
 def f2(pool: Pool, _: str | None) -> list[Table]:
     """Figure 2 as a table: the main benchmark."""
-    return [sizes_table(found) for found in sizes(pool, "oodbench-F2", initial=False)]
+    return sizes_tables(sizes(pool, "oodbench-F2", initial=False))
 
 
 def f8(pool: Pool, _: str | None) -> list[Table]:
     """Figure 8 as a table: the initial benchmark, before downsampling."""
-    return [sizes_table(found) for found in sizes(pool, "oodbench-F8", initial=True)]
+    return sizes_tables(sizes(pool, "oodbench-F8", initial=True))
+
+
+def sizes_tables(found: Sequence[Sequence[Sizes]]) -> list[Table]:
+    """A table a way of dividing."""
+    return distinct(list(map(sizes_table, found)), [[made.entry for made in of] for of in found])
 
 
 def sizes(pool: Pool, name: str, *, initial: bool) -> list[list[Sizes]]:
@@ -82,7 +99,7 @@ def sizes(pool: Pool, name: str, *, initial: bool) -> list[list[Sizes]]:
             home.append(made)
     if not found:
         raise nothing(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
-    return list(found.values())
+    return [sorted(every, key=lambda made: as_published(made.entry)) for every in found.values()]
 
 
 def divided(pool: Pool) -> Iterator[tuple[Entry, str]]:

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from .oodbench_blocks import OUT, WIDE, Block, asked, called, notes, pooled, tabled
+from .oodbench_blocks import OUT, WIDE, Block, asked, called, made_of, notes, pooled, tabled
 from .oodbench_cases import SOURCES, nothing, source
 from .oodbench_measures import HEADS, RATES, measured
 from .oodbench_pairs import INITIAL
-from .oodbench_progression import took
+from .oodbench_progression import timed, took
 from .render import Cell, Number, Row, Table
 from .runs import Pool
 
@@ -15,11 +15,15 @@ COLUMNS = ("Model", "Data Type", "Num", *HEADS.values())
 CHANCE: tuple[Cell, ...] = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
 OF_CHANCE = ("Random Chance", "ID/OOD-S/OOD-H", None)
 BOTH = " --eye-reasoning=direct,cot --eye-data=ROOT"
+APOSTROPHE = (
+    "Rows with an apostrophe: the initial benchmark, all that was flagged before a choice was made; the main "
+    "benchmark's sets are part of these and have no time of their own."
+)
 
 
 def t1(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Table 1: every model by set, all data sets pooled."""
-    return [t1_table(blocks) for blocks in tabled(pooled(asked(pool, "oodbench-T1")))]
+    return made_of(tabled(pooled(asked(pool, "oodbench-T1"))), t1_table)
 
 
 def t1_table(blocks: Sequence[Block]) -> Table:
@@ -59,7 +63,7 @@ def of_source(name: str, wanted: str) -> Callable[[Pool, str | None], list[Table
         if not found:
             what, command = f"shows what models see in {wanted}", f'pytest -k "oodbench and existence"{BOTH}'
             raise nothing(pool, name, what, f"{command}, where ROOT holds {wanted}")
-        return [source_table(blocks, wanted) for blocks in tabled(found)]
+        return made_of(tabled(found), partial(source_table, wanted=wanted))
 
     return made
 
@@ -68,11 +72,8 @@ def source_table(blocks: Sequence[Block], wanted: str) -> Table:
     """One data set and division."""
     names = called(blocks)
     rows = [(names[id(b)], f"{name}{b.mark}", *numbers(b, name), time(b, name)) for b in blocks for name in b.sets()]
-    devices = dict.fromkeys(f"{b.model} on {b.entries[0].record.model.device or 'an unnamed device'}" for b in blocks)
-    said = (
-        "Rows with an apostrophe: the initial benchmark, all that was flagged before a choice was made.",
-        f"Time: how long it took to ask; kept: answers of an earlier run. {'; '.join(devices)}.",
-    )
+    wide = any(block.initial for block in blocks)
+    said = (*[APOSTROPHE] * wide, timed([block.entries[0] for block in blocks]))
     record = blocks[0].entries[0].record
     return Table(
         f"{record.benchmark}/{record.split}: {wanted}, existence (%)",

@@ -1,6 +1,7 @@
 """Figures of existence: 9 (permutation tests), 10 (equivalence) and 13 (number of detectors) of arXiv 2602.18094."""
 
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -8,7 +9,8 @@ import numpy as np
 from eyechart.data.divisions import HARD
 
 from .oodbench_ablations import Compared
-from .oodbench_blocks import called
+from .oodbench_blocks import MARKED, called, entries_of
+from .oodbench_cases import told_apart
 from .oodbench_degradation import Fall, known, together
 from .oodbench_detectors import F13, detectors
 from .oodbench_existence import joined
@@ -23,21 +25,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN = ("acc", "f1")  # of Figure 13
+WRAP = 28  # letters beside a panel
 AnyFall = TypeVar("AnyFall", bound=Fall)
 
 
 def f9(pool: Pool, _: str | None) -> "Figure":
     """Figure 9: the falls of shuffled pairs, a violin a model, and those that there are, with their intervals."""
-    rows = [of for found in together(pool, "oodbench-F9") for of in by_set(found)]
+    rows = [(head, of) for head, found in headings(together(pool, "oodbench-F9")) for of in by_set(found)]
     figure, axes = panels([3.0] * len(rows), len(HEADS), 13)
-    for line, falls in zip(axes, rows, strict=True):
+    for line, (head, falls) in zip(axes, rows, strict=True):
         names = called([fall.block for fall in falls])
-        for ax, (measure, head) in zip(line, HEADS.items(), strict=True):
+        for ax, (measure, name) in zip(line, HEADS.items(), strict=True):
             violins(ax, falls, measure)
             marks = [f"{one_line(names[id(f.block)])}, p={f.chance(measure).style(f.found[measure].p)}" for f in falls]
             ax.set_xticks(range(len(falls)), marks, rotation=90, fontsize=6)
-            ax.set_title(f"{head}, ID − {falls[0].kind}", fontsize=8)
-        line[0].set_ylabel(f"{one_line(joined(falls[0].block))}, {sizes(falls)}\nΔ (% points)", fontsize=7)
+            ax.set_title(f"{name}, ID − {falls[0].kind}", fontsize=8)
+        line[0].set_ylabel(f"{beside(head, falls)}\nΔ (% points)", fontsize=6)
     return figure
 
 
@@ -57,16 +60,16 @@ def violins(ax: "Axes", falls: Sequence[Fall], measure: str) -> None:
 def f10(pool: Pool, _: str | None) -> "Figure":
     """Figure 10: how far a model's fall is from the reference models' mean, beside what does not matter."""
     rows = [
-        (called([each.block for each in of]), fall) for found in candidates(pool, "oodbench-F10")
-        for of in by_set(found) for fall in of
+        (called([each.block for each in of]), head, fall)
+        for head, found in headings(candidates(pool, "oodbench-F10")) for of in by_set(found) for fall in of
     ]  # fmt: skip
     figure, axes = panels([1.8] * len(rows), len(HEADS), 13)
-    for line, (names, fall) in zip(axes, rows, strict=True):
-        for ax, (measure, head) in zip(line, HEADS.items(), strict=True):
+    for line, (names, head, fall) in zip(axes, rows, strict=True):
+        for ax, (measure, shown) in zip(line, HEADS.items(), strict=True):
             difference(ax, fall, measure)
-            ax.set_title(f"{head}, ID − {fall.kind}", fontsize=7)
-        name = one_line(names[id(fall.block)])
-        line[0].set_ylabel(f"{name}\n{one_line(joined(fall.block))}, {sizes([fall])}", fontsize=6)
+            ax.set_title(f"{shown}, ID − {fall.kind}", fontsize=7)
+        name = fill(one_line(names[id(fall.block)]), WRAP)
+        line[0].set_ylabel(f"{name}\n{beside(head, [fall])}", fontsize=6)
     return figure
 
 
@@ -122,6 +125,17 @@ def by_set(found: Sequence[AnyFall]) -> list[list[AnyFall]]:
     for fall in found:
         kinds.setdefault((fall.block.mark, fall.name), []).append(fall)
     return [of for _, of in sorted(kinds.items(), key=lambda item: (item[0][0], item[0][1] == HARD))]
+
+
+def headings(found: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[AnyFall]]]:
+    """The falls from the same pairs, under the names of their data sets and what tells them apart."""
+    cases = [entries_of([fall.block for fall in of]) for of in found]
+    return list(zip(told_apart([joined(of[0].block) for of in found], cases, MARKED), found, strict=True))
+
+
+def beside(head: str, falls: Sequence[Fall]) -> str:
+    """What stands at a row's left end, in lines that are no longer than the row is high."""
+    return fill(f"{one_line(head)}, {sizes(falls)}", WRAP, break_on_hyphens=False)
 
 
 def sizes(falls: Sequence[Fall]) -> str:

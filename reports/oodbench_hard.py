@@ -1,6 +1,6 @@
 """Hard samples beside pairs out of distribution: Table 8 and Figure 11 of arXiv 2602.18094."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,16 +8,17 @@ import numpy as np
 from eyechart.data.divisions import HARD, ID, MINED
 
 from .answers import Floats, portion
-from .oodbench_cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, nothing, number, typed
+from .oodbench_cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, distinct, nothing, number, typed
 from .oodbench_division import DIVISION
 from .oodbench_pairs import Columns, read
-from .render import CHANGE, FRACTION, Cell, Number, Row, Table
+from .render import FRACTION, Number, Row, Style, Table
 from .runs import Entry, Group, Pool
 
 HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
 SETS = (ID, HARD, MINED)
 CHANCE = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
 FALLS = {MINED: "ID − Hard", HARD: "ID − OOD-H"}
+CHANGED = Style(100, 2, signed=True)
 COMMAND = 'pytest -k "oodbench and existence" --eye-hard=own'
 SHUFFLED = "p: how often shuffled sets fall as far, one-sided, with its Monte Carlo interval."
 
@@ -69,7 +70,12 @@ def hard(pool: Pool, name: str, least: int = 1) -> list[Group]:
 
 def t8(pool: Pool, _: str | None) -> list[Table]:
     """Table 8: ID, OOD-H and hard samples, a row each."""
-    return [t8_table(group) for group in hard(pool, "oodbench-T8")]
+    return of_each(hard(pool, "oodbench-T8"), t8_table)
+
+
+def of_each(groups: Sequence[Group], make: Callable[[Group], Table]) -> list[Table]:
+    """A table of each, no two with the same title."""
+    return distinct(list(map(make, groups)), [group.entries for group in groups])
 
 
 def t8_table(group: Group) -> Table:
@@ -90,19 +96,19 @@ def measured(entry: Entry, name: str) -> Row:
     """One set of one model, with its fall from ID."""
     numbers = [replace(number(entry, measure, name), n=None) for measure in HEADS]
     asked = entry.metric("acc", OODBENCH, name)
-    fallen: tuple[Cell, ...] = (None, None) if name == ID else fall(entry, name)
+    fallen = (None, None) if name == ID else tuple(replace(each, n=None) for each in fall(entry, name))
     return entry.model, typed(name), asked.n if asked else 0, *numbers, *fallen
 
 
 def fall(entry: Entry, name: str) -> tuple[Number, Number]:
-    """How far accuracy falls from ID to a set, and the p-value."""
+    """How far accuracy falls from ID to a set, of how many answers to both, and the p-value."""
     far, chance = (number(entry, f"acc_{what}", name) for what in ("delta", "p"))
-    return replace(far, style=CHANGE, n=None), replace(chance, style=FRACTION, n=None)
+    return replace(far, style=CHANGED), replace(chance, style=FRACTION, n=None)
 
 
 def f11(pool: Pool, _: str | None) -> list[Table]:
     """Figure 11 as a table: how far each model falls on hard samples and on OOD-H."""
-    return [f11_table(group) for group in hard(pool, "oodbench-F11")]
+    return of_each(hard(pool, "oodbench-F11"), f11_table)
 
 
 def falling(group: Group) -> list[Entry]:
@@ -118,7 +124,7 @@ def f11_table(group: Group) -> Table:
         f"{group.title}: falls of accuracy from ID (percentage points)",
         ("Model", *(head for fallen in FALLS.values() for head in (fallen, f"{fallen} p"))),
         tuple(rows),
-        (*trends(entries), BOOTSTRAP.format("pairs"), SHUFFLED, *about(entries)),
+        (*trends(entries), BOOTSTRAP.format("pairs"), f"n: answers to both sets. {SHUFFLED}", *about(entries)),
         {"split": group.title, "asked": group.entries[0].wording},
     )
 

@@ -1,14 +1,16 @@
 """Figures of hard samples beside OOD-H: how far models fall, and whether they fall alike."""
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eyechart.data.divisions import HARD, MINED
 
+from .oodbench_cases import told_apart
 from .oodbench_hard import FALLS, fall, falling, fitted, hard
 from .oodbench_spread import PEARSON, SPEARMAN, VARIANCE, Resampled, Spread, spreads
-from .panels import panels
+from .panels import ASIDE, counted, headed, panels
 from .render import one_line
 from .runs import Group, Pool
 
@@ -26,9 +28,12 @@ def f11(pool: Pool, _: str | None) -> "Figure":
     """Figure 11: falls on hard samples and on OOD-H, the model that falls least on hard samples first."""
     found = hard(pool, "oodbench-F11")
     longest = max(len(entry.model) for group in found for entry in group.entries)
-    figure, axes = panels([2.6 + 0.06 * longest] * len(found), 1, 7)
-    for (ax,), group in zip(axes, found, strict=True):
+    figure, axes = panels([2.6 + 0.06 * min(longest, 30)] * len(found), 1, 8)
+    titles = told_apart([group.title for group in found], [group.entries for group in found])
+    for (ax,), title, group in zip(axes, titles, found, strict=True):
         falls(ax, group)
+        sizes = sorted({fall(entry, name)[0].n or 0 for entry in group.entries for name in FALLS})
+        headed(ax, f"{title}, {counted(sizes)}")
     return figure
 
 
@@ -49,18 +54,19 @@ def falls(ax: "Axes", group: Group) -> None:
     ax.set_xticks(places, [one_line(entry.model) for entry in entries], rotation=30, ha="right", fontsize=7)
     ax.axhline(0, color="black", linewidth=0.5)
     ax.set_ylabel("fall of accuracy (points, 95 % interval)", fontsize=8)
-    ax.set_title(one_line(group.title), fontsize=9)
-    ax.legend(fontsize=7)
+    ax.tick_params(axis="y", labelsize=7)
+    ax.legend(**ASIDE)
 
 
 def f12(pool: Pool, _: str | None) -> "Figure":
     """Figure 12: the variance and both correlations of resampled hard samples, and where OOD-H is."""
     found = spreads(pool)
     figure, axes = panels([2.8] * len(found), 3, 11)
-    for row, each in zip(axes, found, strict=True):
+    titles = told_apart([each.group.title for each in found], [each.group.entries for each in found])
+    for row, title, each in zip(axes, titles, found, strict=True):
         for ax, (name, test) in zip(row, each.resampled.items(), strict=True):
             baseline(ax, name, test)
-            ax.set_title(f"{one_line(each.group.title)}, {len(each.hard)} models\n{short(each)}", fontsize=8)
+            ax.set_title(f"{fill(one_line(title), 50)}, {len(each.hard)} models\n{short(each)}", fontsize=8)
     return figure
 
 

@@ -7,8 +7,10 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import binom
 
+from eyechart.spec import pieces
+
 from .answers import Floats, Ints
-from .oodbench_cases import DETECTION, EXISTENCE, PROGRESSION, about, alike, nothing
+from .oodbench_cases import DETECTION, EXISTENCE, PROGRESSION, about, alike, distinct, nothing
 from .oodbench_pairs import Columns, read
 from .render import Number, Row, Style, Table
 from .runs import Entry, Group, Pool
@@ -125,14 +127,19 @@ def distributed(pool: Pool, name: str) -> list[list[Distributed]]:
 
 
 def divided_by(pool: Pool) -> dict[str, int]:
-    """The place of each detector among those that divided."""
+    """The place of each detector among those that divided, in the first case that has it."""
     entries = (e for group in pool.groups for e in group.of(EXISTENCE, PROGRESSION).entries)
-    return {spec: place for e in entries for place, spec in enumerate(e.choice("detectors").split("+"))}
+    found: dict[str, int] = {}
+    for entry in entries:
+        for place, spec in enumerate(pieces(entry.choice("detectors"), "+")):
+            found.setdefault(spec, place)
+    return found
 
 
 def f14(pool: Pool, _: str | None) -> list[Table]:
     """Figure 14 as a table: all categories together, a row a detector and kind of value."""
-    return [overall_table(found) for found in distributed(pool, "oodbench-F14")]
+    found = distributed(pool, "oodbench-F14")
+    return distinct(list(map(overall_table, found)), [of[0].group.entries for of in found])
 
 
 def overall_table(found: Sequence[Distributed]) -> Table:
@@ -160,12 +167,17 @@ def cells(kind: Kind, bins: Bins) -> Row:
 
 def f15(pool: Pool, _: str | None) -> list[Table]:
     """Figure 15 as a table: every category of the first detector."""
-    return [category_table(each) for each in firsts(pool)]
+    return by_category(firsts(pool))
 
 
 def f16(pool: Pool, _: str | None) -> list[Table]:
     """Figure 16 as a table: every category of the second detector, and of those after it."""
-    return [category_table(each) for each in others(pool)]
+    return by_category(others(pool))
+
+
+def by_category(found: Sequence[Distributed]) -> list[Table]:
+    """A table a detector and data set."""
+    return distinct(list(map(category_table, found)), [[each.entry] for each in found])
 
 
 def firsts(pool: Pool) -> list[Distributed]:

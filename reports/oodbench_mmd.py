@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .oodbench_cases import DISTRIBUTION, FOLLOWS, about, nothing, number, pooled, source
+from .oodbench_cases import DISTRIBUTION, FOLLOWS, about, distinct, nothing, number, pooled, source
 from .render import FRACTION, Cell, Number, Row, Style, Table
 from .runs import Entry, Pool
 
@@ -35,7 +35,7 @@ def mmd(pool: Pool, _: str | None) -> list[Table]:
         what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
         command = 'pytest -k "oodbench and distribution" --eye-reference=oodbench/coco-train --eye-data=ROOT'
         raise nothing(pool, "oodbench-mmd", what, command)
-    return [mmd_table(entries) for entries in found]
+    return distinct([mmd_table(entries) for entries in found], found)
 
 
 def mmd_table(entries: Sequence[Entry]) -> Table:

@@ -15,7 +15,9 @@ from .oodbench_cases import (
     PROGRESSION,
     about,
     alike,
+    as_published,
     by_model,
+    distinct,
     nothing,
     number,
     pooled,
@@ -66,13 +68,13 @@ def t3(pool: Pool, _: str | None) -> list[Table]:
     if not found:
         what = "shows how far models come from recognising to comparing"
         raise nothing(pool, "oodbench-T3", what, 'pytest -k "oodbench and progression"')
-    return [t3_table(entries) for entries in found]
+    return distinct([t3_table(entries) for entries in found], found)
 
 
 def t3_table(entries: Sequence[Entry]) -> Table:
     """One way of asking, a row a model and set."""
     rows = [row for of in by_model(entries).values() for row in pooled_rows(of)]
-    names = dict.fromkeys(map(source, entries))
+    names = dict.fromkeys(map(source, sorted(entries, key=as_published)))
     said = "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets."
     return Table(
         f"OODBench: progression (%), {' + '.join(names)} pooled",
@@ -85,6 +87,7 @@ def t3_table(entries: Sequence[Entry]) -> Table:
 
 def pooled_rows(entries: Sequence[Entry]) -> list[Row]:
     """The sets of one model; what a single data set has is what its record says."""
+    entries = sorted(entries, key=as_published)
     data = " + ".join(map(source, entries))
     if len(entries) == 1:
         return [(entries[0].model, data, typed(name), *recorded(entries[0], name)) for name in sets(entries[0])]
@@ -133,7 +136,7 @@ def of_source(name: str, wanted: str) -> Callable[[Pool, str | None], list[Table
             what = f"shows how far models come from recognising to comparing on {wanted}"
             command = f'pytest -k "oodbench and progression" --eye-data=ROOT, where ROOT holds {wanted}'
             raise nothing(pool, name, what, command)
-        return [source_table(group, wanted) for group in found]
+        return distinct([source_table(group, wanted) for group in found], [group.entries for group in found])
 
     return made
 
@@ -145,22 +148,27 @@ def source_table(group: Group, wanted: str) -> Table:
         for entry in group.entries
         for name in sets(entry)
     ]
-    used = dict.fromkeys(f"{e.model} on {e.record.model.device or 'an unnamed device'}" for e in group.entries)
-    said = f"Time: how long it took to ask; kept: answers of an earlier run. {'; '.join(used)}."
     return Table(
         f"{group.title}: {wanted}, progression (%)",
         ("Model", "Data Type", *MEASURES, "Time"),
         tuple(rows),
-        (*MEANING, said, *about(group.entries)),
+        (*MEANING, timed(group.entries), *about(group.entries)),
         {"split": group.title, "asked": group.entries[0].wording},
     )
 
 
+def timed(entries: Sequence[Entry]) -> str:
+    """What the column Time means, and where models ran."""
+    devices = {entry.model: entry.record.model.device for entry in entries}
+    used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
+    return f"Time: how long it took to ask; kept: answers of an earlier run.{used}"
+
+
 def took(entry: Entry, name: str) -> str | None:
-    """How long a set took, if all of its answers were asked in this run."""
+    """How long a set took, if all of its answers were asked in this run; a replay's were asked elsewhere."""
     served = entry.record.served
     found = served.sets.get(name) if served else None
-    if found is None:
+    if found is None or entry.record.model.backend == "replay":
         return None
     if found.fresh < found.answers:
         return "kept"

@@ -15,7 +15,7 @@ from eyechart.spec import did_you_mean
 from .answers import Ints
 from .oodbench_blocks import called
 from .oodbench_cases import nothing
-from .oodbench_degradation import CHANGED, FALL, Fall, long_rows, titled, together
+from .oodbench_degradation import CHANGED, FALL, Fall, long_rows, titled, together, told
 from .oodbench_measures import HEADS, TIMES, ends
 from .render import MISSING, PERCENT, Cell, Number, Table
 from .runs import Pool
@@ -92,11 +92,13 @@ def named(pool: Pool, found: Sequence[Fall]) -> tuple[str, ...]:
 
 def signed(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
     """The behavioural signature: the band of the reference models' falls, and where the other models' lie."""
-    columns = ("Model", "Data Type", "Measure", "Δ", "Band low", "Band high", "Δ lies")
-    return [
-        titled(of, "behavioural signature", columns, list(long_rows(of, banded)), FALL, BAND, *compared_with(of))
-        for of in candidates(pool, "oodbench-signature")
-    ]
+    columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Band low", "Band high", "Δ lies")
+    return told(
+        candidates(pool, "oodbench-signature"),
+        lambda of: titled(
+            of, "behavioural signature", columns, list(long_rows(of, banded)), FALL, BAND, *compared_with(of)
+        ),
+    )
 
 
 def banded(fall: Candidate, measure: str) -> Iterator[Cell]:
@@ -110,11 +112,18 @@ def banded(fall: Candidate, measure: str) -> Iterator[Cell]:
 
 def f10(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Figure 10 as a table: the test for equivalence with the reference models."""
-    columns = ("Model", "Data Type", "Measure", "δ", "η", "Equivalent")
-    return [
-        titled(of, "equivalence of falls", columns, list(long_rows(of, equal)), ALIKE, *compared_with(of))
-        for of in candidates(pool, "oodbench-F10")
-    ]
+    columns = ("Model", "Data Type", "Num", "Measure", "δ", "η", "Equivalent")
+    return told(
+        candidates(pool, "oodbench-F10"),
+        lambda of: titled(
+            of, "equivalence of falls", columns, list(long_rows(of, equal, shared)), ALIKE, *compared_with(of)
+        ),
+    )
+
+
+def shared(fall: Candidate) -> int:
+    """How many answers of the model are to pairs that all have answered."""
+    return sum(int(fall.all_answered(name)[0][0].sum()) for name in (ID, fall.name))
 
 
 def equal(fall: Candidate, measure: str) -> Iterator[Cell]:

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.protocols.choices import CHOICES
@@ -74,6 +75,17 @@ def test_table_9_has_a_difference_after_every_other_pair_of_detectors(pairs):
         ("OOD-H'", "", "+20.00"),
     ]
     assert float(rows[2]["Accuracy low"]) < 20 < float(rows[2]["Accuracy high"])
+
+
+def test_the_first_detectors_are_those_that_the_command_names_first(existing):
+    """Records are sorted by name, so that z comes last."""
+    for detectors in ("x[]+y[]", "y[]+z[a=1,b=2]", "z[]+x[]"):
+        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD}, detectors=detectors)
+    asked = "--eye-detectors=z[]+x[],y[]+z[b=2,a=1]"
+    records = existing.bench.records
+    existing.bench.records = [structs.replace(each, command=f"pytest '{asked}' -q") for each in records]
+    found = [row["OOD Detectors"] for row in existing.bench.rows("oodbench-T9")]
+    assert [each for each in found if each != "Δ"] == ["z[] & x[]", "y[] & z[a=1,b=2]", "x[] & y[]"]
 
 
 def test_pairs_that_both_flag_are_drawn_for_both(existing):

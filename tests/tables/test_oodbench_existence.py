@@ -1,6 +1,7 @@
 """Tables 1, 10 to 13 and 18 of OODBench: what models say of pairs in and out of distribution."""
 
 import pytest
+from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.records import Asked
@@ -83,9 +84,18 @@ def test_packaged_pictures_are_not_pooled_with_others(bench, existing):
     ]
 
 
-def test_another_division_is_another_table(asked, existing):
-    existing("hf[a]", "coco", {**COCO, "OOD-H": "nn" * 3}, threshold="0.01")
-    assert len(asked.tables("oodbench-T10")) == 2
+def test_another_division_is_another_table_whose_title_says_what_differs(asked, existing):
+    existing("hf[a]", "coco", {**COCO, "OOD-H": "nn" * 3}, threshold="0.01", prompt="existence (2)")
+    titles = [table.title for table in asked.tables("oodbench-T10")]
+    assert titles == [f"oodbench/coco: COCO, existence (%), threshold {value}" for value in ("0.05", "0.01")]
+
+
+def test_a_title_tells_detectors_by_their_names(existing):
+    for number, detectors in enumerate(("x[]+open_clip[ViT-B-32,pretrained=openai]", "x[]", "x[]")):
+        which = "initial" if number == 2 else "main"
+        existing("hf[a]", "coco", {**COCO, "ID": GOOD * (number + 1)}, detectors=detectors, benchmark=which)
+    ends = [table.title.partition(", detectors ")[2] for table in existing.bench.tables("oodbench-T10")]
+    assert ends == ["x[] & ViT-B-32/openai", "x[]", "x[] (2)"]
 
 
 def test_two_ways_of_asking_the_same_pairs_get_letters(existing):
@@ -107,6 +117,14 @@ def test_the_tables_of_a_data_set_have_the_initial_benchmark_and_the_time(existi
         ("OOD-S'", "24", "00:01:01"),
         ("OOD-H'", "8", ""),
     ]
+
+
+def test_answers_that_were_given_elsewhere_have_no_time(existing):
+    existing("replay[path=a.csv]", "coco", COCO, {"ID": Asked(answers=20, fresh=0, seconds=0.0)})
+    (record,) = existing.bench.records
+    assert {row["Time"] for row in existing.bench.rows("oodbench-T10")} == {"", "kept"}
+    existing.bench.records = [structs.replace(record, model=structs.replace(record.model, backend="replay"))]
+    assert {row["Time"] for row in existing.bench.rows("oodbench-T10")} == {""}
 
 
 def test_the_initial_benchmark_takes_the_place_of_the_main_one_that_it_holds(existing):

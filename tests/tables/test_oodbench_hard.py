@@ -66,16 +66,17 @@ def test_table_8_has_chance_then_three_rows_a_model(asked):
     assert [row["Data Type"] for row in rows[:3]] == ["ID", "OOD-H", "Hard Sample"]
     assert [row["Accuracy"] for row in rows[:3]] == ["100.00", "70.00", "90.00"]
     assert [(row["Num"], row["ID − Accuracy"], row["p"]) for row in rows[1:3]] == [
-        ("20", "+30.0", "0.0400"),
-        ("20", "+10.0", "0.0400"),
+        ("20", "+30.00", "0.0400"),
+        ("20", "+10.00", "0.0400"),
     ]
 
 
 def test_figure_11_puts_the_model_first_that_falls_least_on_hard_samples(asked):
     rows = asked.rows("oodbench-F11")
     assert [row["Model"] for row in rows] == ["hf[a]", "hf[b]", "hf[c]", "hf[d]"]
-    assert [row["ID − Hard"] for row in rows] == ["+10.0", "+30.0", "+50.0", "+90.0"]
-    assert [row["ID − OOD-H"] for row in rows] == ["+30.0", "+30.0", "+40.0", "+20.0"]
+    assert [row["ID − Hard"] for row in rows] == ["+10.00", "+30.00", "+50.00", "+90.00"]
+    assert [row["ID − OOD-H"] for row in rows] == ["+30.00", "+30.00", "+40.00", "+20.00"]
+    assert {row["ID − OOD-H n"] for row in rows} == {"40"}
 
 
 def test_a_trend_is_exponential_and_where_a_fall_is_none_it_is_straight(asked):
@@ -108,6 +109,11 @@ def test_a_hard_sample_is_in_ood_if_it_is_listed_or_all_detectors_fail(asked):
     ood, mined = asked.rows("oodbench-F12")[6:]
     assert (ood["Value"], ood["Value n"]) == ("18.18", "11")
     assert (mined["Value"], mined["Value n"]) == ("20.00", "10")
+
+
+def test_it_is_said_what_own_hard_samples_cannot_show(asked):
+    (table,) = asked.tables("oodbench-F12")
+    assert any("Give an object detector's results: --eye-hard=FILE.json" in note for note in table.notes)
 
 
 def test_it_is_said_how_hard_samples_were_drawn(asked):
@@ -147,7 +153,7 @@ def drawn(asked, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "texts"), [
-    ("oodbench-F11", {"hf[a]", "hf[d]", "ID − Hard", "ID − OOD-H", "exponential trend", "oodbench/coco"}),
+    ("oodbench-F11", {"hf[a]", "hf[d]", "ID − Hard", "ID − OOD-H", "exponential trend", "oodbench/coco, n=40"}),
     ("oodbench-F12", {"Pearson's correlation", "OOD-H, p = 0.0010", "10 of 10 hard samples, with replacement"}),
 ])  # fmt: skip
 def test_the_figures_have_what_the_tables_have(drawn, name, texts):
