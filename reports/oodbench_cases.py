@@ -115,13 +115,12 @@ def told_apart(titles: Sequence[str], cases: Sequence[Sequence[Entry]], marked: 
 
     Choices that rows are marked with are left out.
     """
-    found: list[str] = []
-    for place, title in enumerate(titles):
+    whole = []
+    for title, case in zip(titles, cases, strict=True):
         same = [of for other, of in zip(titles, cases, strict=True) if other == title]
-        whole = ", ".join((title, *differences(cases[place], same, marked)))
-        again = titles[:place].count(title) + 1 if whole == title or whole in found else 1
-        found.append(whole if again == 1 else f"{whole} ({again})")
-    return found
+        whole.append(", ".join((title, *differences(case, same, marked))))
+    again = [whole[: place + 1].count(title) for place, title in enumerate(whole)]
+    return [title if number == 1 else f"{title} ({number})" for title, number in zip(whole, again, strict=True)]
 
 
 def differences(one: Sequence[Entry], every: Sequence[Sequence[Entry]], marked: Collection[str]) -> list[str]:
