@@ -257,8 +257,13 @@ def test_a_draw_hangs_on_names_alone_and_a_larger_one_holds_a_smaller(names, one
 
 def test_equal_scores_are_no_failure():
     found = flags([[1, 1, 1]], [[True, False, False]], [[False, True, False]], 0.5)
-    assert (found.beaten.tolist(), found.winner.tolist()) == ([False], [-1])
+    assert (found.beaten.tolist(), found.strangers.any()) == ([False], False)
     assert (found.probability[0, 0], found.unlikely[0, 0]) == (0.5, False)
+
+
+def test_equal_strangers_are_all_taken_for_present():
+    found = flags([[0, 2, 1, 2]], [[True, False, False, False]], [[False, True, True, True]])
+    assert found.strangers.tolist() == [[False, True, False, True]]
 
 
 def test_an_image_with_every_category_is_sure_of_each():

@@ -21,13 +21,13 @@ class Flags:
     """What one detector says of every image (n) and category (k).
 
     `probability` (n, k) is the purified one of each present category, NaN elsewhere; `beaten` (n,) says where an absent
-    category beats every present one (case 1), `winner` (n,) which, -1 for none; `unlikely` (n, k) where a present
-    category lies below the threshold (case 2); `present` (n, k) as it was given.
+    category beats every present one (case 1), `strangers` (n, k) which does so by most, all of equal ones; `unlikely`
+    (n, k) where a present category lies below the threshold (case 2); `present` (n, k) as it was given.
     """
 
     probability: Float64s
     beaten: Bools
-    winner: Ints
+    strangers: Bools
     unlikely: Bools
     present: Bools
 
@@ -42,20 +42,6 @@ class Flags:
         """
         both = BEATEN * (self.beaten[:, None] & self.present) + UNLIKELY * self.unlikely
         return both.astype(np.int64)
-
-    @property
-    def strangers(self) -> Bools:
-        """(n, k): the absent category that beats every present one, where there is one.
-
-        Source: arXiv 2602.18094, section 4, the first case.
-
-        >>> flags([[2.0, 1.0, 0.0]], [[False, True, False]], [[True, False, True]], 0.05).strangers
-        array([[ True, False, False]])
-        """
-        found = np.zeros(self.present.shape, np.bool_)
-        rows = np.flatnonzero(self.winner >= 0)
-        found[rows, self.winner[rows]] = True
-        return found
 
 
 def purified(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float64s:
@@ -86,6 +72,8 @@ def flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: f
     >>> found = flags([[4.0, 0.0, 1.0]], [[True, True, False]], [[False, False, True]], 0.3)
     >>> found.beaten.tolist(), found.unlikely.tolist()
     ([False], [[False, True, False]])
+    >>> flags([[2.0, 1.0, 2.0]], [[False, True, False]], [[True, False, True]]).strangers
+    array([[ True, False,  True]])
     """
     if not 0 <= threshold <= 1:
         raise ValueError(f"The 'threshold' parameter of flags must be in [0, 1]. Got {threshold} instead.")
@@ -93,9 +81,10 @@ def flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: f
     probability = purified(score, here, away)
     best = np.where(here, score, -np.inf).max(axis=1, initial=-np.inf)
     others = np.where(away, score, -np.inf)
-    beaten = here.any(axis=1) & (others.max(axis=1, initial=-np.inf) > best)
-    winner = np.where(beaten, others.argmax(axis=1) if score.shape[1] else -1, -1)
-    return Flags(probability, beaten, winner.astype(np.int64), probability < threshold, here)
+    top = others.max(axis=1, initial=-np.inf)
+    beaten = here.any(axis=1) & (top > best)
+    strangers = beaten[:, None] & away & (score == top[:, None])
+    return Flags(probability, beaten, strangers, probability < threshold, here)
 
 
 def checked(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tuple[Float64s, Bools, Bools]:
