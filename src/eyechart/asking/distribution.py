@@ -1,5 +1,6 @@
 """Distribution: whether the pairs out of distribution of two splits come from one distribution."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +13,9 @@ from eyechart.data.divisions import HARD, SIMPLE, Division
 from eyechart.errors import DataError
 from eyechart.metrics.distribution import Equivalence, equivalence
 from eyechart.models.interfaces import Floats
+from eyechart.protocols.choices import Chosen
 
-LEAST = 4  # pairs a side
+LEAST, NONE = 4, "none"  # pairs a side; no reference
 
 
 @dataclass(frozen=True)
@@ -41,18 +43,27 @@ class Distribution:
 def distribution(sitting: Sitting) -> Distribution:
     """Compare the split's OOD pairs with those of the reference, in the features of the model."""
     benchmark, _, split = sitting.chosen["reference"].rpartition("/")
+    if why := unlike(sitting.chosen, sitting.dataset, sitting.fetch):
+        raise DataError(f"--eye-reference={why}. Expected a split of the same data set, such as its training images.")
     other = sitting.fetch(benchmark, split)
-    if other.names != sitting.dataset.names:
-        raise DataError(
-            f"--eye-reference={sitting.chosen['reference']} has other categories than {sitting.dataset.benchmark}/"
-            f"{sitting.dataset.split}. Expected a split of the same data set, such as its training images."
-        )
     here, reference = sampled(sitting), sampled(replace(sitting, dataset=other))
     found = equivalence(
         reference.features, reference.categories, here.features, here.categories, seed=sitting.asker.seed
     )
     variant = {**sitting.chosen, **made(sitting, here.division), "bandwidth": f"{found.bandwidth:.6g}"}
     return Distribution(here, reference, found, variant)
+
+
+def unlike(chosen: Chosen, dataset: Dataset, fetch: Callable[[str, str], Dataset]) -> str:
+    """Why a split cannot be compared with the reference; "" where it can, or none is asked for."""
+    given, here = chosen.get("reference", NONE), f"{dataset.benchmark}/{dataset.split}"
+    if given == NONE:
+        return ""
+    if given == here:
+        return f"{given} is the split itself: its pairs are no second sample"
+    benchmark, _, split = given.rpartition("/")
+    other = fetch(benchmark, split).names != dataset.names
+    return f"{given} has other categories than {here}" if other else ""
 
 
 def sampled(sitting: Sitting) -> Sample:
