@@ -146,7 +146,8 @@ def permuted(fall: Fall, measure: str) -> Iterator[Cell]:
 
 def known(draws: Floats) -> Floats:
     """The draws that have a value."""
-    return draws[~np.isnan(draws)]
+    found: Floats = draws[~np.isnan(draws)]
+    return found
 
 
 def long_rows(

@@ -30,7 +30,8 @@ def rendered(name: str) -> str:
     found = prompt(name)
     choices = mill_options("s0", 3, 10).lines(TEN) if name == "mill_mcq" else Options((2, 0, 4, 1), (0,)).lines(NAMES)
     listed = class_list(NAMES, "id" if "_id" in name else "name")
-    values: Mapping[str, str] = {"class_list": listed, "dynamic_choices": choices}
+    pair = {"category": NAMES[3], "other": NAMES[1]}
+    values: Mapping[str, str] = {"class_list": listed, "dynamic_choices": choices, **pair}
     return found.fill(**{slot: values[slot] for slot in found.slots})
 
 
@@ -57,7 +58,7 @@ def test_headings_and_items_begin_lines(name: str) -> None:
 @pytest.mark.parametrize("name", prompt_names())
 def test_a_prompt_says_where_its_words_come_from(name: str) -> None:
     found = prompt(name)
-    assert any(source in found.source for source in ("2603.06578", "Mill"))
+    assert any(source in found.source for source in ("2603.06578", "2602.18094", "Mill"))
     assert found.sha256 == sha256(found.text.encode()).hexdigest()
 
 

@@ -278,7 +278,8 @@ def _kernel(one: Floats, two: Floats) -> Singles:
     exponent = one @ two.T
     exponent -= squares[0][:, None]
     exponent -= squares[1]
-    return np.exp(np.minimum(exponent, 0, out=exponent), dtype=np.float32, casting="same_kind")
+    found: Singles = np.exp(np.minimum(exponent, 0, out=exponent), dtype=np.float32, casting="same_kind")
+    return found
 
 
 def _judged(observed: float, null: Floats, halves: Floats, drawn: Floats, bandwidth: float) -> Equivalence:
