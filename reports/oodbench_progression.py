@@ -161,7 +161,8 @@ def timed(entries: Sequence[Entry]) -> str:
     """What the column Time means, and where models ran."""
     devices = {entry.model: entry.record.model.device for entry in entries}
     used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
-    return f"Time: how long it took to ask; kept: answers of an earlier run.{used}"
+    said = "Time: how long it took to ask, of the set that was asked first with a model's start"
+    return f"{said}; kept: answers of an earlier run.{used}"
 
 
 def took(entry: Entry, name: str) -> str | None:
