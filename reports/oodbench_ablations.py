@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .oodbench_blocks import APART, OUT, Block, asked, called, notes
+from .oodbench_blocks import APART, OUT, Block, asked, called, entries_of, notes
 from .oodbench_cases import nothing, source
-from .oodbench_existence import numbers
+from .oodbench_existence import TIME, numbers
 from .oodbench_measures import HEADS
 from .oodbench_pairs import INITIAL
+from .oodbench_progression import timed
 from .render import Row, Table
 from .runs import Pool
 
@@ -44,6 +45,7 @@ class Ablation:
     kept: Callable[[Sequence[Block]], Iterable[Sequence[Block]]]
     rows: Callable[[Compared, str], Iterator[Row]]
     said: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
 
     def __call__(self, pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG002
         """A table a data set."""
@@ -71,9 +73,9 @@ class Ablation:
         names, blocks = self.named(found), [block for each in found for block in each.blocks]
         return Table(
             f"{split}: {source(blocks[0].entries[0])}, {self.what}, existence (%)",
-            ("Model", self.head, "Data Type", "Num", *HEADS.values()),
+            ("Model", self.head, "Data Type", "Num", *HEADS.values(), *self.more),
             tuple(row for each in found for row in self.rows(each, names[id(each.blocks[0])])),
-            (*self.said, WHOLE, *notes(blocks, self.choices)),
+            (*self.said, WHOLE, *[timed(entries_of(blocks))] * (TIME in self.more), *notes(blocks, self.choices)),
             {"split": split},
         )
 

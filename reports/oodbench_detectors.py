@@ -15,7 +15,7 @@ from eyechart.spec import parse, pieces
 from .answers import Ints
 from .oodbench_ablations import Ablation, Compared
 from .oodbench_blocks import Block
-from .oodbench_existence import numbers
+from .oodbench_existence import TIME, numbers, time
 from .oodbench_measures import HEADS, TIMES, ends
 from .oodbench_pairs import Pairs
 from .render import Number, Row, Style
@@ -79,9 +79,9 @@ def t9_rows(found: Compared, model: str) -> Iterator[Row]:
     """What all detectors flag, and the difference from the first ones."""
     name, (first, *_) = found.named(HARD), found.blocks
     for block in found.blocks:
-        yield model, joined(block), name + block.mark, *numbers(block, name, tuple(HEADS))
+        yield model, joined(block), name + block.mark, *numbers(block, name, tuple(HEADS)), time(block, name)
         if block is not first:
-            yield model, "Δ", name + block.mark, None, *apart(first, block, name)
+            yield model, "Δ", name + block.mark, None, *apart(first, block, name), None
 
 
 def apart(first: Block, other: Block, name: str) -> list[Number]:
@@ -126,7 +126,7 @@ def f13_rows(found: Compared, model: str) -> Iterator[Row]:
 
 T9 = Ablation(
     "oodbench-T9", CHOICES, "OOD Detectors", "other detectors", "--eye-detectors=A+B,B+C,C+D", of_one_number, t9_rows,
-    (DELTA,),
+    (DELTA,), (TIME,),
 )  # fmt: skip
 F13 = Ablation(
     "oodbench-F13", CHOICES, "OOD Detectors", "numbers of detectors", "--eye-detectors=A,A+B,A+B+C,A+B+C+D",

@@ -11,6 +11,7 @@ from .oodbench_progression import timed, took
 from .render import Cell, Number, Row, Table
 from .runs import Pool
 
+TIME = "Time"
 COLUMNS = ("Model", "Data Type", "Num", *HEADS.values())
 CHANCE: tuple[Cell, ...] = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
 OF_CHANCE = ("Random Chance", "ID/OOD-S/OOD-H", None)
@@ -77,7 +78,7 @@ def source_table(blocks: Sequence[Block], wanted: str) -> Table:
     record = blocks[0].entries[0].record
     return Table(
         f"{record.benchmark}/{record.split}: {wanted}, existence (%)",
-        (*COLUMNS, *RATES.values(), "Time"),
+        (*COLUMNS, *RATES.values(), TIME),
         ((*OF_CHANCE, *CHANCE, Number(0.5), None, None), *rows),
         (*said, *notes(blocks)),
         {"split": f"{record.benchmark}/{record.split}", "pairs": blocks[0].about[0][1][:12]},

@@ -40,7 +40,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     **{f"T{place}": (*EXISTENCE, *RATES, "Time") for place in range(10, 14)},
     "T18": EXISTENCE,
     "T2": ("Model", "Threshold T", *ABLATED),
-    "T9": ("Model", "OOD Detectors", *ABLATED),
+    "T9": ("Model", "OOD Detectors", *ABLATED, "Time"),
     "F13": ("Model", "OOD Detectors", *ABLATED),
     "degradation": ("Model", "Data Type", "Num", *FALLS),
     "F9": ("Model", "Data Type", "Num", "Measure", "Δ", "Shuffled Δ", "p"),

@@ -25,12 +25,12 @@ def metric(record: Record, name: str, category: str) -> Record:
     return one
 
 
-def agree(row: Mapping[str, str], head: str, found: Record, scale: float = 100) -> None:
+def agree(row: Mapping[str, str], head: str, found: Record, scale: float = 100, digits: int = 2) -> None:
     """A number with its interval is what a record says."""
     ends = found["ci"] or (None, None)
     for part, value in zip(("", " low", " high"), (found["value"], *ends), strict=True):
         if value is not None:
-            assert float(row[head + part]) == pytest.approx(scale * value, abs=0.0051), (row, head, found)
+            assert float(row[head + part]) == pytest.approx(scale * value, abs=0.51 * 10**-digits), (row, head, found)
 
 
 def of(rows: Rows, **wanted: str) -> Rows:
@@ -87,7 +87,7 @@ def test_hard_samples_have_the_numbers_of_their_records(bench: Any, table: Table
         for row, name in ((ood, "OOD-H"), (hard, "Hard")):
             agree(row, "Accuracy", metric(record, "acc", name))
             agree(row, "ID − Accuracy", metric(record, "acc_delta", name))
-            agree(row, "p", metric(record, "acc_p", name), 1)
+            agree(row, "p", metric(record, "acc_p", name), 1, 4)
         falls = only(direct(table("F11"), kind), Model=model)
         assert (falls["ID − OOD-H"], falls["ID − Hard"]) == (ood["ID − Accuracy"], hard["ID − Accuracy"])
 
@@ -153,7 +153,7 @@ def test_falls_are_those_of_the_records(bench: Any, table: Table, kind: str) -> 
         for name, (head, measure) in product(SETS[1:], MEASURES.items()):
             row = only(of(table("degradation"), data=KINDS[kind]), Model=model, Data_Type=name)
             agree(row, f"{head} Δ", metric(record, f"{measure}_delta", name))
-            agree(row, f"{head} p", metric(record, f"{measure}_p", name), 1)
+            agree(row, f"{head} p", metric(record, f"{measure}_p", name), 1, 4)
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +236,6 @@ def test_distances_are_those_of_the_records(bench: Any, table: Table) -> None:
     found = bench.cases("distribution")
     assert [row["Encoder"] for row in table("mmd")] == ["toybox-clip", "toybox-clip-b"]
     for row, spec in zip(table("mmd"), (A, B), strict=True):
-        agree(row, "MMD² · 10⁴", metric(found[spec], "mmd2", "OOD"), 1e4)
-        agree(row, "τ · 10⁴", metric(found[spec], "mmd2_tau", "OOD"), 1e4)
+        agree(row, "MMD² · 10⁴", metric(found[spec], "mmd2", "OOD"), 1e4, 3)
+        agree(row, "τ · 10⁴", metric(found[spec], "mmd2_tau", "OOD"), 1e4, 3)
         assert (row["Data"], row["Reference"]) == ("COCO", "sample-lvis")

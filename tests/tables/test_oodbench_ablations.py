@@ -7,6 +7,7 @@ from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.protocols.choices import CHOICES
+from eyechart.records import Asked
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
 ID = {"ID": GOOD * 4}
@@ -75,6 +76,14 @@ def test_table_9_has_a_difference_after_every_other_pair_of_detectors(pairs):
         ("OOD-H'", "", "+20.00"),
     ]
     assert float(rows[2]["Accuracy low"]) < 20 < float(rows[2]["Accuracy high"])
+
+
+def test_table_9_has_the_time(existing):
+    for detectors in ("x[]+y[]", "y[]+z[]"):
+        took = {"OOD-H": Asked(answers=2, fresh=2, seconds=61.0)}
+        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD}, took, detectors=detectors)
+    assert [row["Time"] for row in existing.bench.rows("oodbench-T9")] == ["00:01:01", "00:01:01", ""]
+    assert any(note.startswith("Time: ") for note in existing.bench.tables("oodbench-T9")[0].notes)
 
 
 def test_the_first_detectors_are_those_that_the_command_names_first(existing):
