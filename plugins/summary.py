@@ -76,7 +76,7 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
     for metric in record.metrics:
         if metric.category == "A" and metric.name in SHOWN:
             first.setdefault(metric.labels, {})[SHOWN[metric.name]] = metric
-        elif metric.name in OF_SETS:
+        elif metric.name in OF_SETS and metric.n:
             first[f"{metric.category.removeprefix('A')}{OF_SETS[metric.name]}".strip()] = {"acc1": metric}
     return [
         (
