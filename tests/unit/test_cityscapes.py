@@ -177,6 +177,14 @@ def test_a_polygon_outside_the_picture_is_left_out(street: Street, polygon: Poin
     assert street.left_out() == ["1 polygon: it is outside the picture"]
 
 
+def test_equal_polygons_of_a_label_count_once(street: Street) -> None:
+    street.put("car", deleted=1)
+    for label in ("car", "car", "persongroup", "persongroup", "rider"):
+        street.put(label)
+    assert [street.says(label)[0] for label in ("car", "person", "rider")] == [1, 1, 1]
+    assert street.left_out() == ["2 polygon: it repeats another one's label and outline"]
+
+
 def test_a_polygon_partly_in_the_picture_is_in_it(street: Street) -> None:
     street.put("car", [(-4, -4), (30, -4), (30, 30), (-4, 30)])
     street.put("car", [(15.5, 4), (30, 4), (30, 6)])

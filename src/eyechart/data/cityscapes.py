@@ -25,6 +25,7 @@ PICTURE, POLYGONS = "_leftImg8bit.png", "_gtFine_polygons.json"
 GROUP = "group"
 VALIDATION, PICTURES = frozenset({"frankfurt", "lindau", "munster"}), 500
 DOUBTS = {"polegroup": "pole"}
+REPEATED = "it repeats another one's label and outline"
 Ints = NDArray[np.int64]
 Points = NDArray[np.float64]
 
@@ -58,9 +59,9 @@ def open_cityscapes(
 ) -> Dataset:
     """Open `leftImg8bit/PART/CITY/*_leftImg8bit.png` with `gtFine/PART/CITY/*_gtFine_polygons.json`.
 
-    Pictures without polygons, polygons without a picture, and polygons that are of no class, without area or outside
-    their picture are left out and listed. Where all three cities of val are there, so must be its 500 pictures. Raises
-    DataError for those, for other parts than val and train, and for files that cannot be read.
+    Pictures without polygons, polygons without a picture, and polygons that are of no class, without area, outside
+    their picture or there twice are left out and listed. Where all three cities of val are there, so must be its 500
+    pictures. Raises DataError for those, for other parts than val and train, and for files that cannot be read.
     """
     if part not in ("val", "train"):
         raise DataError(f"Cityscapes has annotations for the parts val and train, not for '{part}'.")
@@ -119,8 +120,14 @@ def _judged(file: Path, labels: LabelMap) -> Iterator[Judged]:
     content = read_json(file, Objects, "Cityscapes' polygons")
     if content.img_width < 1 or content.img_height < 1:
         raise DataError(f"{file}: the picture is {content.img_width} x {content.img_height} pixels: copy it again.")
+    there: set[tuple[str, tuple[tuple[float, float], ...]]] = set()
     for thing in content.objects:
-        yield Judged("nothing") if thing.deleted else _judge(thing, content.img_width, content.img_height, labels)
+        judged = Judged("nothing") if thing.deleted else _judge(thing, content.img_width, content.img_height, labels)
+        outline = (thing.label, tuple(thing.polygon))
+        if judged.kind in ("thing", "crowd"):
+            judged = Judged("nothing", why=REPEATED) if outline in there else judged
+            there.add(outline)
+        yield judged
 
 
 def _judge(thing: Thing, width: int, height: int, labels: LabelMap) -> Judged:
