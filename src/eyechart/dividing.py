@@ -68,7 +68,7 @@ def divide(dataset: Dataset, detected: Sequence[Detected], rules: Rules, mined: 
         parameters=rules.parameters,
         fingerprint=dataset.fingerprint,
         annotation=notation.sha256,
-        notes=(*map(str, notation.excluded), *unanswered(detected)),
+        notes=(*map(str, notation.excluded), *unanswered(detected), *certain(dataset, notation, usable)),
         left_out=tuple(left_out(dataset, detected)),
     )
 
@@ -161,3 +161,13 @@ def unanswered(detected: Sequence[Detected]) -> Iterator[str]:
                 f"{len(one.errors):,} × image left out of the division: {one.detector.spec} gave no answer; the first "
                 f"is {one.errors[min(one.errors)]}"
             )
+
+
+def certain(dataset: Dataset, notation: Annotation, usable: Bools) -> Iterator[str]:
+    """How many images have nothing that a detector could take for present instead, and the first of them."""
+    rows = np.flatnonzero(usable & notation.present.any(axis=1) & ~notation.absent.any(axis=1))
+    if len(rows):
+        yield (
+            f"{len(rows):,} × image without a category that is known to be absent: its pairs cannot be out of "
+            f"distribution; the first is {dataset.keys[rows[0]]}"
+        )

@@ -117,6 +117,14 @@ def test_what_both_flag_is_hard_and_what_one_flags_is_simple(bench: Bench, annot
 def test_an_image_that_has_every_category_is_never_flagged(bench: Bench, annotated: Make) -> None:
     found = bench(annotated([[1, 1, 1]] * 4), judges(SEEN), threshold="1")
     assert set(found.division.sets) <= {ID}
+    (note,) = found.division.notes
+    assert note.startswith("4 × image without a category that is known to be absent: its pairs cannot be out of")
+    assert note.endswith("the first is s00")
+
+
+def test_it_is_said_that_nothing_is_known_to_be_absent_and_only_then(bench: Bench, annotated: Make) -> None:
+    found = bench(annotated([[1, -1, -1], [1, 0, -1], [0, 0, 0], [-1, -1, -1]]), judges(SEEN))
+    assert [note[:10] for note in found.division.notes] == ["1 × image "]
 
 
 def test_what_nobody_looked_for_beats_nothing(bench: Bench, annotated: Make) -> None:
@@ -137,7 +145,7 @@ def test_an_image_without_numbers_is_left_out_counted_and_listed(bench: Bench, a
     (left,) = found.division.left_out
     assert left == LeftOut("s01", "judge[1]", left.why)
     assert "judge[1] answered with NaN or infinity" in left.why
-    (note,) = found.division.notes
+    note, _ = found.division.notes
     assert note.startswith("1 × image left out of the division: judge[1] gave no answer; the first is imagenet/memory:")
 
 

@@ -190,7 +190,7 @@ def test_errors_of_samples_are_told_with_their_images(recorded: Any, pair_world:
 
 def test_what_could_not_be_read_is_noted(recorded: Any, pair_world: Any) -> None:
     record = recorded(pair_world.talker(lambda kind, row, *_: "Hm." if row == 2 else None))
-    (note,) = record.notes
+    note, _ = record.notes
     assert note.startswith("oodbench/memory/talker[]@detectors=first[]+second[] (existence): 2 of 12 answers could")
     assert record.outcomes.unparsed == 2
 
