@@ -53,6 +53,10 @@ def test_every_table_is_looked_at() -> None:
     assert {f"oodbench-{name}" for name in COLUMNS} == {*TABLES} - {"oodbench-population"}
 
 
+def test_every_figure_is_drawn() -> None:
+    assert {f"oodbench-{name}" for name in COLUMNS if name.startswith("F")} == {*FIGURES}
+
+
 def heads(text: str) -> list[list[str]]:
     """The columns of every table in Markdown, without the n that they share."""
     found = [line for line, rule in zip(text.splitlines(), text.splitlines()[1:], strict=False) if rule[:4] == "| --"]

@@ -1,0 +1,53 @@
+"""README's two lines about anyone's images, as they stand there but for their sizes: drawn, divided, asked about."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+SECTION = README.partition("\n## OODBench")[2].partition("\n## ")[0]
+FIRST, SECOND, *_ = re.findall(r"^    (.+)$", SECTION, re.MULTILINE)
+FORMATS, PROTOCOLS = ("cityscapes", "coco", "lvis", "nuscenes"), ("existence", "progression")
+CLIPS, MLLM = ["open_clip[toybox-clip]", "open_clip[toybox-clip-b]"], "hf[toybox-mllm]"
+SMALLER = {  # what is added to each command
+    "eyechart.toybox": ["--scenes=70"],
+    "eyechart.divide": ["--most-pairs=6", "--offline"],
+    "pytest": ["--pyargs", "eyechart.benchmarks", f"--eye-model={MLLM}", "--eye-offline", "-p", "no:cacheprovider"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where both lines were run."""
+    found = tmp_path_factory.mktemp("readme")
+    for command in [*FIRST.split(" && "), SECOND]:
+        module, *told = shlex.split(command.removeprefix("python -m "))
+        done = subprocess.run([sys.executable, "-m", module, *told, *SMALLER[module]], cwd=found, capture_output=True,
+                              encoding="utf-8", timeout=300, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    return found
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_is_divided_by_two_detectors(folder: Path, kind: str) -> None:
+    divided: dict[str, Any] = json.loads((folder / "divisions" / f"{kind}.json").read_bytes())
+    assert [one["spec"] for one in divided["detectors"]] == CLIPS
+    assert {"ID", "OOD-H"} <= {name for _, _, name, *_ in divided["pairs"]}
+    assert {path.name for path in (folder / "divisions").glob(f"{kind}-*.csv")} == {
+        f"{kind}-{name}.csv" for name in ("ID", "OOD-S", "OOD-H")
+    }
+
+
+def test_every_format_is_asked_about_under_both_protocols(folder: Path) -> None:
+    records = json.loads((folder / "reports/runs/latest/records.json").read_bytes())["records"]
+    assert sorted((each["split"], each["protocol"]) for each in records) == [*product(FORMATS, PROTOCOLS)]
+    for record in records:
+        assert record["variant"]["division"].startswith(f"{record['split']}.json (")
+        assert (record["outcomes"]["error"], record["outcomes"]["correct"] > 0) == (0, True)
