@@ -1,5 +1,6 @@
 """MMD² equals its definition, holds its size, and knows a sample by nothing but its features and class."""
 
+import tracemalloc
 from itertools import permutations, product
 
 import numpy as np
@@ -123,6 +124,38 @@ def test_draws_keep_the_sizes_and_sides_they_should():
     assert not second[side == 1, 81:].any()
     assert {*first.sum(0)[81:], *first.sum(0)[:51]} == {5}
     assert len({*map(bytes, first[:, 81:].T)}) > 20
+
+
+def test_limits_are_quantiles_of_the_draws():
+    rng = np.random.default_rng(11)
+    one, two = drawn(rng, 12), drawn(rng, 9)
+    pool = distribution._pooled("test", one, two, 2.0, least=2)
+    values = distribution._discrepancies(pool, *distribution._draws(pool.first, 40, 30, seed=1), 1024)
+    null, halves, resamples = np.split(values[1:], [40, 70])
+    found = equivalence(*one, *two, times=40, splits=30, seed=1, bandwidth=2.0)
+    assert (found.null, found.tau) == pytest.approx((np.quantile(null, 0.95), np.quantile(halves, 0.95)))
+    assert (*found.ci,) == pytest.approx(np.quantile(resamples, [0.025, 0.975]))
+    assert found.p == (1 + (null >= found.mmd2 - 1e-9).sum()) / 41
+
+
+def test_more_draws_need_no_more_kernels(monkeypatch):
+    """Each tile of a class is computed once, whatever the permutations: 3 classes of 5 + 5 samples in blocks of 4."""
+    tiles, kernel = [], distribution._kernel
+    monkeypatch.setattr(distribution, "_kernel", lambda one, two: tiles.append(one.shape) or kernel(one, two))
+    x, c = np.random.default_rng(12).normal(size=(15, 2)), np.repeat(range(3), 5)
+    for times in (1, 200):
+        equivalence(x, c, x + 1, c, times=times, splits=times, block=4)
+    assert len(tiles) == 2 * 3 * 6  # of ten samples' three blocks, each with itself and those behind it
+
+
+def test_memory_is_that_of_tiles():
+    """The kernel of 4,000 samples of one class would take 64 MB in single precision."""
+    x, c = np.random.default_rng(13).normal(size=(2000, 4)), np.zeros(2000, int)
+    tracemalloc.start()
+    equivalence(x, c, x, c, times=20, splits=5, block=256)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 16e6
 
 
 def drawn(rng, n, shift=0.0):

@@ -150,6 +150,15 @@ def test_pairs_without_an_answer_change_no_number() -> None:
     assert numbers(told([*pairs, *lost])) == numbers(told(pairs))
 
 
+def test_both_questions_of_a_pair_are_drawn_together() -> None:
+    """Whoever says the same to both is right once a pair, whichever pairs are drawn; falls are as sure."""
+    pairs = [(name, True, True, (place % 2,) * 2, False) for place in range(30) for name in SETS]
+    scored = numbers(told(pairs))
+    assert [scored["acc", name].ci for name in SETS] == [(0.5, 0.5)] * 4
+    assert scored["acc_delta", "OOD-H"].ci == (0, 0)
+    assert scored["recall", "ID"].ci != (0.5, 0.5)
+
+
 def test_sets_that_are_alike_fall_by_nothing() -> None:
     scored = numbers(told([(name, True, True, (1, place % 2), False) for place in range(30) for name in SETS]))
     assert scored["acc_delta", "OOD-H"].value == 0

@@ -1,0 +1,52 @@
+"""Distribution: the pairs out of distribution of a split beside those of a reference, by features and categories."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.asking.distribution import distribution
+from eyechart.errors import DataError
+from eyechart.metrics.distribution import equivalence
+
+HERE, THERE = (0, 2, 3, 5), (3, 1, 0)
+HARD, SIMPLE = {(0, 0), (1, 1), (2, 3), (3, 0), (3, 2), (5, 0)}, {(0, 1), (2, 1), (5, 4)}
+
+
+@pytest.fixture
+def sitting(pair_world: Any, detectors: Any) -> Any:
+    """An encoder before some pictures, with others to compare them with."""
+    pair_world.failed = {"first[]": HARD, "second[]": HARD | SIMPLE}
+    model = detectors["encoder"]("eye", pair_world.logits("second[]"), pair_world.names)
+    here, there = (replace(pair_world.dataset(), rows=rows) for rows in (HERE, THERE))
+    sat = pair_world.sit(model, "distribution", dataset=here, reference="oodbench/there", seed=3)
+    return replace(sat, fetch=lambda benchmark, split: {"oodbench/there": there}[f"{benchmark}/{split}"])
+
+
+def side(model: Any, rows: tuple[int, ...]) -> tuple[Any, Any]:
+    """The features and categories of the pairs that a detector fails on, picture by picture."""
+    pairs = [(row, k) for name in (SIMPLE, HARD) for row in rows for k in range(5) if (row, k) in name]
+    return model.encode_images([row for row, _ in pairs]), np.array([k for _, k in pairs])
+
+
+def test_it_is_that_of_the_reference_then_the_split(sitting: Any) -> None:
+    found = distribution(sitting)
+    wanted = equivalence(*side(sitting.model, THERE), *side(sitting.model, HERE), seed=3)
+    assert tuple(np.hstack(found.found)) == pytest.approx(tuple(np.hstack(wanted)))
+    assert wanted != equivalence(*side(sitting.model, HERE), *side(sitting.model, THERE), seed=3)
+    assert found.variant["bandwidth"] == f"{wanted.bandwidth:.6g}"
+
+
+def test_pairs_in_distribution_and_of_broken_pictures_are_not_compared(sitting: Any, pair_world: Any) -> None:
+    broken = replace(pair_world.dataset(broken=frozenset({3})), rows=HERE)
+    found = distribution(replace(sitting, dataset=broken)).here
+    assert {*found.errors} == {"s03"}
+    pairs = zip(found.division.rows[found.places], found.categories, strict=True)
+    assert {(HERE[row], int(k)) for row, k in pairs} == {(row, k) for row, k in HARD | SIMPLE if row in (0, 2, 5)}
+
+
+def test_fewer_than_four_pairs_are_refused(sitting: Any, pair_world: Any) -> None:
+    pair_world.failed = {"first[]": {(0, 0), (1, 1)}, "second[]": {(0, 0), (5, 0)}}
+    with pytest.raises(DataError, match="imagenet/memory has 2 pairs out of distribution with features, expected at"):
+        distribution(sitting)
