@@ -1,14 +1,18 @@
 """Distribution: the pairs out of distribution of a split beside those of a reference, by features and categories."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from eyechart.asking.distribution import distribution
+from eyechart.detector_recording import DistributionRecording
 from eyechart.errors import DataError
 from eyechart.metrics.distribution import equivalence
+from eyechart.settings import Case
+from eyechart.spec import parse
 
 HERE, THERE = (0, 2, 3, 5), (3, 1, 0)
 HARD, SIMPLE = {(0, 0), (1, 1), (2, 3), (3, 0), (3, 2), (5, 0)}, {(0, 1), (2, 1), (5, 4)}
@@ -44,6 +48,22 @@ def test_pairs_in_distribution_and_of_broken_pictures_are_not_compared(sitting: 
     assert {*found.errors} == {"s03"}
     pairs = zip(found.division.rows[found.places], found.categories, strict=True)
     assert {(HERE[row], int(k)) for row, k in pairs} == {(row, k) for row, k in HARD | SIMPLE if row in (0, 2, 5)}
+
+
+def test_the_record_has_the_distance_with_its_limits(sitting: Any, make_run: Any, tmp_path: Path) -> None:
+    found = distribution(sitting)
+    case = Case("oodbench", "memory", parse("eye[]"), "distribution", sitting.chosen)
+    run = make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path
+    recording = DistributionRecording(case, *run)
+    recording.distribution(found)
+    scored, apart = {one.name: one for one in recording.metrics()}, found.found
+    assert {name: one.value for name, one in scored.items()} == {
+        "mmd2": apart.mmd2,
+        "mmd2_tau": apart.tau,
+        "mmd2_null": apart.null,
+        "mmd2_p": apart.p,
+    }
+    assert (scored["mmd2"].ci, {one.n for one in scored.values()}) == (tuple(apart.ci), {len(HERE) * 2 + 5})
 
 
 def test_fewer_than_four_pairs_are_refused(sitting: Any, pair_world: Any) -> None:
