@@ -138,6 +138,11 @@ def test_limits_are_quantiles_of_the_draws():
     assert found.p == (1 + (null >= found.mmd2 - 1e-9).sum()) / 41
 
 
+def test_the_papers_500_permutations_are_the_default():
+    x, c = drawn(np.random.default_rng(14), 30)
+    assert equivalence(x, c, x + 9, c).p == 1 / 501
+
+
 def test_more_draws_need_no_more_kernels(monkeypatch):
     """Each tile of a class is computed once, whatever the permutations: 3 classes of 5 + 5 samples in blocks of 4."""
     tiles, kernel = [], distribution._kernel

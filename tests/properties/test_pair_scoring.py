@@ -166,6 +166,11 @@ def test_sets_that_are_alike_fall_by_nothing() -> None:
     assert scored["acc_p", "OOD-H"].ci_method == "permutation"
 
 
+def test_a_clear_fall_is_as_rare_as_two_thousand_shuffles_can_show() -> None:
+    scored = numbers(told([(name, True, True, (int(name == "ID"), 0), False) for _ in range(30) for name in SETS]))
+    assert scored["acc_p", "OOD-H"].value == pytest.approx(1 / 2001)
+
+
 def test_another_seed_draws_anew_and_the_same_one_does_not() -> None:
     found = told([(name, True, True, (1, place % 3 > 0), False) for place in range(30) for name in SETS])
     assert [*existence_metrics(found, 7)] == [*existence_metrics(found, 7)] != [*existence_metrics(found, 8)]
