@@ -81,6 +81,12 @@ def test_a_pair_is_there_once_and_the_hardest_come_first(rows):
     assert [pair[2] for pair in found] == sorted((pair[2] for pair in found), reverse=True)
 
 
+def test_the_hardest_of_an_image_and_a_fifth_of_a_category_are_the_default():
+    rows = [(image, 0, p / 100) for image in range(10) for p in (10 + image, 50 + image)]
+    found = mined(proposals(rows), "abcdefghij")
+    assert found.rows.tolist() == [0, 1]
+
+
 @given(st.floats(0, 1, exclude_min=True), st.floats(0, 1, exclude_min=True), st.floats(0, 5))
 def test_less_probable_is_harder(p, other, gamma):
     low, high = sorted((p, other))

@@ -262,6 +262,15 @@ def test_a_file_that_is_not_there(folder: Folder) -> None:
         open_coco(folder.path, "oodbench", "mine", part="train")
 
 
+def test_train_has_pictures_of_its_own(folder: Folder) -> None:
+    folder.add().open()
+    for name in ("val2017", "annotations/instances_val2017.json"):
+        (folder.path / name).rename(folder.path / name.replace("val", "train"))
+    found = open_coco(folder.path, "oodbench", "mine", part="train")
+    assert found.keys[0] == "train2017/000000000001"
+    assert facts(found)[0] == [1, 0, 0]
+
+
 def test_pictures_are_hashed_once(folder: Folder, tmp_path: Path) -> None:
     picture = folder.path / "val2017/000000000001.jpg"
     before, stat = folder.open(cache=tmp_path / "cache"), picture.stat()
