@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from math import exp, inf
-from time import process_time
 
 import numpy as np
 import pytest
@@ -254,17 +253,6 @@ def test_a_draw_hangs_on_names_alone_and_a_larger_one_holds_a_smaller(names, one
     assert fewer <= more
     mixed = random.sample(names, len(names))
     assert {mixed[place] for place in drawn(mixed, max(one, other), 7, "x")} == more
-
-
-def test_five_thousand_images_are_divided_within_a_second():
-    random = np.random.default_rng(0)
-    there = random.random((5000, 80)) < 0.036
-    world = Scenes(np.where(there, PRESENT, ABSENT).tolist(), random.normal(size=(2, 5000, 80)) + 3 * there)
-    dataset, detected = world.dataset, world.detected()
-    begun = process_time()
-    divided = divide(dataset, detected, Rules())
-    assert process_time() - begun < 1
-    assert {ID, SIMPLE, HARD} == {*divided.sets}
 
 
 def test_equal_scores_are_no_failure():
