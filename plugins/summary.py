@@ -38,7 +38,7 @@ class Summary:
         rows = [COLUMNS, *(row for record in records for row in rows_of(record))]
         widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
         terminalreporter.section("eyechart")
-        for row in rows:
+        for row in rows if len(rows) > 1 else ():
             terminalreporter.write_line(
                 "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             )

@@ -44,6 +44,8 @@ def said(dataset: Dataset, found: Made, path: Path) -> Iterator[str]:
         yield f"  absent categories that a detector took for present: {absent:,}"
     if hard:
         yield f"  hard samples: {hard:,}"
+    if not found.division.main.any():
+        yield "  note: no pair is in any set, so there is nothing to ask about"
     yield from (f"  note: {note}" for note in found.division.notes)
 
 

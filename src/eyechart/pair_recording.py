@@ -67,7 +67,9 @@ class PairRecording(CaseRecording, Generic[T]):
         came, case = self.outcomes(), f"{self.case} ({self.case.protocol})"
         unread, every = came.unparsed, came.correct + came.wrong + came.unparsed + came.error
         silent = f"{case}: {unread} of {every} answers could not be read; they count as wrong."
-        return (*super().notes(), *((silent,) if unread else ()), *about(self.case, self.found.division.notes))
+        nothing = f"{case}: the division has nothing to ask about, so there are no numbers."
+        said = (*((silent,) if unread else ()), *(() if every else (nothing,)))
+        return (*super().notes(), *said, *about(self.case, self.found.division.notes))
 
     def artifact_rows(self) -> dict[str, Rows]:
         """The division."""

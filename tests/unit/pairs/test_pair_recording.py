@@ -233,3 +233,10 @@ def test_an_image_without_logits_is_an_error_of_the_detector(pair_world: Any, re
     record = recorded(pair_world.lend("first[]"), "detection", dataset=dataset)
     assert (record.outcomes.error, len(rows(record))) == (1, 17)
     assert recorded.errors[0].startswith("Image imagenet/memory: s00")
+
+
+@pytest.mark.parametrize("protocol", ["existence", "progression"])
+def test_a_division_without_pairs_is_noted(recorded: Any, pair_world: Any, protocol: str) -> None:
+    pair_world.counts, pair_world.failed = ((0,) * 5,) * 3, {"first[]": set()}
+    record = recorded(pair_world.talker(), protocol)
+    assert record.notes[0].endswith(f"({protocol}): the division has nothing to ask about, so there are no numbers.")
