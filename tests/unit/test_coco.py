@@ -250,6 +250,12 @@ def test_a_thing_without_what_is_needed(folder: Folder, key: str) -> None:
         folder.open()
 
 
+def test_a_byte_order_mark_is_no_part_of_a_file(folder: Folder) -> None:
+    expected = folder.add().open().names
+    folder.write("\ufeff" + (folder.path / "annotations/instances_val2017.json").read_text(encoding="utf-8"))
+    assert open_coco(folder.path, "oodbench", "mine").names == expected
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"images": []}', "[]", '{"images": NaN}'])
 def test_a_file_that_is_no_annotation(folder: Folder, text: str) -> None:
     folder.write(text)

@@ -1,6 +1,7 @@
 """Division files and the authors' csv: read back byte for byte, and refused where they are not of the data."""
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,6 +152,12 @@ def test_what_is_no_division_is_refused(folder: Folder, data: bytes) -> None:
         DataError, match=r"is not a division file .* Make it again with: python -m eyechart.divide ROOT"
     ):
         read_division(folder.path, folder.dataset)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(folder: Folder) -> None:
+    data = folder.path.read_bytes()
+    folder.path.write_bytes(BOM_UTF8 + data)
+    assert content(read_division(folder.path, folder.dataset), folder.dataset) == data
 
 
 def test_a_file_that_is_not_there_is_refused(folder: Folder) -> None:

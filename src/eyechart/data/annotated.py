@@ -1,5 +1,6 @@
 """What all annotated data sets share: reading their JSON, finding and hashing their pictures, making the data set."""
 
+from codecs import BOM_UTF8
 from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,12 +24,12 @@ H = TypeVar("H", bound=Hashable)
 def read_json(path: Path, kind: type[T], what: str) -> T:
     """Return the content of a file of `what`, by a typed struct: fields that it does not have are never kept."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=kind)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}): copy it again from where it came from.") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         reason = str(error).rstrip(".")
-        raise DataError(f"{path} is no file of {what} ({reason}): copy it again from where it came from.") from error
+        raise DataError(f"{path} is no file of {what} ({reason}): correct it, or copy it again.") from error
 
 
 def numbered(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:

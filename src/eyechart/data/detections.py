@@ -1,5 +1,6 @@
 """Detections of an object detector, in the format of COCO's results: a JSON list of image_id, category_id and score."""
 
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -78,9 +79,11 @@ def read_detections(path: str | Path, annotation: Annotation) -> Detections:
 def _decoded(path: str | Path) -> tuple[bytes, list[Detection]]:
     try:
         data = Path(path).read_bytes()
-        return data, msgspec.json.decode(data, type=list[Detection])
+        return data, msgspec.json.decode(data.removeprefix(BOM_UTF8), type=list[Detection])
     except OSError as error:
-        raise DataError(f"The detections {path} cannot be read ({error.strerror}).") from error
+        raise DataError(
+            f"The detections {path} cannot be read ({error.strerror}). Give a file of COCO results."
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(
             f"The detections {path} are not COCO results ({error}). Expected a JSON list of objects with image_id, "

@@ -4,6 +4,7 @@ The file holds to no order of rows or categories, so that it can be read back be
 opened; it says by fingerprints which data those are.
 """
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -150,7 +151,7 @@ def read_division(path: Path, dataset: Dataset) -> Division:
 def read_file(path: Path) -> File:
     """Read a division file as it is, whatever the data; what it says is checked for its form alone."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=File)
+        found = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=File)
     except OSError as error:
         raise DataError(f"The division {path} cannot be read ({error.strerror}). {REMEDY}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
