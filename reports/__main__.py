@@ -26,9 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command = COMMANDS.get(given[0]) if given else None
     try:
         return command(given[1:]) if command else overview(given)
-    except (EyechartError, OSError) as error:
+    except EyechartError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
-        return 2
+    except OSError as error:
+        where, why = error.filename or "A file", error.strerror or error
+        remedy = "Name a file that can be read, and with --out a place that can be written to."
+        print(f"{PROGRAM}: {where} cannot be used ({why}). {remedy}", file=sys.stderr)
+    return 2
 
 
 def overview(given: Sequence[str]) -> int:

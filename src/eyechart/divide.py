@@ -30,6 +30,7 @@ from eyechart.store import Store
 
 PROGRAM = "python -m eyechart.divide"
 DETECTORS = {"encoder", "classifier", "matcher"}
+PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
 SLOW = 30.0  # seconds between lines of progress where there is no terminal
 
 
@@ -105,6 +106,8 @@ def check(options: argparse.Namespace) -> None:
     """Refuse what can be refused before anything is read."""
     templates(options.templates)
     for given in options.detector:
+        if "]+" in given:
+            raise SpecError(f"--detector={given} names several detectors. Give each in a --detector of its own.")
         spec = parse(given)
         backend(spec)
         if DETECTORS.isdisjoint(offers(spec)):
@@ -144,8 +147,12 @@ def of_split(ref: SplitRef, options: argparse.Namespace, lender: "Lender") -> tu
         asker = Asker(Store(options.store, waiting=refuse), options.limit, options.seed, bar)
         found = made(asker, dataset, lender, choices(options))
         write_division(options.out / f"{dataset.split}.json", found.division, dataset)
-    except (EyechartError, OSError) as error:
+    except EyechartError as error:
         refuse(f"{ref}: {error}")
+        return None
+    except OSError as error:
+        where, why = error.filename or options.out, error.strerror or error
+        refuse(f"{ref}: {where} cannot be used ({why}). {PLACES}")
         return None
     finally:
         lender.bar.close()

@@ -231,6 +231,19 @@ def test_the_summary_counts_both_benchmarks_and_names_exclusions(bench: Bench, a
     assert "  note: 2 × box left out: it is empty; the first is 7" in lines
 
 
+def test_a_division_of_no_pairs_is_said(bench: Bench, annotated: Make) -> None:
+    dataset = annotated([[0, 0, 0]] * 4)
+    lines = [*said(dataset, bench(dataset, judges(SEEN)), Path("x.json"))]
+    assert "  note: no pair is in any set, so there is nothing to ask about" in lines
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    where = [f"--out={tmp_path / 'file'}", f"--store={tmp_path / 'store'}"]
+    assert divide.main(["--offline", "--limit=2", "--split=sample-lvis", *where]) == 2
+    assert "cannot be used (Not a directory). Give folders that can be written to: --out=" in capsys.readouterr().err
+
+
 REFUSED = {
     "--threshold=1.01": "expected a probability from 0 to 1, got '1.01'",
     "--threshold=nan": "expected a probability from 0 to 1, got 'nan'",
@@ -239,6 +252,7 @@ REFUSED = {
     "--seed=x": "expected a whole number from 0 up, got 'x'",
     "--detector=hf[toybox-mllm]": "--detector=hf[toybox-mllm] offers generator, scorer. Give an encoder",
     "--detector=open_clipp[a]": "did you mean open_clip",
+    "--detector=conse[]+knn[]": "names several detectors. Give each in a --detector of its own.",
     "--detector=a[": "The model 'a[' cannot be read",
     "--templates=9": "The templates '9' are neither one of",
     "--split=sample-cooc": "did you mean sample-coco",
