@@ -127,6 +127,8 @@ def test_no_pairs_overlap_by_nothing():
 
 
 def test_a_corpus_of_other_images_is_refused():
+    with pytest.raises(DataError, match="images: it names no image at all, the division's '1'"):
+        semantic_overlap(["1", "2"], ["cat", "dog"], {})
     with pytest.raises(DataError, match="none of the division's 2 images: its first is '9', the division's '1'"):
         semantic_overlap(["1.jpg", "2.jpg"], ["cat", "cat"], {"9": ["A cat"]})
 

@@ -16,11 +16,12 @@ from eyechart.data.detections import read_detections
 from eyechart.data.division_files import read_division, sha256_of
 from eyechart.data.divisions import Division
 from eyechart.dividing import NONE_MINED, Detected, Rules, annotation_of, answered, divide
-from eyechart.errors import SpecError
+from eyechart.errors import DataError, SpecError
 from eyechart.protocols.choices import CHOICES, Chosen
 from eyechart.protocols.hard_samples import Mined, Proposals, existing, mined, most_probable
 from eyechart.spec import parse, pieces
 
+DIVIDE = "python -m eyechart.divide"
 MADE, OWN, NONE = "made", "own", "none"
 PARAMETERS = ("detectors", "detector_templates", "threshold", "most", "absent", "hard")
 TOY, PAPERS = (
@@ -48,6 +49,8 @@ def missing(chosen: Chosen, dataset: Dataset) -> str:
     given = chosen.get("division", MADE)
     if given == MADE or not Path(given).is_dir() or file_of(given, dataset).exists():
         return ""
+    if not any(Path(given).glob("*.json")):
+        raise DataError(f"--eye-division={given} holds no division. Make them with: {DIVIDE} ROOT --out=DIR")
     return f"{given} has no {dataset.split}.json, a division of {dataset.benchmark}/{dataset.split}"
 
 

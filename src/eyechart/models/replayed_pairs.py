@@ -75,6 +75,11 @@ def pair_words(path: Path, dataset: Dataset, names: Sequence[str]) -> PairWords:
                 f"{path}, line {line.number}: the {line.question} question about {line.key}, {line.category} is "
                 "answered a second time, in other words. Keep one of the lines."
             )
+    if not said:
+        raise ModelError(
+            f"{path} has no answer about an image of {dataset.benchmark}/{dataset.split}. Give a file with lines "
+            f"about it; a column split, if there is one, says {dataset.split}."
+        )
     return PairWords(path, dataset, names, said)
 
 

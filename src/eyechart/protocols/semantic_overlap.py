@@ -90,9 +90,10 @@ def semantic_overlap(
     stems = [stem(image) for image in images]
     seen = np.array([bool(texts.get(name)) for name in stems], dtype=np.bool_)
     if stems and not seen.any():
+        first = f"its first is '{next(iter(texts))}'" if texts else "it names no image at all"
         raise DataError(
-            f"The corpus has none of the division's {len({*stems}):,} images: its first is "
-            f"'{next(iter(texts), 'missing')}', the division's '{stems[0]}'. Divide images that models are trained on."
+            f"The corpus has none of the division's {len({*stems}):,} images: {first}, the division's "
+            f"'{stems[0]}'. Divide images that models are trained on."
         )
     wanted = {name: spellings([name, *(synonyms or {}).get(name, ())]) for name in {*categories}}
     said = {name: phrases(texts.get(name, ())) for name in {*stems}}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from eyechart.asking import pair_questions
-from eyechart.asking.divided import division
+from eyechart.asking.divided import division, missing
 from eyechart.asking.existence import existence
 from eyechart.asking.pair_questions import Query, put
 from eyechart.data.division_files import write_division
 from eyechart.data.divisions import Division
-from eyechart.errors import ModelError, SpecError
+from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.interfaces import Answer
 from eyechart.protocols.prompt_files import Prompt
@@ -287,3 +287,8 @@ def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
     pair_world.failed = {"first[]": set()}
     found = existence(pair_world.sit(pair_world.talker()))
     assert (found.answers.shape, found.said, [*found.masks()]) == ((0, 2), (), [])
+
+
+def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"holds no division\. Make them with: python -m eyechart\.divide ROOT"):
+        missing({"division": str(tmp_path)}, pair_world.dataset())

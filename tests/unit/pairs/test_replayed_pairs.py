@@ -154,3 +154,9 @@ def test_such_a_file_is_a_model_for_existence_alone(tmp_path: Path) -> None:
     (tmp_path / "said.csv").touch()
     with pytest.raises(SpecError, match=r"of=existance is none of .*, existence"):
         Replay(parse(f"replay[path={tmp_path / 'said.csv'},of=existance]"))
+
+
+@pytest.mark.parametrize("lines", [(), ("another,gone,0,positive,no",)])
+def test_a_file_about_no_image_of_the_split_is_refused(replayed: Ask, lines: tuple[str, ...]) -> None:
+    with pytest.raises(ModelError, match=r"has no answer about an image of imagenet/memory\. Give a file with lines"):
+        replayed("split," + HEAD, *lines)
