@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from eyechart.data.dataset import Dataset
 from eyechart.models.interfaces import Identity, Usage
@@ -124,6 +124,34 @@ class CaseRecording(ABC):
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
         stamp(self.run / path, content)
         return File(path=path, sha256=sha256(content).hexdigest())
+
+
+class Varied(Protocol):
+    """What a case found, whatever else it holds: the choices under which it was found."""
+
+    @property
+    def variant(self) -> Mapping[str, str]:
+        """Every choice."""
+
+
+T = TypeVar("T", bound=Varied)
+
+
+class FoundRecording(CaseRecording, Generic[T]):
+    """What cases have in common that found something once, of which the test takes numbers."""
+
+    def __init__(self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: T, run: Path) -> None:
+        super().__init__(case, settings, dataset, who, run)
+        self.found = found
+        self.scored: list[Metric] = []
+
+    def metrics(self) -> Iterator[Metric]:
+        """What the test scored."""
+        yield from self.scored
+
+    def variant(self) -> dict[str, str]:
+        """Every choice."""
+        return dict(self.found.variant)
 
 
 def about(case: Case, notes: Iterable[object]) -> tuple[str, ...]:

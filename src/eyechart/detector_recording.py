@@ -1,7 +1,6 @@
 """What cases about detectors and features write down: what is flagged, how logits lie, how far splits are apart."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,30 +8,20 @@ from numpy.typing import NDArray
 
 from eyechart.asking.detection import Detection
 from eyechart.asking.distribution import Distribution
-from eyechart.case_recording import CaseRecording, Rows, about, named
-from eyechart.data.dataset import Dataset
+from eyechart.case_recording import FoundRecording, Rows, about, named
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.intervals import wilson
-from eyechart.models.interfaces import Identity
 from eyechart.pair_scoring import LABELS
 from eyechart.protocols.division import BEATEN, UNLIKELY
-from eyechart.records import Metric, Outcomes
+from eyechart.records import Outcomes
 from eyechart.scoring import metric
-from eyechart.settings import Case, Settings
 
 LOGIT_BINS, SHARE_BINS = 40, 20
 APART = "OOD"
 
 
-class DetectionRecording(CaseRecording):
+class DetectionRecording(FoundRecording[Detection]):
     """Collects the numbers of a case of detection."""
-
-    def __init__(
-        self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: Detection, run: Path
-    ) -> None:
-        super().__init__(case, settings, dataset, who, run)
-        self.found = found
-        self.scored: list[Metric] = []
 
     @property
     def errors(self) -> list[str]:
@@ -56,10 +45,6 @@ class DetectionRecording(CaseRecording):
             value, ci = (hits / n, wilson(hits, n)) if n else (None, None)
             self.scored.append(metric(name, LABELS, value, n, ci, "wilson", "A"))
 
-    def metrics(self) -> Iterator[Metric]:
-        """What the test scored."""
-        yield from self.scored
-
     def truths(self) -> Mapping[str, str]:
         """The sha256 of the annotation."""
         return {LABELS: self.found.notation.sha256}
@@ -68,10 +53,6 @@ class DetectionRecording(CaseRecording):
         """A pair that is flagged is one that the detector got wrong."""
         codes = self.found.flags.codes[self.found.flags.present]
         return Outcomes(correct=int((codes == 0).sum()), wrong=int((codes > 0).sum()), error=len(self.errors))
-
-    def variant(self) -> dict[str, str]:
-        """Every choice."""
-        return dict(self.found.variant)
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, and what of the annotation was left out."""
@@ -119,15 +100,8 @@ def binned(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float
         yield [*head, f"{edges[place]:.6g}", f"{edges[place + 1]:.6g}", int(counts[place])]
 
 
-class DistributionRecording(CaseRecording):
+class DistributionRecording(FoundRecording[Distribution]):
     """Collects the numbers of a case of distribution."""
-
-    def __init__(
-        self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: Distribution, run: Path
-    ) -> None:
-        super().__init__(case, settings, dataset, who, run)
-        self.found = found
-        self.scored: list[Metric] = []
 
     @property
     def samples(self) -> dict[str, Any]:
@@ -155,10 +129,6 @@ class DistributionRecording(CaseRecording):
         ):
             self.scored.append(metric(name, LABELS, value, n, ci, how, APART))
 
-    def metrics(self) -> Iterator[Metric]:
-        """What the test scored."""
-        yield from self.scored
-
     def truths(self) -> Mapping[str, str]:
         """The sha256 of both divisions."""
         here, other = self.found.here, self.found.reference
@@ -170,10 +140,6 @@ class DistributionRecording(CaseRecording):
     def outcomes(self) -> Outcomes:
         """Features are neither right nor wrong."""
         return Outcomes(error=len(self.errors))
-
-    def variant(self) -> dict[str, str]:
-        """Every choice."""
-        return dict(self.found.variant)
 
     def answer_rows(self) -> Rows:
         """Every pair that is compared."""

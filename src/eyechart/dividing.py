@@ -38,12 +38,12 @@ class Rules:
 
 def annotation_of(dataset: Dataset) -> Annotation:
     """The annotation of the images in play; a data set without one is refused."""
-    if dataset.annotation is None:
+    if dataset.notation is None:
         raise DataError(
             f"{dataset.benchmark}/{dataset.split} does not say which categories are in its images. Expected a folder "
             "of COCO, LVIS, nuScenes or Cityscapes."
         )
-    return dataset.annotation.of(dataset.selected)
+    return dataset.notation
 
 
 def divide(dataset: Dataset, detected: Sequence[Detected], rules: Rules, mined: Mined = NONE_MINED) -> Division:

@@ -1,17 +1,14 @@
 """What cases about pairs write down: every question with its answer, the division, and numbers set by set."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
-from eyechart.case_recording import CaseRecording, Rows, about, named, served
-from eyechart.data.dataset import Dataset
+from eyechart.case_recording import FoundRecording, Rows, about, named, served
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
-from eyechart.models.interfaces import Identity
 from eyechart.pair_scoring import (
     LABELS,
     existence_metrics,
@@ -21,20 +18,14 @@ from eyechart.pair_scoring import (
 )
 from eyechart.pairs import Existence, Progression, Told
 from eyechart.protocols.existence import QUESTIONS
-from eyechart.records import Metric, Outcomes, Served
-from eyechart.settings import Case, Settings
+from eyechart.records import Outcomes, Served
 
 T = TypeVar("T", bound=Told)
 WORD = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
 
 
-class PairRecording(CaseRecording, Generic[T]):
+class PairRecording(FoundRecording[T]):
     """What existence and progression have in common."""
-
-    def __init__(self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: T, run: Path) -> None:
-        super().__init__(case, settings, dataset, who, run)
-        self.found = found
-        self.scored: list[Metric] = []
 
     @property
     def errors(self) -> list[str]:
@@ -45,17 +36,9 @@ class PairRecording(CaseRecording, Generic[T]):
     def key_of(self, place: int) -> str:
         """The image that an error is about."""
 
-    def metrics(self) -> Iterator[Metric]:
-        """What the test scored."""
-        yield from self.scored
-
     def truths(self) -> Mapping[str, str]:
         """The sha256 of the division."""
         return {LABELS: sha256_of(self.found.division, self.dataset)}
-
-    def variant(self) -> dict[str, str]:
-        """Every choice."""
-        return dict(self.found.variant)
 
     def served(self) -> Served:
         """What the answers took, set by set."""

@@ -53,13 +53,13 @@ class Annotation:
                     "image, one column a category."
                 )
 
-    @property
+    @cached_property
     def present(self) -> Bools:
         """Which categories are in which images."""
         found: Bools = self.counts > 0
         return found
 
-    @property
+    @cached_property
     def absent(self) -> Bools:
         """Which categories are known not to be there."""
         found: Bools = self.known & (self.counts == 0)

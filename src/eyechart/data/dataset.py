@@ -62,6 +62,11 @@ class Dataset:
         lines = (f"{self.index[row].key}\t{self.index[row].sha256}\n" for row in self.selected)
         return sha256("".join(lines).encode()).hexdigest()
 
+    @cached_property
+    def notation(self) -> Annotation | None:
+        """What is annotated in the selected rows; the whole annotation, uncopied, where all are."""
+        return self.annotation.of(self.rows) if self.annotation and self.rows else self.annotation
+
     def read(self, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
         """Yield (position, image bytes) for the selected rows from start to stop."""
         position = {row: place for place, row in enumerate(self.selected[start:stop], start)}

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import Division, Pairs
 from eyechart.errors import DataError
@@ -28,7 +27,7 @@ def authors(division: Division, dataset: Dataset, name: str) -> bytes:
 
 def _rows(division: Division, dataset: Dataset, name: str) -> Iterator[Sequence[str]]:
     yield HEADER
-    ids = dataset.annotation.of(dataset.selected).image_ids if dataset.annotation else dataset.keys
+    ids = dataset.notation.image_ids if dataset.notation else dataset.keys
     for place in np.flatnonzero((np.array(division.sets, np.object_) == name) & division.main).tolist():
         answer = "YES" if division.present[place] else "NO"
         yield ids[division.rows[place]], dataset.names[division.categories[place]], answer
@@ -78,11 +77,6 @@ class _Reader:
         return Pairs(where[:, 0], where[:, 1], np.array([*self.found.values()], np.bool_))
 
     @cached_property
-    def notation(self) -> Annotation | None:
-        """What is in the images."""
-        return self.dataset.annotation.of(self.dataset.selected) if self.dataset.annotation else None
-
-    @cached_property
     def images(self) -> dict[str, int]:
         """Each image's place by its id, then by every other name that is no other image's."""
         found: dict[str, int] = {}
@@ -90,7 +84,7 @@ class _Reader:
             entry = self.dataset.index[row]
             for name in {entry.key, entry.file, PurePosixPath(entry.file).stem}:
                 found[name] = place if found.get(name, place) == place else -1
-        ids = self.notation.image_ids if self.notation else ()
+        ids = self.dataset.notation.image_ids if self.dataset.notation else ()
         return {name: place for name, place in found.items() if place >= 0} | {one: at for at, one in enumerate(ids)}
 
     @cached_property
@@ -116,7 +110,8 @@ class _Reader:
         """Keep a pair that is new and as it is annotated."""
         if pair in self.found:
             return f"repeats {said}"
-        if self.notation and not (self.notation.present if here else self.notation.absent)[pair]:
+        notation = self.dataset.notation
+        if notation and not (notation.present if here else notation.absent)[pair]:
             return f"says {'YES' if here else 'NO'} to {said}, and the annotation does not"
         self.found[pair] = here
         return ""

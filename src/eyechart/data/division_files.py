@@ -189,7 +189,7 @@ def _digits(found: File) -> Ints:
 
 
 def _same_data(path: Path, found: File, dataset: Dataset) -> None:
-    notation = dataset.annotation.of(dataset.selected).sha256 if dataset.annotation else ""
+    notation = dataset.notation.sha256 if dataset.notation else ""
     here = {"images": (found.fingerprint, dataset.fingerprint), "annotations": (found.annotation, notation)}
     for what, (its, ours) in here.items():
         if its != ours:
@@ -219,9 +219,9 @@ def _places(path: Path, found: File, dataset: Dataset) -> tuple[Ints, Ints]:
 
 def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
     """Refuse pairs that the annotation contradicts, and those that are there twice; mined ones may be in a set, too."""
-    if dataset.annotation is None:
+    notation = dataset.notation
+    if notation is None:
         return
-    notation = dataset.annotation.of(dataset.selected)
     where = division.rows, division.categories
     wrong = np.flatnonzero(~np.where(division.present, notation.present[where], notation.absent[where]))
     if len(wrong):
