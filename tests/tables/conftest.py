@@ -8,6 +8,7 @@ from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from eyechart.protocols.closed_world import batches
 from eyechart.protocols.out_of_prompt import kinds, named
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
 from eyechart.repeats import Repeated
+from eyechart.reports.figures import draw
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Pool, load
 from eyechart.reports.tables import tables
@@ -232,6 +234,17 @@ class Bench:
     def rows(self, name: str) -> list[dict[str, str]]:
         """The same as the rows of their csv."""
         return list(csv.DictReader(StringIO(to_csv(self.tables(name)))))
+
+
+@pytest.fixture
+def drawing(tmp_path: Path) -> Callable[..., list[str | None]]:
+    """Draw a figure of a pool and give its texts."""
+
+    def drawing(pool: Pool, name: str, out: str = "figure.svg") -> list[str | None]:
+        path = draw(name, pool, None, tmp_path / out, tmp_path)
+        return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+
+    return drawing
 
 
 @pytest.fixture

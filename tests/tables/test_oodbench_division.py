@@ -1,6 +1,6 @@
 """Figures 2, 6 and 8 of OODBench: the sizes of a division, and whose OOD its pairs are."""
 
-from xml.etree import ElementTree
+from functools import partial
 
 import pytest
 
@@ -123,14 +123,9 @@ def test_without_a_division_the_remedy_is_named(bench, name):
 
 
 @pytest.fixture
-def drawn(asked, tmp_path):
+def drawn(asked, drawing):
     """Draw a figure and give its texts."""
-
-    def drawn(name, out="figure.svg"):
-        path = draw(name, asked.pool(), None, tmp_path / out, tmp_path)
-        return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
-
-    return drawn
+    return partial(drawing, asked.pool())
 
 
 @pytest.mark.parametrize(("name", "texts"), [

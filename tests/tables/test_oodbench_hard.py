@@ -1,11 +1,10 @@
 """Table 8, Figures 11 and 12 of OODBench: hard samples beside pairs out of distribution."""
 
-from xml.etree import ElementTree
+from functools import partial
 
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.figures import draw
 
 # Of ten pairs each, how many a model gets wrong: the falls on hard samples, and those on OOD-H.
 WRONG = {"hf[d]": (9, 2), "hf[a]": (1, 3), "hf[b]": (3, 3), "hf[c]": (5, 4)}
@@ -142,14 +141,9 @@ def test_one_model_is_too_few_to_compare_models(bench):
 
 
 @pytest.fixture
-def drawn(asked, tmp_path):
+def drawn(asked, drawing):
     """Draw a figure and give its texts."""
-
-    def drawn(name, out="figure.svg"):
-        path = draw(name, asked.pool(), None, tmp_path / out, tmp_path)
-        return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
-
-    return drawn
+    return partial(drawing, asked.pool())
 
 
 @pytest.mark.parametrize(("name", "texts"), [

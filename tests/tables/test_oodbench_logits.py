@@ -1,6 +1,6 @@
 """Figures 14 to 16 of OODBench, how detectors' logits lie; and how far OOD pairs of two splits are apart."""
 
-from xml.etree import ElementTree
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -86,14 +86,9 @@ def test_few_values_have_a_quantile_but_no_interval(detected):
 
 
 @pytest.fixture
-def drawn(detected, tmp_path):
+def drawn(detected, drawing):
     """Draw a figure and give its texts."""
-
-    def drawn(name, out="figure.svg"):
-        path = draw(name, detected.pool(), None, tmp_path / out, tmp_path)
-        return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
-
-    return drawn
+    return partial(drawing, detected.pool())
 
 
 @pytest.mark.parametrize(("name", "texts"), [
