@@ -70,7 +70,8 @@ OPTIONS = (
     Option("strict", "a data set that is not there fails instead of being skipped", flag=True),
     Option("max-errors", "how many images of a case may end in an error", "0", "N"),
     Option("names", "class names: mill, openai, kisel, wordnet, or a file with a name a line", "mill", "NAME"),
-    Option("templates", "prompts: 80, 7, 1, name, or a file with one a line (default: the model's own)", "", "NAME"),
+    Option("templates", "prompts: 80, 7, 1, bird, name, or a file with one a line (default: the model's own, of birds "
+           "bird)", "", "NAME"),
     Option("labels", "one more ground truth, as NAME=FILE; repeatable", metavar="NAME=FILE", repeatable=True),
     Option("empty", "what an image without labels counts as (default: the label set's own rule)",
            choices=("correct", "exclude", "wrong")),

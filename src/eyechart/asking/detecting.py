@@ -64,14 +64,18 @@ def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
 def compared(asker: Asker, model: Encoder, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
     """Cosines times the model's own scale."""
     seen, weights = asker.features(model, dataset), asker.weights(model, wording)
-    scale = computed(asker.store.entry(Key(question="logit_scale", model=model.identity)), lambda: scale_of(model))
-    found = seen.values if nothing(seen) else scores(seen.values, weights) * scale[0, 0]
+    found = seen.values if nothing(seen) else scores(seen.values, weights) * scale(asker, model)
     return seen, found
 
 
-def scale_of(model: Encoder) -> Floats:
-    """What cosines are multiplied with before a softmax."""
-    return np.array([[getattr(model, "logit_scale", LOGIT_SCALE)]], np.float32)
+def scale(asker: Asker, model: Encoder) -> np.float32:
+    """What cosines are multiplied with before a softmax, kept so that it can be told without loading weights."""
+
+    def asked() -> Floats:
+        return np.array([[getattr(model, "logit_scale", LOGIT_SCALE)]], np.float32)
+
+    found: np.float32 = computed(asker.store.entry(Key(question="logit_scale", model=model.identity)), asked)[0, 0]
+    return found
 
 
 def matched(asker: Asker, model: Matcher, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:

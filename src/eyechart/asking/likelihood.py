@@ -1,7 +1,7 @@
 """The exact posterior over class names of a language model, and the likeliest name of all."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -54,26 +54,40 @@ def constrained(sitting: Sitting) -> Predictions:
 
 def likelihoods(sitting: Sitting, asked: Prompt, question: str) -> Answers:
     """Numbers by image: all log-probabilities for `posterior`, the best place and its own for `constrained`."""
-    model, dataset = sitting.model, sitting.dataset
+    model = sitting.model
     if not hasattr(model, "score"):
         raise ModelError(
             f"{model.identity.name} does not tell how likely it would have said something. Use hf[…] or vllm[…]."
         )
     text = asked.fill(class_list=class_list(sitting.listed))
     choices = [answered(asked, name) for name in sitting.listed]
-    prefix = sitting.chosen.get("prefix", "paper")
+    asked_in = tuple(parts(text, [0], sitting.chosen.get("prefix", "paper")))
 
-    def ask(images: Sequence[Image.Image]) -> Floats:
-        requests = [Request(tuple(shown(part, image) for part in parts(text, [0], prefix))) for image in images]
-        if question == "posterior":
-            return np.asarray(model.score(requests, choices))
+    def best(requests: Sequence[Request]) -> Floats:
         return np.stack(model.best(requests, choices), axis=1).astype(np.float32)
 
-    key = msgspec.structs.replace(
-        image_key(question, model, dataset, limit=sitting.asker.limit, seed=sitting.asker.seed),
-        prompts=sha256(msgspec.json.encode([parts(text, [0], prefix), choices])).hexdigest(),
-    )
-    return answers(sitting.asker.store, key, dataset, model, ask, lambda image: image, sitting.asker.progress)
+    def score(requests: Sequence[Request]) -> Floats:
+        return np.asarray(model.score(requests, choices))
+
+    return of_each_image(sitting, question, asked_in, choices, score if question == "posterior" else best)
+
+
+def of_each_image(
+    sitting: Sitting,
+    question: str,
+    parts: Sequence[str | int],
+    choices: Sequence[str],
+    ask: Callable[[Sequence[Request]], Floats],
+) -> Answers:
+    """Numbers of choices behind a prompt, in which numbers stand in the place of the image; kept image by image."""
+    dataset, model, asker = sitting.dataset, sitting.model, sitting.asker
+
+    def asked(images: Sequence[Image.Image]) -> Floats:
+        return ask([Request(tuple(shown(part, image) for part in parts)) for image in images])
+
+    told = sha256(msgspec.json.encode([parts, choices])).hexdigest()
+    key = image_key(question, model, dataset, limit=asker.limit, seed=asker.seed, prompts=told)
+    return answers(asker.store, key, dataset, model, asked, lambda image: image, asker.progress)
 
 
 def shown(part: str | int, image: Image.Image) -> str | Image.Image:

@@ -41,7 +41,7 @@ class Sitting:
     """A model before a split, with the protocol's choices.
 
     `lend` makes another model by its specification and `dismiss` drops it again; `fetch` opens another split by its
-    benchmark and name.
+    benchmark and name. `templates` are the prompts that were asked for in the place of an encoder's or a protocol's own.
     """
 
     asker: Asker
@@ -55,6 +55,7 @@ class Sitting:
     fetch: Callable[[str, str], Dataset] = nowhere
     dismiss: Callable[[str], None] = stays
     spec: str = ""
+    templates: str | None = None
     helpers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

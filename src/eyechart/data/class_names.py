@@ -83,7 +83,7 @@ def expect(names: Sequence[str], classes: int, source: str = "The vocabulary") -
 
 
 def templates(name_or_path: str) -> Templates:
-    """Return the `80`, `7` or `1` published prompts, the bare `name`, or a text file's with `{c}` or `{}` a line."""
+    """Return the `80`, `7`, `1` or `bird` published prompts, the bare `name`, or a text file's with `{c}` or `{}` a line."""
     if name_or_path in TEMPLATES:
         formats, source = TEMPLATES[name_or_path]()
     else:
@@ -149,6 +149,7 @@ TEMPLATES: Named = {
     "7": _simple("SIMPLE_IMAGENET_TEMPLATES"),
     "1": lambda: (("a photo of a {c}.",), "one plain prompt"),
     "name": lambda: (("{c}",), "the class name alone"),
+    "bird": lambda: (("a photo of a {c} bird.",), "arXiv 2603.27033, Section 5"),
 }
 
 

@@ -107,6 +107,11 @@ CHOICES: Mapping[str, Choice] = {
                ("no", "yes")),
         Choice("hard", "hard samples to compare with: none, own (of the first detector) or COCO results", "none"),
         Choice("reasoning", "the question: direct, or step by step (chain of thought)", "direct", ("direct", "cot")),
+        Choice("called", "which names of species are put into prompts", "scientific", ("scientific", "common")),
+        Choice("extraction", "how a bird's name or a reason is found in free words: by constrained choice, or where it "
+               "occurs", "choice", ("choice", "inclusion")),
+        Choice("wordings", "levels of wordings of the question that may be refused, in a toml file", "own"),
+        Choice("about", "which birds all wordings are asked about", "unanswerable", ("unanswerable", "all")),
         Choice("reference", "compare with the pairs of this split, such as oodbench/coco-train", "none"),
     )
 }  # fmt: skip
@@ -194,6 +199,10 @@ PROTOCOLS: Mapping[str, Kind] = {
     "existence": Kind("generator", (*DIVIDED, "absent", "hard", "benchmark", "reasoning", "reading"), "existence"),
     "progression": Kind("generator", (*DIVIDED, "reading")),
     "detection": Kind("encoder", ("detector_templates", "threshold"), also=("classifier", "matcher")),
+    "species": Kind("encoder", ("called", "prompt"), "species", also=("scorer",)),
+    "flat_list": Kind("encoder", ("called", "prompt"), also=("scorer",)),
+    "free_form": Kind("generator", ("prompt", "extraction"), "free_form"),
+    "abstention": Kind("generator", ("wordings", "about", "extraction")),
     "distribution": Kind("image_encoder", (*DIVIDED, "reference"), unless="reference"),
 }
 
