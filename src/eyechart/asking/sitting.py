@@ -41,7 +41,7 @@ class Sitting:
     """A model before a split, with the protocol's choices.
 
     `lend` makes another model by its specification and `dismiss` drops it again; `fetch` opens another split by its
-    benchmark and name. `templates` are the prompts that were asked for in the place of an encoder's or a protocol's own.
+    benchmark and name. `templates` are the prompts that were asked for in the place of a protocol's own.
     """
 
     asker: Asker

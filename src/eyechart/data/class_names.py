@@ -83,7 +83,7 @@ def expect(names: Sequence[str], classes: int, source: str = "The vocabulary") -
 
 
 def templates(name_or_path: str) -> Templates:
-    """Return the `80`, `7`, `1` or `bird` published prompts, the bare `name`, or a text file's with `{c}` or `{}` a line."""
+    """Return the published `80`, `7`, `1` or `bird`, the bare `name`, or a text file's with `{c}` or `{}` a line."""
     if name_or_path in TEMPLATES:
         formats, source = TEMPLATES[name_or_path]()
     else:
