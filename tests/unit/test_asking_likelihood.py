@@ -13,7 +13,7 @@ from eyechart.asking.closed_world import closed_world, closed_world_plus
 from eyechart.asking.likelihood import posterior
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.choices import ByScore
-from eyechart.models.interfaces import Floats, Identity, Request
+from eyechart.models.interfaces import Floats, Identity, Request, Until
 from eyechart.scoring import Predictions
 
 NAMES = ("cat", "dog", "great white shark")
@@ -35,7 +35,7 @@ class Sure(ByScore):
     loads: int = 0
     identity: Identity = SURE
 
-    def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
+    def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         self.asked.append((requests, choices))
         numbers = [int(np.asarray(request.images[0])[0, 0, 0]) for request in requests]
         rows = [TABLE[number][: len(choices)] if number < 3 else [np.nan] * len(choices) for number in numbers]

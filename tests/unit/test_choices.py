@@ -1,5 +1,6 @@
 """The trie of choices: every beginning once, every choice a path."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.models.choices import NOTHING, ByScore, Tokens, Trie
+from eyechart.models.choices import NOTHING, ByScore, Tokens, Trie, told_apart
 
 CHOICES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12)
 
@@ -111,3 +112,36 @@ def test_the_best_by_scores_is_the_first_of_equals() -> None:
 def test_there_is_no_best_of_nothing() -> None:
     with pytest.raises(ValueError, match="one of some choices; got none"):
         Told([]).best([SimpleNamespace()], [])
+
+
+END = 9
+ENDED = CHOICES.map(lambda choices: [(*choice, END) for choice in choices])
+
+
+def shortest(choice: Tokens, choices: list[Tokens]) -> Tokens:
+    """The shortest beginning, of at least a token, that no other choice has: tried one by one."""
+    others = [other for other in choices if other != choice]
+    lengths = range(1, len(choice) + 1)
+    return next(choice[:size] for size in lengths if all(other[:size] != choice[:size] for other in others))
+
+
+@given(ENDED)
+def test_a_choice_is_cut_where_no_other_begins_alike(choices: list[Tokens]) -> None:
+    assert told_apart(choices) == [shortest(choice, choices) for choice in choices]
+
+
+@given(ENDED)
+def test_a_choice_that_another_begins_with_keeps_its_end(choices: list[Tokens]) -> None:
+    longer = [*choices, (*choices[0][:-1], 8, END)]
+    assert told_apart(longer)[0] == choices[0]
+
+
+@given(ENDED)
+def test_of_cut_choices_none_begins_another(choices: list[Tokens]) -> None:
+    cut = sorted(set(told_apart(choices)))
+    assert not [pair for pair in pairwise(cut) if pair[1][: len(pair[0])] == pair[0]]
+    assert told_apart(cut) == cut
+
+
+def test_no_choices_are_cut_to_none() -> None:
+    assert told_apart([]) == []

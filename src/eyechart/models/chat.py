@@ -10,8 +10,8 @@ from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import hf_files, runtime, shipped, weights
-from eyechart.models.choices import Trie
-from eyechart.models.interfaces import Answer, Identity, Request, Usage
+from eyechart.models.choices import Trie, told_apart
+from eyechart.models.interfaces import Answer, Identity, Request, Until, Usage
 from eyechart.spec import ModelSpec
 
 Inputs = Mapping[str, Any]  # names to torch tensors
@@ -51,7 +51,7 @@ class Chat:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._last: tuple[tuple[str, ...], Trie] | None = None
+        self._last: tuple[tuple[str, ...], Until, Trie] | None = None
 
     @cached_property
     def _processor(self) -> Any:
@@ -124,11 +124,15 @@ class Chat:
         ]
         return [(*row, self.end) for row in rows]
 
-    def trie(self, choices: Sequence[str]) -> Trie:
-        """Make the trie of whole answers; the last one is kept, for the next request has mostly the same choices."""
-        if self._last is None or self._last[0] != tuple(choices):
-            self._last = tuple(choices), Trie.of(self.choices(choices))
-        return self._last[1]
+    def trie(self, choices: Sequence[str], until: Until = "end") -> Trie:
+        """Make the trie of whole answers, or of as much as tells them apart.
+
+        The last one is kept, for the next request has mostly the same choices.
+        """
+        if self._last is None or self._last[:2] != (tuple(choices), until):
+            rows = self.choices(choices)
+            self._last = tuple(choices), until, Trie.of(told_apart(rows) if until == "unique" else rows)
+        return self._last[2]
 
     def answer(self, tokens: Sequence[int], prompt: int, cached: int = 0) -> Answer:
         """Read what was said to a prompt of so many tokens, up to the first end of turn."""

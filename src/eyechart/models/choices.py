@@ -7,6 +7,7 @@ sum over the edges on its path, of which the first leaves the root.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,23 @@ def check(choices: Sequence[str]) -> None:
     """Refuse to look for the best of nothing."""
     if not choices:
         raise ValueError("The best choice is one of some choices; got none.")
+
+
+def told_apart(choices: Sequence[Tokens]) -> list[Tokens]:
+    """Cut every choice behind the first token that tells it from all others; equal ones are one, and one is one token.
+
+    >>> told_apart([(5, 6, 9), (5, 6, 7, 9), (4, 8, 9), (5, 6, 9)])
+    [(5, 6, 9), (5, 6, 7), (4,), (5, 6, 9)]
+    """
+    every = sorted(set(choices))
+    shared = [0, *(_shared(one, other) for one, other in pairwise(every)), 0]
+    longest = {choice: 1 + max(near) for choice, near in zip(every, pairwise(shared), strict=False)}
+    return [choice[: longest[choice]] for choice in choices]
+
+
+def _shared(one: Tokens, other: Tokens) -> int:
+    """How many tokens two choices begin with alike."""
+    return next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from eyechart.errors import ModelError
 from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
 from eyechart.models.choices import Ints, Trie, check
-from eyechart.models.interfaces import Answer, Floats, Identity, Request
+from eyechart.models.interfaces import Answer, Floats, Identity, Request, Until
 from eyechart.spec import ModelSpec
 
 OPTIONS = ("dtype", "batch_size")
@@ -115,11 +115,11 @@ class Hf:
         rows: list[list[int]] = said[:, batch["input_ids"].shape[1] :].tolist()
         return rows
 
-    def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
-        """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""
+    def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
+        """Return log-probabilities (n, choices) of every choice, up to its end of turn or where it is unique."""
         found = np.empty((len(requests), len(choices)), np.float32)
         if found.size:
-            for places, trie, batch in self._behind(requests, choices):
+            for places, trie, batch in self._behind(requests, choices, until):
                 with runtime.inference(self.device, "float32"):
                     edges = hf_trie.log_probabilities(self._module, batch, trie, self._numbers)
                 found[places] = trie.totals(edges)
@@ -139,11 +139,11 @@ class Hf:
         return NUMBERS[self.device == "cpu"]
 
     def _behind(
-        self, requests: Sequence[Request], choices: Sequence[str]
+        self, requests: Sequence[Request], choices: Sequence[str], until: Until = "end"
     ) -> Iterator[tuple[list[int], Trie, dict[str, Any]]]:
         """Give batches of prompts that may be scored together, with their requests' places and the trie of choices."""
         hf_trie.check(self._module)
-        trie = self._chat.trie(choices)
+        trie = self._chat.trie(choices, until)
         fit = self._numbers // (hf_trie.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))
         for places, batch in self._batches(requests, size, max(map(len, trie.paths))):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 Floats = NDArray[np.float32]
+Until = Literal["end", "unique"]
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,8 +168,12 @@ class Generator(Model, Protocol):
 class Scorer(Generator, Protocol):
     """A generator that also tells how likely it would have said something."""
 
-    def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
-        """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""
+    def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
+        """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included.
+
+        With `until="unique"` a choice counts only up to the token that tells it from all others, as in nlg2choice's
+        retrieval setting; one that others begin with counts up to the end of turn.
+        """
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability (n,).

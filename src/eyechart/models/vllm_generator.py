@@ -27,7 +27,7 @@ import numpy as np
 from eyechart.errors import ModelError
 from eyechart.models import best_first, chat, runtime, vllm_engine, vllm_feed, weights
 from eyechart.models.choices import Ints, Told, Trie, check
-from eyechart.models.interfaces import Answer, Floats, Identity, Request
+from eyechart.models.interfaces import Answer, Floats, Identity, Request, Until
 from eyechart.spec import ModelSpec
 
 OPTIONS = (
@@ -137,12 +137,12 @@ class Vllm:
         if engine := self.__dict__.pop("_engine", None):
             engine.close()
 
-    def score(self, requests: Sequence[Request], choices: Sequence[str]) -> Floats:
-        """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included."""
+    def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
+        """Return log-probabilities (n, choices) of every choice, up to its end of turn or where it is unique."""
         found = np.empty((len(requests), len(choices)), np.float32)
         if not found.size:
             return found
-        trie = self._chat.trie(choices)
+        trie = self._chat.trie(choices, until)
         values, every = np.empty(len(trie.edges)), np.arange(len(trie.nodes))
         for row, request in enumerate(requests):
             _, edges, told = self._told([self._prompt(request)], trie, every[None])
