@@ -63,6 +63,28 @@ def test_a_schema_goes_with_the_request(asking: Asking, faulty_server: Any) -> N
     assert (told["type"], told["json_schema"]["schema"]) == ("json_schema", schema)
 
 
+@pytest.mark.parametrize(
+    ("names", "strict"),
+    [
+        (["species"], True),
+        (["unknown"] * 500, True),
+        (["unknown"] * 501, False),
+        (["x" * 40] * 251, False),
+        (["x" * 40] * 250, True),
+    ],
+    ids=["one", "500", "501", "long", "few and long"],
+)
+def test_a_list_of_names_goes_with_the_request(
+    asking: Asking, faulty_server: Any, names: list[str], strict: bool
+) -> None:
+    schema = {"type": "object", "properties": {"species": {"anyOf": [{"enum": names}]}}, "required": ["species"]}
+    faulty_server.always = faulty_server.reply(faulty_server.good('{"species": "unknown"}'))
+    (answer,) = generate(asking(), ask("It may be a wren. Which species does this text name?"), 64, schema)
+    told = faulty_server.asked[0].body["response_format"]["json_schema"]
+    assert (told["schema"], told["strict"]) == (schema, strict)
+    assert (answer.text, answer.error) == ('{"species": "unknown"}', "")
+
+
 def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(faulty_server.good("a gold", finish_reason="length"))
     (answer,) = generate(asking(), ask("what?"), 2)

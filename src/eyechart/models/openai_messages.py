@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -12,6 +13,9 @@ from PIL import Image
 from eyechart.data.images import shown_alike
 from eyechart.models import openai_faults as faults
 from eyechart.models.interfaces import Answer, Request, Usage
+
+MOST_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
+MANY, MOST_LETTERS = 250, 7500  # more values than this may together have so many letters
 
 
 def message(request: Request) -> dict[str, Any]:
@@ -38,11 +42,25 @@ def data_url(image: Image.Image, file: bytes = b"") -> str:
 
 
 def response_format(schema: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Ask for JSON of a schema."""
+    """Ask for JSON of a schema: strictly, unless its lists are longer than OpenAI then takes.
+
+    A longer one is for OpenAI a description to follow; vLLM's server holds to it all the same.
+    """
     if schema is None:
         return {}
-    named = {"name": "answer", "strict": True, "schema": dict(schema)}
+    listed = list(_listed(schema))
+    short = len(listed) <= MANY or sum(map(len, listed)) <= MOST_LETTERS
+    named = {"name": "answer", "strict": short and len(listed) <= MOST_VALUES, "schema": dict(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": named}}
+
+
+def _listed(part: Any) -> Iterator[str]:
+    """Every value of every enum of a schema."""
+    if isinstance(part, Mapping):
+        yield from map(str, part.get("enum", ()))
+        yield from chain.from_iterable(map(_listed, part.values()))
+    elif isinstance(part, list | tuple):
+        yield from chain.from_iterable(map(_listed, part))
 
 
 class Message(msgspec.Struct):
