@@ -31,7 +31,8 @@ def rendered(name: str) -> str:
     choices = mill_options("s0", 3, 10).lines(TEN) if name == "mill_mcq" else Options((2, 0, 4, 1), (0,)).lines(NAMES)
     listed = class_list(NAMES, "id" if "_id" in name else "name")
     pair = {"category": NAMES[3], "other": NAMES[1]}
-    values: Mapping[str, str] = {"class_list": listed, "dynamic_choices": choices, **pair}
+    text = {"said": 'A "gull": {said}\nof some kind.', "reason_list": "image quality, {said}"}
+    values: Mapping[str, str] = {"class_list": listed, "dynamic_choices": choices, **pair, **text}
     return found.fill(**{slot: values[slot] for slot in found.slots})
 
 
@@ -58,7 +59,7 @@ def test_headings_and_items_begin_lines(name: str) -> None:
 @pytest.mark.parametrize("name", prompt_names())
 def test_a_prompt_says_where_its_words_come_from(name: str) -> None:
     found = prompt(name)
-    assert any(source in found.source for source in ("2603.06578", "2602.18094", "Mill"))
+    assert any(source in found.source for source in ("2603.06578", "2602.18094", "2603.27033", "Mill"))
     assert found.sha256 == sha256(found.text.encode()).hexdigest()
 
 
@@ -105,7 +106,7 @@ WRONG = {
     'source = "me"\ntext = 3': "got `int`",
     'source = "me\ntext = "What?"': "is not a prompt",
     'source = "me"\ntext = " "': "has an empty text",
-    'source = "me"\ntext = "{class_lst}"': r"slot \{class_lst\}.*did you mean class_list\?",
+    'source = "me"\ntext = "{class_lst}"': r"slot \{class_lst\}.*did you mean class_list",
     'source = "me"\ntext = "{Options}"': f"The slots are: {', '.join(SLOTS)}",
 }
 

@@ -13,7 +13,7 @@ from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
 FOLDER = Path(__file__).with_name("prompts")
-SLOTS = ("class_list", "dynamic_choices", "category", "other")
+SLOTS = ("class_list", "dynamic_choices", "category", "other", "said", "reason_list")
 _SLOT = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
@@ -64,7 +64,7 @@ def prompt_names() -> tuple[str, ...]:
     Source: own definition.
 
     >>> prompt_names()[:2]
-    ('closed_world', 'closed_world_id')
+    ('abstention_reason', 'closed_world')
     """
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 

@@ -1,0 +1,92 @@
+"""Wordings of one question at several levels of encouragement to abstain, as data."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from eyechart.errors import DataError
+
+OWN = "own"
+PACKAGED = Path(__file__).with_name("abstention_wordings.toml")
+ABOUT = ("source", "note")
+FORM = 'Give a line such as naive = ["What species of bird is this?"] for each level, as UTF-8 toml.'
+
+
+@dataclass(frozen=True)
+class Wordings:
+    """Texts by level, in the file's order."""
+
+    name: str
+    levels: Mapping[str, tuple[str, ...]]
+    source: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """The fingerprint of levels and texts in their order."""
+        return sha256(msgspec.json.encode([*self.levels.items()])).hexdigest()
+
+
+def number(place: int, of: int) -> str:
+    """Write the number of a wording, from 01 up, as wide as the last of them.
+
+    Source: own definition.
+
+    >>> number(0, 15), number(4, 100)
+    ('01', '005')
+    """
+    return str(place + 1).zfill(max(2, len(str(of))))
+
+
+@cache
+def wordings(given: str = OWN) -> Wordings:
+    """Return the packaged wordings, `own`, or those of a user's toml file: levels with a list of texts each.
+
+    Raises DataError for a file that cannot be read, has no level, has a level without texts or of a name that would not
+    stand in a category (`/` and `,` have their meaning there), and for a text that is empty or stands there twice.
+
+    Source: arXiv 2603.27033, section 6: 15 wordings of each of three instructions. All but one are unpublished, so that
+    the packaged ones are our own.
+
+    >>> {level: len(texts) for level, texts in wordings().levels.items()}
+    {'naive': 15, 'unanswerable': 15, 'refuse': 15}
+    >>> wordings().levels["naive"][0]
+    'What species of bird is in this image?'
+    """
+    path = PACKAGED if given == OWN else Path(given)
+    try:
+        held = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise DataError(f"The wordings {path} cannot be read ({error.strerror or error}). {FORM}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{path} holds no wordings ({error}). {FORM}") from error
+    levels = {level: _texts(path, level, texts) for level, texts in held.items() if level not in ABOUT}
+    if not levels:
+        raise DataError(f"{path} has no level of wordings. {FORM}")
+    _check_unique(path, levels)
+    return Wordings(given, levels, str(held.get("source", "")))
+
+
+def _texts(path: Path, level: str, texts: object) -> tuple[str, ...]:
+    if "/" in level or "," in level or not level.strip():
+        raise DataError(f"{path}: the level '{level}' has a name with / or ,. Use letters, digits and spaces.")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise DataError(f"{path}: the level '{level}' is no list of texts. {FORM}")
+    if not texts:
+        raise DataError(f"{path}: the level '{level}' has no wording. Write one into it, or leave the level out.")
+    if "" in (text.strip() for text in texts):
+        raise DataError(f"{path}: the level '{level}' has an empty wording. Write the question into it.")
+    return tuple(texts)
+
+
+def _check_unique(path: Path, levels: Mapping[str, tuple[str, ...]]) -> None:
+    seen: dict[str, str] = {}
+    for level, texts in levels.items():
+        for text in texts:
+            if (before := seen.setdefault(text.strip(), level)) != level or texts.count(text) > 1:
+                where = f"the level '{level}'" if before == level else f"the levels '{before}' and '{level}'"
+                raise DataError(f"{path}: '{text}' stands twice, in {where}. Keep one of them.")
