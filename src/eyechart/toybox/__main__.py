@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from eyechart.toybox import annotated, birds, oodbench_sample, packaged, shards
+from eyechart.toybox import annotated, birds, birds_sample, oodbench_sample, packaged, shards
 
 PARTS = ("shards", "scenes", "birds")
 SEED = 42
@@ -35,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "packaged" in parts:
         packaged.write(options.out / "toybox", options.seed)
         oodbench_sample.write(options.out / "oodbench", options.seed)
+        birds_sample.write(options.out / "realbirdid", options.seed)
 
 
 if __name__ == "__main__":

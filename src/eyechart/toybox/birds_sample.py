@@ -1,0 +1,30 @@
+"""The packaged table of drawn birds, without any picture under the GPL."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from eyechart.toybox import birds
+from eyechart.toybox.art import packaged_root as art_root
+from eyechart.toybox.art import seal, write_table
+from eyechart.toybox.birds import Observation
+from eyechart.toybox.oodbench_sample import MANIFEST, SEALED, manifest
+from eyechart.toybox.styles import TRAINING
+
+NAME, NUMBER = "birds-sample", 120
+FOLDER = "sample-toybox"
+
+
+def write(target: Path, seed: int) -> None:
+    """Write the table `sample-toybox` with its manifest, checksums and licences."""
+    folder = target / FOLDER
+    found = birds.write_table_of(folder, seed, NAME, TRAINING, NUMBER)
+    write_table(folder / "manifest.csv", MANIFEST, manifest(folder, iter(_pictures(found))))
+    for style in TRAINING:
+        for text in (art_root() / style).glob("LICENSE-*.txt"):
+            shutil.copyfile(text, folder / f"LICENSE-{style}.txt")
+    seal(folder, SEALED)
+
+
+def _pictures(found: Sequence[Observation]) -> list[tuple[str, str]]:
+    return [(f"images/{image}", seen.style) for seen in found for image in seen.images]
