@@ -99,13 +99,17 @@ def test_unanswerable_pictures_have_a_reason_and_answerable_ones_none(lines: lis
     assert 0.5 < np.mean([line["answerable"] == "1" for line in lines]) < 0.75
 
 
+def test_an_unanswerable_picture_names_no_species(lines: list[Line]) -> None:
+    assert all(line["species"] == ("" if line["reason"] else line["drawn"]) for line in lines)
+
+
 def test_look_alikes_are_unanswerable_for_their_voice_alone(lines: list[Line]) -> None:
     songs = {one.name: one.song for one in species()}
-    assert all(bool(songs[line["species"]]) == (line["reason"] == VOICE) for line in lines)
+    assert all(bool(songs[line["drawn"]]) == (line["reason"] == VOICE) for line in lines)
 
 
 def test_the_genus_is_that_of_the_species(lines: list[Line]) -> None:
-    assert all(line["species"].split()[0] == line["genus"] for line in lines)
+    assert all(line["drawn"].split()[0] == line["genus"] for line in lines)
 
 
 def test_candidates_live_where_the_bird_was_seen(lines: list[Line]) -> None:
@@ -114,14 +118,14 @@ def test_candidates_live_where_the_bird_was_seen(lines: list[Line]) -> None:
     for line in located:
         here = [one.name for one in candidates(float(line["latitude"]), float(line["longitude"]))]
         assert line["candidates"].split(";") == here
-        assert line["species"] in here
+        assert line["drawn"] in here
 
 
 def test_look_alikes_were_seen_where_both_live(lines: list[Line]) -> None:
     others = {one.name: {other.name for other in look_alikes(one)} for one in species()}
     voices = [line for line in lines if line["reason"] == VOICE and line["latitude"]]
     assert voices
-    assert all(others[line["species"]] <= {*line["candidates"].split(";")} for line in voices)
+    assert all(others[line["drawn"]] <= {*line["candidates"].split(";")} for line in voices)
 
 
 def test_without_a_place_there_are_no_candidates(lines: list[Line]) -> None:

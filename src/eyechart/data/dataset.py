@@ -9,6 +9,7 @@ from typing import Protocol
 
 from eyechart.data.annotation import Annotation
 from eyechart.data.labels import Empty, LabelSet
+from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
 
 ORIGINAL = "ImGT"
@@ -26,7 +27,7 @@ class Dataset:
     """A split with its checked index; `rows` are the selected ones, by their number in the source.
 
     `equivalences` are pairs of classes of a vocabulary of its own that count as one; `annotation`, of images of many
-    things, has one row a line of the index.
+    things, has one row a line of the index, and so have `observations`, of birds.
     """
 
     benchmark: str
@@ -42,6 +43,7 @@ class Dataset:
     rows: tuple[int, ...] = ()
     equivalences: tuple[tuple[int, int], ...] = ()
     annotation: Annotation | None = None
+    observations: Observations | None = None
 
     def __len__(self) -> int:
         return len(self.selected)
@@ -66,6 +68,11 @@ class Dataset:
     def notation(self) -> Annotation | None:
         """What is annotated in the selected rows; the whole annotation, uncopied, where all are."""
         return self.annotation.of(self.rows) if self.annotation and self.rows else self.annotation
+
+    @cached_property
+    def observed(self) -> Observations | None:
+        """What was observed in the selected rows; all observations, uncopied, where all are."""
+        return self.observations.of(self.rows) if self.observations is not None and self.rows else self.observations
 
     def read(self, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
         """Yield (position, image bytes) for the selected rows from start to stop."""

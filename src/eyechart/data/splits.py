@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from eyechart.data.annotated_splits import BENCHMARK, FORMATS, AnnotatedSplit, Format, annotated_splits, open_annotated
+from eyechart.data.birds import TABLES, open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
@@ -22,7 +23,7 @@ from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 from eyechart.toybox.packaged import splits as toybox_splits
 
-Layout = Literal["sample", "shards", "folder", "hub", "none"] | Format
+Layout = Literal["sample", "shards", "folder", "hub", "birds", "none"] | Format
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def open_split(
         return PACKAGED[ref.benchmark](ref.split)
     if ref.layout in FORMATS:
         return open_annotated(ref.layout, Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
+    if ref.layout == "birds":
+        return open_birds(Path(ref.place), ref.benchmark, ref.split, cache=cache)
     fact = known.get(str(ref))
     found = _opened(ref, fact, cache, offline)
     return identified(found) if str(ref) == VALIDATION else found
@@ -152,6 +155,8 @@ def _folders(path: Path) -> list[Path]:
 def _layout(folder: Path) -> Layout:
     inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
     suffixes = {path.suffix.lower() for path in inside}
+    if any(path.name in TABLES for path in inside):
+        return "birds"
     if any(path.name == "nshards.txt" for path in inside) or ".tar" in suffixes:
         return "shards"
     if ".parquet" in suffixes or any(folder.glob("data/*.parquet")):
@@ -162,7 +167,7 @@ def _layout(folder: Path) -> Layout:
 def _unknown(folder: Path) -> str:
     return (
         f"{folder} holds no split in a known layout: expected nshards.txt with 0.tar and so on, pictures in a folder a "
-        "class, ILSVRC validation files, or parquet files."
+        "class, ILSVRC validation files, parquet files, or birds.csv or birds.parquet."
     )
 
 

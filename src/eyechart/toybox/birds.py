@@ -30,7 +30,7 @@ HIDDEN, LEAST = 0.4, 0.01
 DIGITS = 4
 TABLE = (
     *("image", "observation_id", "species", "genus", "answerable", "reason", "latitude", "longitude", "candidates"),
-    "style",
+    *("style", "drawn"),
 )
 TAXONOMY = ("taxon_id", "species", "genus", "common_name", "song")
 RANGES = ("species", "south", "north", "west", "east")
@@ -52,12 +52,16 @@ class Observation:
         return tuple(f"{self.number:05}{letter}.jpg" for letter in ("ab" if self.number % 8 == 0 else "a"))
 
     def row(self, image: str) -> dict[str, object]:
-        """Return the line of a picture; the candidates are those that live at the place, nobody where it is unknown."""
+        """Return the line of a picture; the candidates are those that live at the place, nobody where it is unknown.
+
+        The species stands under `drawn` alone where the picture does not tell it.
+        """
         here = candidates(*self.place) if self.place else ()
         latitude, longitude = self.place or ("", "")
         names = ";".join(one.name for one in here)
-        known = (self.bird.name, self.bird.genus, int(not self.reason), self.reason)
-        values = (f"images/{image}", self.number, *known, latitude, longitude, names, self.style)
+        told = "" if self.reason else self.bird.name
+        known = (told, self.bird.genus, int(not self.reason), self.reason)
+        values = (f"images/{image}", self.number, *known, latitude, longitude, names, self.style, self.bird.name)
         return dict(zip(TABLE, values, strict=True))
 
 

@@ -1,0 +1,53 @@
+"""Splits of birds: pictures by a table of observations, with a taxonomy and, where there are any, ranges."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from eyechart.data.annotated import indexed
+from eyechart.data.dataset import ORIGINAL, Dataset
+from eyechart.data.labels import label_set
+from eyechart.data.located import Entry, assemble
+from eyechart.data.observation_table import IMAGE, observations_of, read_birds
+from eyechart.data.observations import Observations
+from eyechart.data.rows import Row
+from eyechart.data.tables import Table
+from eyechart.errors import DataError
+
+TABLES = ("birds.csv", "birds.parquet")
+
+
+def open_birds(folder: Path, benchmark: str, split: str, *, cache: Path | None = None) -> Dataset:
+    """Open a folder with birds, taxonomy and perhaps ranges (csv or parquet), and the pictures that birds names.
+
+    Classes are the species of the taxonomy; an image is labelled by its species, -1 where it is unanswerable. Rows
+    keep the order of the table. Raises DataError for what the tables contradict, and for pictures that are not there.
+    """
+    table = read_birds(folder)
+    _check_pictures(folder, table)
+    found = observations_of(folder, table)
+    entries = indexed(folder, table[IMAGE], named_by=table.path, remedy="copy them there.", cache=cache)
+    return _assembled(folder, benchmark, split, entries, found)
+
+
+def _check_pictures(folder: Path, table: Table) -> None:
+    missing = [row for row, image in enumerate(table[IMAGE]) if not image or not (folder / image).is_file()]
+    if missing:
+        image = table[IMAGE][missing[0]]
+        what = f"the first {folder / image}" if image else "the first an empty name"
+        raise DataError(
+            f"{table.where(missing[0])}: {len(missing):,} of the {len(table):,} pictures of the column '{IMAGE}' are "
+            f"not there, {what}: copy them there, or remove their lines."
+        )
+
+
+def _assembled(folder: Path, benchmark: str, split: str, entries: Sequence[Entry], found: Observations) -> Dataset:
+    names = found.taxonomy.names[0]
+    whole = assemble(folder, benchmark, split, entries, classes=len(names), names=names)
+    species = found.species.tolist()
+    index = tuple(
+        Row(entry.key, entry.file, entry.sha256, label) for entry, label in zip(entries, species, strict=True)
+    )
+    told = [(label,) if label >= 0 else None for label in species]
+    truth = label_set(ORIGINAL, index, told, "exclude", f"the species of {benchmark}/{split}")
+    return replace(whole, index=index, label_sets={ORIGINAL: truth}, observations=found)

@@ -1,0 +1,153 @@
+"""The table of observations, read with its taxonomy and its ranges, and checked line by line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.observations import REASONS, Observations
+from eyechart.data.ranges import Ranges, degrees, read_ranges
+from eyechart.data.tables import JOINT, Table, find_table, folded, read_table, unique
+from eyechart.data.taxonomy import Taxonomy, named, read_taxonomy
+from eyechart.errors import DataError
+from eyechart.spec import did_you_mean
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+IMAGE, OBSERVATION = "image", "observation_id"
+COLUMNS = (IMAGE, OBSERVATION, "species", "genus", "answerable", "reason", "latitude", "longitude", "candidates")
+ANSWERABLE = {"1": True, "true": True, "0": False, "false": False}
+
+
+def read_observations(folder: str | Path) -> Observations:
+    """Read birds, taxonomy and, where there is one, ranges from csv or parquet files of a folder.
+
+    Candidates are the table's own, else the species whose range holds the place. Raises DataError naming file and line
+    for whatever contradicts itself; missing locations and lists without the true species are kept and counted.
+    """
+    return observations_of(Path(folder), read_birds(Path(folder)))
+
+
+def read_birds(folder: Path) -> Table:
+    """Read a folder's table of birds as text; every image is there once."""
+    table = read_table(_found(folder, "birds"), COLUMNS)
+    unique(table, IMAGE, IMAGE)
+    return table
+
+
+def observations_of(folder: Path, table: Table) -> Observations:
+    """Read what the lines of a folder's table say."""
+    taxonomy = read_taxonomy(_found(folder, "taxonomy"))
+    where = find_table(folder, "ranges")
+    ranges = read_ranges(where, taxonomy) if where else None
+    reader = _Reader(table, taxonomy)
+    known = [reader.known(row) for row in range(len(table))]
+    species, genus, reason = np.array(known, np.int64).reshape(-1, 3).T
+    places = np.array([reader.place(row) for row in range(len(table))], np.float64).reshape(-1, 2)
+    latitude, longitude = np.ascontiguousarray(places.T)
+    offsets, candidates = _candidates(reader.lists(), latitude, longitude, ranges)
+    ids = tuple(one or image for one, image in zip(table[OBSERVATION], table[IMAGE], strict=True))
+    return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates)
+
+
+def _found(folder: Path, stem: str) -> Path:
+    path = find_table(folder, stem)
+    if path is None:
+        raise DataError(f"{folder} has no {stem}.csv and no {stem}.parquet: put one there.")
+    return path
+
+
+def _candidates(lists: Sequence[Ints], latitude: Floats, longitude: Floats, ranges: Ranges | None) -> tuple[Ints, Ints]:
+    """Join the lists of the rows; those that are empty are filled by the ranges."""
+    own = np.array([len(found) for found in lists], np.int64)
+    rows = np.repeat(np.arange(len(lists)), own)
+    species = np.concatenate([np.empty(0, np.int64), *lists])
+    if ranges is not None:
+        unknown = np.flatnonzero((own == 0) & ~np.isnan(latitude))
+        here, there = ranges.at(latitude[unknown], longitude[unknown])
+        rows, species = np.concatenate([rows, unknown[here]]), np.concatenate([species, there])
+        order = np.argsort(rows, kind="stable")
+        rows, species = rows[order], species[order]
+    counts = np.bincount(rows, minlength=len(lists))
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), species
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the cells of a row, or says what is wrong with them."""
+
+    table: Table
+    taxonomy: Taxonomy
+
+    def known(self, row: int) -> tuple[int, int, int]:
+        """Return the places of the species, the genus and the reason."""
+        name, genus, reason = (self.table[column][row] for column in ("species", "genus", "reason"))
+        if self._answerable(row):
+            return self._answer(row, name, genus, reason)
+        if name:
+            self._refuse(
+                row,
+                f"is unanswerable and has the species {name}: leave the species empty and give the genus alone, or "
+                "make it answerable",
+            )
+        if not genus:
+            self._refuse(row, "is unanswerable and has no genus: give the genus, which is what can be told")
+        return -1, named(self.table, row, genus, self.taxonomy, 1), self._reason(row, reason)
+
+    def _answer(self, row: int, name: str, genus: str, reason: str) -> tuple[int, int, int]:
+        if not name:
+            self._refuse(row, "is answerable and has no species: give it, or make the image unanswerable")
+        if reason:
+            self._refuse(row, f"is answerable and has the reason '{reason}': leave it empty, or make it unanswerable")
+        species = named(self.table, row, name, self.taxonomy)
+        above = int(self.taxonomy.parents[0][species])
+        if genus and self.taxonomy.places[1].get(folded(genus)) != above:
+            self._refuse(
+                row,
+                f"has {name} in the genus {genus}, and {self.taxonomy.source} in {self.taxonomy.names[1][above]}: "
+                "correct one of them",
+            )
+        return species, above, -1
+
+    def _answerable(self, row: int) -> bool:
+        cell = self.table["answerable"][row]
+        if folded(cell) not in ANSWERABLE:
+            self._refuse(row, f"has '{cell}' as answerable: expected 0, 1, true or false")
+        return ANSWERABLE[folded(cell)]
+
+    def _reason(self, row: int, reason: str) -> int:
+        if reason and folded(reason) not in REASONS:
+            near = did_you_mean(folded(reason), REASONS)
+            self._refuse(row, f"has the reason '{reason}', expected {', '.join(REASONS)} or none{near[:-1]}")
+        return REASONS.index(folded(reason)) if reason else -1
+
+    def place(self, row: int) -> tuple[float, float]:
+        """Return latitude and longitude, NaN where there is neither."""
+        cells = [self.table[side][row] for side in ("latitude", "longitude")]
+        if not any(cells):
+            return np.nan, np.nan
+        if not all(cells):
+            there, lost = ("latitude", "longitude") if cells[0] else ("longitude", "latitude")
+            self._refuse(row, f"has a {there} and no {lost}: give both, or neither")
+        return degrees(self.table, row, "latitude"), degrees(self.table, row, "longitude")
+
+    def lists(self) -> list[Ints]:
+        """Return every row's own list of species, each once, ascending."""
+        read: dict[str, Ints] = {"": np.empty(0, np.int64)}
+        exact = {name: place for place, name in enumerate(self.taxonomy.names[0])}
+        for row, cell in enumerate(self.table["candidates"]):
+            if cell not in read:
+                names = cell.split(JOINT)
+                found = [exact.get(name, -1) for name in names]
+                places = found if min(found) >= 0 else self._slowly(row, names)
+                read[cell] = np.unique(np.array(places, np.int64))
+        return [read[cell] for cell in self.table["candidates"]]
+
+    def _slowly(self, row: int, names: Sequence[str]) -> list[int]:
+        """Read names that are not all spelled as in the taxonomy; a list may end in a separator."""
+        return [named(self.table, row, name.strip(), self.taxonomy) for name in names if name.strip()]
+
+    def _refuse(self, row: int, what: str) -> None:
+        raise DataError(f"{self.table.where(row)}: {self.table[IMAGE][row]} {what}.")

@@ -1,0 +1,151 @@
+"""What is known of each picture of a bird: its species, or its genus and why no more can be told; where it was seen."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.taxonomy import Taxonomy
+from eyechart.errors import DataError
+
+REASONS = ("image quality", "angle/occlusion", "vocalization")
+SHOWN = 10  # observations that a note names
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Images in the order of a data set's index.
+
+    `ids` (n) are the observations' ids; `species` (n,) places in the taxonomy, -1 where unanswerable; `genus` (n,)
+    places at level 1; `reason` (n,) places in REASONS, -1 where none; `latitude`, `longitude` (n,) degrees, NaN where
+    unknown. Image i may show, by where it was taken, the species candidates[offsets[i]:offsets[i + 1]], ascending.
+    """
+
+    taxonomy: Taxonomy
+    ids: tuple[str, ...]
+    species: Ints
+    genus: Ints
+    reason: Ints
+    latitude: Floats
+    longitude: Floats
+    offsets: Ints
+    candidates: Ints
+
+    def __post_init__(self) -> None:
+        for name in ("species", "genus", "reason", "latitude", "longitude", "choices"):
+            if getattr(self, name).shape != (len(self),):
+                raise DataError(
+                    f"The observations' {name} have the shape {getattr(self, name).shape}, expected {(len(self),)}: "
+                    "one an image."
+                )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def answerable(self) -> Bools:
+        """Whose species can be told (n,)."""
+        found: Bools = self.species >= 0
+        return found
+
+    @cached_property
+    def located(self) -> Bools:
+        """Whose place is known (n,)."""
+        found: Bools = ~np.isnan(self.latitude)
+        return found
+
+    @cached_property
+    def choices(self) -> Ints:
+        """How many candidates each image has (n,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def eligible(self) -> Bools:
+        """Who is in the results by range (n,): images with a location and a list that is not empty."""
+        return self.located & (self.choices > 0)
+
+    @cached_property
+    def unlisted(self) -> Bools:
+        """Answerable and eligible images whose species is not in their own list (n,)."""
+        return self._without(np.arange(len(self.taxonomy)), self.species) & self.answerable
+
+    @cached_property
+    def unlisted_genus(self) -> Bools:
+        """Unanswerable and eligible images whose list has no species of their genus (n,)."""
+        return self._without(self.taxonomy.ancestors[1], self.genus) & ~self.answerable
+
+    def _without(self, ancestors: Ints, truth: Ints) -> Bools:
+        """Return who is eligible and has no candidate below the truth."""
+        listed = np.zeros(len(self), np.bool_)
+        rows = np.repeat(np.arange(len(self)), self.choices)
+        listed[rows[ancestors[self.candidates] == truth[rows]]] = True
+        return self.eligible & ~listed
+
+    def allowed(self, start: int, stop: int) -> Bools:
+        """Return which species the images from start to stop may show (stop - start, S); none without a list."""
+        found = np.zeros((len(self.ids[start:stop]), len(self.taxonomy)), np.bool_)
+        rows = np.repeat(np.arange(len(found)), self.choices[start:stop])
+        where = self.offsets[start : start + len(found) + 1] if len(found) else np.zeros(1, np.int64)
+        found[rows, self.candidates[where[0] : where[-1]]] = True
+        return found
+
+    def of(self, rows: Sequence[int]) -> "Observations":
+        """The observations of some rows, in their order."""
+        chosen = np.asarray(rows, np.int64).reshape(-1)
+        choices = self.choices[chosen]
+        offsets = np.concatenate([[0], np.cumsum(choices)]).astype(np.int64)
+        taken = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], choices)
+        return Observations(
+            self.taxonomy,
+            tuple(self.ids[row] for row in chosen.tolist()),
+            self.species[chosen],
+            self.genus[chosen],
+            self.reason[chosen],
+            self.latitude[chosen],
+            self.longitude[chosen],
+            offsets,
+            self.candidates[taken],
+        )
+
+    @cached_property
+    def excluded(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know, counted, with the first observations of each kind."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        rest = "kept, and left out of the results by range"
+        yield from self._note(~self.located, f"images have no location: {rest}")
+        yield from self._note(
+            self.located & ~self.eligible, f"images with a location have no candidate species: {rest}"
+        )
+        yield from self._note(
+            self.unlisted,
+            "answerable images have a list of candidates without their own species: kept, and wrong by range",
+        )
+        yield from self._note(
+            self.unlisted_genus,
+            "unanswerable images have a list of candidates without a species of their genus: kept, and wrong by range",
+        )
+
+    def _note(self, which: Bools, what: str) -> Iterator[str]:
+        rows = np.flatnonzero(which).tolist()
+        if rows:
+            named = dict.fromkeys(self.ids[row] for row in rows)
+            more = " …" if len(named) > SHOWN else ""
+            yield f"{len(rows):,} of {len(self):,} {what} (observations {', '.join([*named][:SHOWN])}{more})"
+
+    @cached_property
+    def sha256(self) -> str:
+        """The fingerprint of everything that is known, the taxonomy included."""
+        whole = sha256("\n".join((self.taxonomy.sha256, *self.ids)).encode())
+        for part in (self.species, self.genus, self.reason, self.offsets, self.candidates):
+            whole.update(part.astype("<i8").tobytes())
+        for place in (self.latitude, self.longitude):
+            whole.update(place.astype("<f8").tobytes())
+        return whole.hexdigest()

@@ -1,0 +1,164 @@
+"""Tables of text, from csv or parquet: what is in a cell and on which line, stripped, and "" where nothing is."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import DataError
+from eyechart.spec import did_you_mean
+
+SUFFIXES = (".csv", ".parquet")
+WIDEST = 1 << 27  # characters of a cell: a list of every species there is fits
+JOINT = ";"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table's columns by their names in lower case, and the number of each row's line (csv) or row (parquet)."""
+
+    path: Path
+    columns: Mapping[str, Sequence[str]]
+    numbers: Sequence[int]
+    unit: str = "line"
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, column: str) -> Sequence[str]:
+        return self.columns[column]
+
+    def where(self, row: int) -> str:
+        """Say where a row is."""
+        return f"{self.path}, {self.unit} {self.numbers[row]}"
+
+    def line(self, row: int) -> str:
+        """Say where a row is within the file."""
+        return f"{self.unit} {self.numbers[row]}"
+
+
+def find_table(folder: Path, stem: str) -> Path | None:
+    """Return STEM.csv or STEM.parquet of a folder, None where there is neither; both are refused."""
+    found = [path for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
+    if len(found) > 1:
+        raise DataError(f"{folder} has {found[0].name} and {found[1].name}: remove one, since they may differ.")
+    return found[0] if found else None
+
+
+def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[str] = ()) -> Table:
+    """Read a csv or parquet file with a row at least and all required columns; others are kept as well.
+
+    A list in a cell of parquet is joined by `;`. Raises DataError naming the file and line: a missing or repeated
+    column, a line with too few or too many cells, text that is not UTF-8, an empty table.
+    """
+    path = Path(path)
+    found = _parquet(path) if path.suffix == ".parquet" else _csv(path)
+    for name in required:
+        if name not in found.columns:
+            rest = [column for column in found.columns if column not in (*required, *optional)]
+            raise DataError(
+                f"{path} has no column '{name}'; its columns are {', '.join(found.columns)}; expected "
+                f"{', '.join(required)}{did_you_mean(name, rest)} Add the column; cells may be empty where nothing is "
+                "known."
+            )
+    if not len(found):
+        raise DataError(f"{path} has a header and no rows: give a row at least.")
+    return found
+
+
+def _csv(path: Path) -> Table:
+    csv.field_size_limit(max(csv.field_size_limit(), WIDEST))
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header, rows, numbers = _rows(path, csv.reader(file, strict=True))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): copy it again.") from error
+    cells = list(zip(*rows, strict=True)) or [()] * len(header)
+    columns = {name: [*map(str.strip, column)] for name, column in zip(header, cells, strict=True)}
+    return Table(path, columns, numbers)
+
+
+def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]]:
+    try:
+        header = _header(path, next(lines, []))
+        rows, numbers = [], []
+        for cells in lines:
+            if cells:
+                _check_width(f"{path}, line {lines.line_num}", cells, header)
+                rows.append(cells)
+                numbers.append(lines.line_num)
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{path} is not UTF-8 text behind line {lines.line_num}: it has the byte 0x{error.object[error.start]:02x}"
+            ". Save it as UTF-8."
+        ) from error
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {lines.line_num} is no csv ({error}): correct the quotes, or save it anew."
+        ) from error
+    return header, rows, numbers
+
+
+def _header(path: Path, cells: Sequence[str]) -> list[str]:
+    names = [cell.strip().casefold() for cell in cells]
+    if not any(names):
+        raise DataError(f"{path} is empty: expected a header and a row at least.")
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise DataError(f"{path} has two columns '{name}': rename or remove one.")
+    return names
+
+
+def _check_width(where: str, cells: Sequence[str], header: Sequence[str]) -> None:
+    if len(cells) != len(header):
+        raise DataError(
+            f"{where} has {len(cells)} cells, expected {len(header)}, as the header: put cells with commas into quotes."
+        )
+
+
+def _parquet(path: Path) -> Table:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise DataError(
+            f"{path} needs `pyarrow` to be read ({error}): pip install 'eyechart[hub]', or save it as csv."
+        ) from error
+    try:
+        found = parquet.read_table(path)
+    except (OSError, ArrowException) as error:
+        raise DataError(f"{path} is no parquet file that can be read ({error}): copy or write it again.") from error
+    header = _header(path, found.column_names)
+    columns = {
+        name: [_text(cell) for cell in column.to_pylist()] for name, column in zip(header, found.columns, strict=True)
+    }
+    return Table(path, columns, range(1, found.num_rows + 1), "row")
+
+
+def _text(cell: Any) -> str:
+    """A cell of parquet as csv would have it: numbers that are whole without a point, as joined tables make floats."""
+    if cell is None or cell != cell:
+        return ""
+    if isinstance(cell, list | tuple):
+        return JOINT.join(map(_text, cell))
+    if isinstance(cell, bool):
+        return str(int(cell))
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: stripped, without regard to case."""
+    return name.strip().casefold()
+
+
+def unique(table: Table, column: str, what: str) -> dict[str, int]:
+    """Return the row of every name of a column, folded; equal names are refused."""
+    rows: dict[str, int] = {}
+    for row, name in enumerate(table[column]):
+        first = rows.setdefault(folded(name), row)
+        if first != row:
+            raise DataError(
+                f"{table.where(row)} has the {what} '{name}', as {table.line(first)} has '{table[column][first]}': "
+                "remove one of them, or rename it."
+            )
+    return rows

@@ -1,0 +1,200 @@
+"""Which species belong to which genus, family and so on: a table with a row a species and a column a level."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.tables import Table, folded, read_table, unique
+from eyechart.errors import DataError
+from eyechart.spec import did_you_mean
+
+Ints = NDArray[np.int64]
+SPECIES, GENUS = "species", "genus"
+REQUIRED = (SPECIES, GENUS)
+LEVELS = (
+    *(SPECIES, GENUS, "subtribe", "tribe", "supertribe", "subfamily", "family", "superfamily", "infraorder"),
+    *("suborder", "order", "superorder", "infraclass", "subclass", "class", "subphylum", "phylum", "kingdom"),
+)
+COMMON = "common_name"
+
+
+@dataclass(frozen=True, eq=False)
+class Taxonomy:
+    """A tree by its levels, the finest first and without the root above them all.
+
+    `names[k]` are the names at level k, `common` the species' common names ("" where none), and `parents[k]` the
+    places of level k's names at level k + 1. `source` says where it was read.
+    """
+
+    levels: tuple[str, ...]
+    names: tuple[tuple[str, ...], ...]
+    common: tuple[str, ...]
+    parents: tuple[Ints, ...]
+    source: str = "The taxonomy"
+
+    def __len__(self) -> int:
+        return len(self.names[0])
+
+    @cached_property
+    def ancestors(self) -> tuple[Ints, ...]:
+        """The place at every level of every species; at level 0 its own."""
+        found = [np.arange(len(self), dtype=np.int64)]
+        for above in self.parents:
+            found.append(above[found[-1]])
+        return tuple(found)
+
+    @cached_property
+    def places(self) -> tuple[Mapping[str, int], ...]:
+        """The places of the names at every level, stripped and without regard to case."""
+        return tuple({folded(name): place for place, name in enumerate(names)} for names in self.names)
+
+    def place(self, level: int, name: str) -> int:
+        """The place of a name at a level, whatever its case; raises DataError where there is none."""
+        found = self.places[level].get(folded(name))
+        if found is None:
+            raise DataError(
+                f"{self.source} has no {self.levels[level]} '{name}'{did_you_mean(name, self.names[level])} Add it, or "
+                "correct the name."
+            )
+        return found
+
+    @cached_property
+    def sha256(self) -> str:
+        """The fingerprint of the levels, the names and the tree."""
+        lines = [self.levels, *self.names, self.common]
+        whole = sha256("".join("\t".join(line) + "\n" for line in lines).encode())
+        for above in self.parents:
+            whole.update(above.astype("<i8").tobytes())
+        return whole.hexdigest()
+
+
+def read_taxonomy(path: str | Path) -> Taxonomy:
+    """Read a table with the columns species and genus, then any of LEVELS, and common_name; others are ignored.
+
+    Species keep the order of the table, other names that of their first species. Raises DataError naming the lines: a
+    species twice or in two genera, a name below two parents, one without a parent, one with two spellings or on two
+    levels, and a cycle.
+    """
+    table = read_table(path, REQUIRED, optional=(*LEVELS, COMMON))
+    levels = tuple(level for level in LEVELS if level in table.columns)
+    _check_orphans(table, levels)
+    _check_two_genera(table)
+    _check_cycle(table, levels)
+    found = [_numbered(table, level) for level in levels]
+    parents = tuple(_parents(table, pair, *both) for pair, both in zip(pairwise(levels), pairwise(found), strict=True))
+    _check_levels(table, levels)
+    common = tuple(table.columns.get(COMMON, [""] * len(table)))
+    return Taxonomy(levels, tuple(names for names, _ in found), common, parents, str(path))
+
+
+def named(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int = 0) -> int:
+    """Return the place of a name that a row of another table has; raises DataError naming the row where it has none."""
+    found = taxonomy.places[level].get(folded(name))
+    if found is None:
+        what = taxonomy.levels[level]
+        raise DataError(
+            f"{table.where(row)} has the {what} '{name}', which {taxonomy.source} does not have"
+            f"{did_you_mean(name, taxonomy.names[level])} Add it to the taxonomy, or correct the name."
+        )
+    return found
+
+
+def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
+    """Return the species' common names, for use as class names; raises DataError where one is missing or used twice."""
+    first: dict[str, int] = {}
+    for place, name in enumerate(taxonomy.common):
+        species = taxonomy.names[0][place]
+        if not name:
+            raise DataError(f"{taxonomy.source}: {species} has no common name: add it, or use the scientific names.")
+        other = first.setdefault(folded(name), place)
+        if other != place:
+            raise DataError(
+                f"{taxonomy.source}: {taxonomy.names[0][other]} and {species} have one common name, '{name}': rename "
+                "one, or use the scientific names."
+            )
+    return taxonomy.common
+
+
+def _check_orphans(table: Table, levels: Sequence[str]) -> None:
+    for below, level in zip(("", *levels), levels, strict=False):
+        for row, name in enumerate(table[level]):
+            if not name:
+                what = f"{table[below][row]} has no {level}, an orphan" if below else "there is no species"
+                raise DataError(f"{table.where(row)}: {what}: fill the column '{level}' in every row, or remove it.")
+
+
+def _check_two_genera(table: Table) -> None:
+    first: dict[str, int] = {}
+    for row, (species, genus) in enumerate(zip(table[SPECIES], table[GENUS], strict=True)):
+        other = first.setdefault(folded(species), row)
+        if folded(table[GENUS][other]) != folded(genus):
+            raise DataError(
+                f"{table.where(row)} has {species} in the genus {genus}, and {table.line(other)} in "
+                f"{table[GENUS][other]}: a species has one genus; remove one of the rows."
+            )
+    unique(table, SPECIES, SPECIES)
+
+
+def _check_cycle(table: Table, levels: Sequence[str]) -> None:
+    """Refuse a name that is its own ancestor, in one row or through several."""
+    graph: dict[str, set[str]] = {}
+    for below, above in pairwise(levels):
+        for one, other in zip(table[below], table[above], strict=True):
+            graph.setdefault(folded(one), set()).add(folded(other))
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        names = [*reversed(error.args[1])]
+        row = next(row for row in range(len(table)) for level in levels if folded(table[level][row]) == names[0])
+        raise DataError(
+            f"{table.where(row)} begins a cycle: {' in '.join(names)}; a name cannot be its own ancestor: rename one "
+            "of the two."
+        ) from error
+
+
+def _check_levels(table: Table, levels: Sequence[str]) -> None:
+    seen: dict[str, tuple[str, int]] = {}
+    for level in levels:
+        for row, name in enumerate(table[level]):
+            other, line = seen.setdefault(folded(name), (level, row))
+            if other != level:
+                raise DataError(
+                    f"{table.where(row)} has '{name}' as {level}, and {table.line(line)} as {other}: rename one of "
+                    "them, since names tell the nodes of the tree apart."
+                )
+
+
+def _numbered(table: Table, level: str) -> tuple[tuple[str, ...], Ints]:
+    """Return the names of a level in the order of their first rows, and every row's place among them."""
+    places: dict[str, int] = {}
+    codes = np.array([places.setdefault(folded(name), len(places)) for name in table[level]], np.int64)
+    first = np.unique(codes, return_index=True)[1].tolist()
+    names = tuple(table[level][row] for row in first)
+    for row, name in enumerate(table[level]):
+        if name != names[codes[row]]:
+            raise DataError(
+                f"{table.where(row)} has the {level} '{name}', and {table.line(first[codes[row]])} "
+                f"'{names[codes[row]]}': spell one name in one way."
+            )
+    return names, codes
+
+
+def _parents(
+    table: Table, levels: tuple[str, str], below: tuple[tuple[str, ...], Ints], above: tuple[tuple[str, ...], Ints]
+) -> Ints:
+    first = np.unique(below[1], return_index=True)[1]
+    found: Ints = above[1][first]
+    for row in np.flatnonzero(found[below[1]] != above[1])[:1].tolist():
+        other = int(first[below[1][row]])
+        raise DataError(
+            f"{table.where(row)} has the {levels[0]} {table[levels[0]][row]} in the {levels[1]} "
+            f"{table[levels[1]][row]}, and {table.line(other)} in {table[levels[1]][other]}: give it one {levels[1]}."
+        )
+    return found
