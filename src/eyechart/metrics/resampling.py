@@ -4,6 +4,8 @@ Rows that are equal are exchangeable, so that only how often each distinct row i
 is the same experiment as drawing row by row, and takes a hundredth of the time.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -95,6 +97,25 @@ def clustered(rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: See
     return resampled(sums, times, seed)
 
 
+def drawn(n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None) -> Iterator[Counts]:
+    """How often each of n units is drawn, resample by resample: weights for a metric that needs more than totals.
+
+    Args: `n` units, a row each; `times` and `seed` as for `resampled`; `strata` (n,), the stratum of each unit: of each
+    as many are drawn as it has.
+    Returns: an iterator of (n,) int64, `times` of them, each of sum n. Each takes, stratum by stratum, as many whole
+    numbers from `Generator.integers` as the stratum has units, so that a loop over rows can draw the same.
+    Raises: ValueError where n or `times` is negative, or the strata are no n whole numbers of at least 0.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
+
+    >>> [counts.tolist() for counts in drawn(4, times=2, strata=[0, 0, 0, 1])]
+    [[0, 2, 1, 1], [3, 0, 0, 1]]
+    """
+    n, times = whole("drawn", "n", n), whole("drawn", "times", times)
+    stratum = _strata("drawn", np.zeros((n, 0), np.int64), strata)
+    places = [np.flatnonzero(stratum == each) for each in np.unique(stratum)]
+    return _drawn(n, places, times, np.random.default_rng(seed))
+
+
 def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:
     """The interval that holds the middle of the draws: Efron's percentile interval.
 
@@ -124,3 +145,9 @@ def _strata(function: str, rows: Counts, strata: ArrayLike | None) -> Counts:
     stratum = integers(function, "strata", given, ndim=1, least=0)
     lengths(function, "strata", stratum, len(rows))
     return stratum
+
+
+def _drawn(n: int, places: list[Counts], times: int, random: np.random.Generator) -> Iterator[Counts]:
+    for _ in range(times):
+        rows = [place[random.integers(len(place), size=len(place))] for place in places]
+        yield np.bincount(np.concatenate([np.zeros(0, np.int64), *rows]), minlength=n).astype(np.int64, copy=False)

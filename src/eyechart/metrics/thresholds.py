@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, lengths, outcome_array
+from eyechart.metrics._checks import demand
+from eyechart.metrics._sweeps import Falling, ends, falling, running, steps
 from eyechart.metrics.intervals import Interval, effective_wilson
 
 
@@ -36,7 +37,7 @@ def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: Array
     >>> curve.accuracy.round(3).tolist()
     [1.0, 0.667, 0.5]
     """
-    return _curve(*_falling("accuracy_coverage", confidences, correct, weights))
+    return _curve(falling("accuracy_coverage", confidences, correct, weights))
 
 
 def accuracy_at(confidences: ArrayLike, correct: ArrayLike, coverage: float, weights: ArrayLike | None = None) -> float:
@@ -54,7 +55,7 @@ def accuracy_at(confidences: ArrayLike, correct: ArrayLike, coverage: float, wei
     0.6666666666666666
     """
     demand(0 < coverage <= 1, "accuracy_at", "coverage", "above 0 and at most 1", coverage)
-    curve = _curve(*_falling("accuracy_at", confidences, correct, weights))
+    curve = _curve(falling("accuracy_at", confidences, correct, weights))
     place = np.searchsorted(curve.coverage, coverage)  # compared, not counted: floor(coverage * n) may be 0
     return float(curve.accuracy[place]) if curve.kept.size else float("nan")
 
@@ -77,7 +78,7 @@ def accuracy_coverage_auc(confidences: ArrayLike, correct: ArrayLike, weights: A
     >>> accuracy_coverage_auc([0.5, 0.5], [1, 0])
     0.5
     """
-    return _area(_curve(*_falling("accuracy_coverage_auc", confidences, correct, weights)))
+    return _area(_curve(falling("accuracy_coverage_auc", confidences, correct, weights)))
 
 
 def accuracy_coverage_interval(
@@ -103,51 +104,31 @@ def accuracy_coverage_interval(
     (0.229, 0.952)
     """
     demand(0 < level < 1, "accuracy_coverage_interval", "level", "between 0 and 1", level)
-    confidence, outcome, weight = _falling("accuracy_coverage_interval", confidences, correct, weights)
-    if not outcome.size:
+    images = falling("accuracy_coverage_interval", confidences, correct, weights)
+    if not images.rows.size:
         return Interval(float("nan"), float("nan"))
-    curve = _curve(confidence, outcome, weight)
+    curve = _curve(images)
     area = min(1.0, _area(curve))
-    return effective_wilson(area, _effective_number(curve, area, outcome, weight / weight.sum()), level)
+    share = images.weight / images.weight.sum()
+    return effective_wilson(area, _effective_number(curve, area, images.outcome, share), level)
 
 
-def _falling(
-    function: str, confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Confidence, outcome and weight of the images that count, the most confident first."""
-    confidence = np.asarray(confidences, dtype=np.float64)
-    demand(confidence.ndim == 1, function, "confidences", "an array of 1 dimension", confidence)
-    outcome = outcome_array(function, "correct", correct, ndim=1)
-    lengths(function, "correct", outcome, len(confidence))
-    weight = np.ones(len(confidence)) if weights is None else np.asarray(weights, dtype=np.float64)
-    demand(weight.shape == confidence.shape, function, "weights", f"an array of shape ({len(confidence)},)", weight)
-    odd = weight[~(np.isfinite(weight) & (weight >= 0))]
-    demand(odd.size == 0, function, "weights", "finite and at least 0", odd[0] if odd.size else None)
-    counts = ~np.isnan(confidence) & ~np.isnan(outcome) & (weight > 0)
-    order = np.flatnonzero(counts)[np.argsort(-confidence[counts], kind="stable")]
-    return confidence[order], outcome[order], weight[order]
-
-
-def _curve(confidence: NDArray[np.float64], outcome: NDArray[np.float64], weight: NDArray[np.float64]) -> Curve:
-    ends = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)[: len(confidence)])
-    mass, right = np.cumsum(weight)[ends], np.cumsum(weight * outcome)[ends]
-    return Curve(confidence[ends], ends + 1, mass / mass[-1:], right / mass)
+def _curve(images: Falling) -> Curve:
+    last = ends(images.confidence)
+    mass, accuracy = running(images.outcome, images.weight, last)
+    return Curve(images.confidence[last], last + 1, mass / mass[-1:], accuracy)
 
 
 def _area(curve: Curve) -> float:
-    return float(_steps(curve) @ curve.accuracy) if curve.kept.size else float("nan")
-
-
-def _steps(curve: Curve) -> NDArray[np.float64]:
-    return np.diff(curve.coverage, prepend=0.0)
+    return float(steps(curve.coverage) @ curve.accuracy) if curve.kept.size else float("nan")
 
 
 def _effective_number(curve: Curve, area: float, outcome: NDArray[np.float64], share: NDArray[np.float64]) -> float:
     """The number of images at which a plain proportion of this size would have the area's variance."""
-    steps = _steps(curve) / curve.coverage
-    group = np.repeat(np.arange(len(steps)), np.diff(curve.kept, prepend=0))
-    reach = _below(steps)[group]  # how much a right answer adds, at its own threshold and all below
-    influence = curve.accuracy[group] - area + outcome * reach - _below(steps * curve.accuracy)[group]
+    share_of_kept = steps(curve.coverage) / curve.coverage
+    group = np.repeat(np.arange(len(share_of_kept)), np.diff(curve.kept, prepend=0))
+    reach = _below(share_of_kept)[group]  # how much a right answer adds, at its own threshold and all below
+    influence = curve.accuracy[group] - area + outcome * reach - _below(share_of_kept * curve.accuracy)[group]
     alike = float(((share * reach) ** 2).sum())
     spread = area * (1 - area)
     return spread / max(float(((share * influence) ** 2).sum()), spread * alike) if spread > 0 else 1 / alike

@@ -1,0 +1,77 @@
+"""What every sweep over a threshold shares: who comes first, who comes together, and the rate among those so far."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import demand, lengths, outcome_array
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Falling(NamedTuple):
+    """The images that count, the most confident first, and which rows they were."""
+
+    confidence: Floats
+    outcome: Floats
+    weight: Floats
+    rows: Ints
+
+
+def vector(function: str, parameter: str, values: ArrayLike) -> Floats:
+    """The values as float64, in one dimension.
+
+    >>> vector("ua_a", "uncertainty", [1, 2])
+    array([1., 2.])
+    """
+    array = np.asarray(values, dtype=np.float64)
+    demand(array.ndim == 1, function, parameter, "an array of 1 dimension", array)
+    return array
+
+
+def falling(function: str, confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> Falling:
+    """The images that have a confidence, an outcome and a weight, in order.
+
+    >>> falling("accuracy_coverage", [0.2, 0.9, 0.5], [1, 0, float("nan")]).rows
+    array([1, 0])
+    """
+    confidence = vector(function, "confidences", confidences)
+    outcome = outcome_array(function, "correct", correct, ndim=1)
+    lengths(function, "correct", outcome, len(confidence))
+    weight = np.ones(len(confidence)) if weights is None else np.asarray(weights, dtype=np.float64)
+    demand(weight.shape == confidence.shape, function, "weights", f"an array of shape ({len(confidence)},)", weight)
+    odd = weight[~(np.isfinite(weight) & (weight >= 0))]
+    demand(odd.size == 0, function, "weights", "finite and at least 0", odd[0] if odd.size else None)
+    counts = ~np.isnan(confidence) & ~np.isnan(outcome) & (weight > 0)
+    order = np.flatnonzero(counts)[np.argsort(-confidence[counts], kind="stable")]
+    return Falling(confidence[order], outcome[order], weight[order], order)
+
+
+def ends(values: Floats) -> Ints:
+    """The last place of each run of equal values: between others no threshold can stand.
+
+    >>> ends(np.array([0.9, 0.6, 0.6, 0.2]))
+    array([0, 2, 3])
+    """
+    return np.flatnonzero(np.append(values[1:] != values[:-1], True)[: len(values)])
+
+
+def running(outcome: Floats, weight: Floats | Ints, last: Ints) -> tuple[Floats, Floats]:
+    """The weight up to each of the last places, and the rate of the outcome in it, 0 where there is no weight.
+
+    >>> running(np.array([1.0, 0.0, 1.0]), np.array([0, 1, 1]), np.arange(3))
+    (array([0., 1., 2.]), array([0. , 0. , 0.5]))
+    """
+    mass, right = (np.cumsum(each, dtype=np.float64)[last] for each in (weight, weight * outcome))
+    return mass, np.divide(right, mass, out=np.zeros(len(last)), where=mass > 0)
+
+
+def steps(coverage: Floats) -> Floats:
+    """How much each point adds to the coverage.
+
+    >>> steps(np.array([0.25, 0.75, 1.0]))
+    array([0.25, 0.5 , 0.25])
+    """
+    return np.diff(coverage, prepend=0.0)

@@ -1,0 +1,217 @@
+"""Whether a model knows what it cannot know: abstaining where there is no answer, and answering where there is."""
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import booleans, demand, lengths, outcome_array
+from eyechart.metrics._sweeps import ends, vector
+from eyechart.metrics.alike import share_interval
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import Seed, drawn, resampled
+
+Criterion = Literal["max_probability", "entropy", "margin"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+Floats = NDArray[np.float64]
+_NONE = Interval(float("nan"), float("nan"))
+
+
+class Tradeoff(NamedTuple):
+    """The shares of images abstained from, one point a threshold, the highest first; from (0, 0) to (1, 1)."""
+
+    thresholds: Floats
+    answerable: Floats
+    unanswerable: Floats
+
+
+def uncertainty(criterion: Criterion, probability: ArrayLike, second: ArrayLike, entropy: ArrayLike) -> Floats:
+    """How unsure a distribution over species is: what is higher is rather abstained from.
+
+    Args: `criterion`, one of CRITERIA; `probability` and `second` (n,), the two largest of each image's distribution;
+    `entropy` (n,) of it, in any unit.
+    Returns: (n,) 1 - p1 for "max_probability", the entropy, or 1 - (p1 - p2) for "margin"; NaN where an image has none.
+    Raises: ValueError where the criterion is unknown or the lengths differ.
+    Source: RealBirdID, arXiv 2603.27033, Section 4 and Section A.
+
+    >>> uncertainty("margin", [0.75, 0.5], [0.25, 0.5], [0.6, 0.7]).tolist()
+    [0.5, 1.0]
+    """
+    demand(criterion in CRITERIA, "uncertainty", "criterion", f"one of {CRITERIA}", criterion)
+    first, other, spread = (
+        vector("uncertainty", name, values)
+        for name, values in (("probability", probability), ("second", second), ("entropy", entropy))
+    )
+    lengths("uncertainty", "second", other, len(first))
+    lengths("uncertainty", "entropy", spread, len(first))
+    found = {"max_probability": 1 - first, "entropy": spread, "margin": 1 - (first - other)}
+    return found[criterion]
+
+
+def tradeoff(uncertainty: ArrayLike, unanswerable: ArrayLike) -> Tradeoff:
+    """How many answerable and unanswerable images are abstained from, at every threshold there is.
+
+    An image is abstained from where its uncertainty is at least the threshold; equal ones are so together.
+
+    Args: `uncertainty` (n,) numbers below infinity, NaN for an image that is left out; `unanswerable` (n,) booleans.
+    Returns: Tradeoff of (points,) arrays: infinity, where none is abstained from, then each distinct uncertainty,
+    falling; the share of the answerable at or above it, x, and of the unanswerable, y, neither ever falling. NaN
+    throughout for a share of no images.
+    Raises: ValueError where the lengths differ or an uncertainty is infinity.
+    Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 1, and Figure 5 (c).
+
+    >>> curve = tradeoff([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    >>> curve.thresholds.tolist(), curve.answerable.tolist(), curve.unanswerable.tolist()
+    ([inf, 0.9, 0.5, 0.1], [0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
+    """
+    unsure, without = _falling("tradeoff", uncertainty, unanswerable)
+    last = ends(unsure)
+    shares = [_share(np.append(0, np.cumsum(kind)[last])) for kind in (~without, without)]
+    return Tradeoff(np.append(np.inf, unsure[last]), *shares)
+
+
+def abstained_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float = 0.95) -> float:
+    """How many answerable images are abstained from where at least a share of the unanswerable ones is.
+
+    Args: `uncertainty`, `unanswerable` as for `tradeoff`; `share` above 0 and at most 1, which may be less than one
+    image.
+    Returns: a fraction, at the highest threshold that does it; NaN without answerable or unanswerable images.
+    Raises: ValueError as `tradeoff` does, and where the share is out of range.
+    Source: the false positive rate at 95 % true positives of S. Liang, Y. Li and R. Srikant, arXiv 1706.02690.
+
+    >>> abstained_at([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    0.5
+    """
+    demand(0 < share <= 1, "abstained_at", "share", "above 0 and at most 1", share)
+    _, answerable, without = tradeoff(uncertainty, unanswerable)
+    enough = np.flatnonzero(without >= share)  # compared, not counted: floor(share * n) may be 0
+    return float(answerable[enough[0]]) if enough.size else float("nan")
+
+
+def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
+    """UA/A, the area under the abstention trade-off: how well uncertainty tells unanswerable images from answerable.
+
+    It is the chance that an unanswerable image is the less certain one of a pair, ties a half: the AUROC.
+
+    Args: `uncertainty`, `unanswerable` as for `tradeoff`.
+    Returns: a fraction, 0.5 where uncertainty tells nothing; NaN without answerable or unanswerable images.
+    Raises: ValueError as `tradeoff` does.
+    Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 1; J. A. Hanley and B. J. McNeil, Radiology 143 (1982)
+    29-36.
+
+    >>> ua_a([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    0.875
+    """
+    unsure, without = _falling("ua_a", uncertainty, unanswerable)
+    return _concordance(without, ends(unsure), np.ones(len(unsure), np.int64))
+
+
+def ua_a_interval(
+    uncertainty: ArrayLike, unanswerable: ArrayLike, times: int = 1000, seed: Seed = 0, level: float = 0.95
+) -> Interval:
+    """The percentile interval of UA/A over resamples of the answerable and of the unanswerable images.
+
+    Args: `uncertainty`, `unanswerable` as for `tradeoff`; `times`, how many resamples; `seed`, a whole number or a
+    numpy Generator; `level` in (0, 1).
+    Returns: Interval of fractions; where no resample differs, as with constant uncertainty, `share_interval`'s for the
+    kind that has fewer images; NaN without answerable or unanswerable images or without resamples.
+    Raises: ValueError as `tradeoff` does, and where `times` is negative or the level is no level.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
+
+    >>> low, high = ua_a_interval([0.9, 0.7, 0.5, 0.5, 0.2, 0.1], [True, False, True, False, False, False])
+    >>> round(low, 3), round(high, 3)
+    (0.375, 1.0)
+    """
+    demand(0 < level < 1, "ua_a_interval", "level", "between 0 and 1", level)
+    unsure, without = _falling("ua_a_interval", uncertainty, unanswerable)
+    last, fewest = ends(unsure), min(without.sum(), (~without).sum())
+    samples = drawn(len(unsure), times, seed, without.astype(np.int64))
+    if not fewest:
+        return _NONE
+    draws = [_concordance(without, last, counts) for counts in samples]
+    share = _concordance(without, last, np.ones(len(unsure), np.int64))
+    return share_interval(draws, share, int(fewest), level) if draws else _NONE
+
+
+def harmonic_mean(a: float, b: float) -> float:
+    """The harmonic mean of two accuracies, which is high only where both are.
+
+    Args: `a`, `b` fractions, of the answerable and of the unanswerable images.
+    Returns: a fraction, 0 where either is 0; NaN where either is NaN.
+    Raises: ValueError where one is negative.
+    Source: RealBirdID, arXiv 2603.27033, Figure 4, HM.
+
+    >>> harmonic_mean(0.2, 0.6)
+    0.3
+    """
+    for name, value in (("a", a), ("b", b)):
+        demand(not value < 0, "harmonic_mean", name, "at least 0 or NaN", value)
+    return float(_harmonic(np.float64(a), np.float64(b)))
+
+
+def harmonic_mean_interval(
+    correct_a: ArrayLike, correct_ua: ArrayLike, times: int = 1000, seed: Seed = 0, level: float = 0.95
+) -> Interval:
+    """The percentile interval of the harmonic mean of two accuracies, each over resamples of its own images.
+
+    Args: `correct_a` (n,) and `correct_ua` (m,) of 1, 0 and NaN, which is left out; `times`, `seed` and `level` as for
+    `ua_a_interval`.
+    Returns: Interval of fractions; where no resample differs, the harmonic means of both accuracies' lower and upper
+    ends, by `share_interval`; NaN where either has no image or without resamples.
+    Raises: ValueError where an outcome is something else, `times` is negative or the level is no level.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
+
+    >>> low, high = harmonic_mean_interval([1, 0, 0, 0] * 50, [1, 1, 1, 0] * 50)
+    >>> round(low, 2), round(high, 2)
+    (0.3, 0.44)
+    """
+    demand(0 < level < 1, "harmonic_mean_interval", "level", "between 0 and 1", level)
+    sides = [
+        outcome_array("harmonic_mean_interval", name, values, ndim=1)
+        for name, values in (("correct_a", correct_a), ("correct_ua", correct_ua))
+    ]
+    sides, random = [side[~np.isnan(side)] for side in sides], np.random.default_rng(seed)
+    if not all(side.size for side in sides):
+        return _NONE
+    draws = [resampled(side[:, None].astype(np.int64), times, random)[:, 0] / len(side) for side in sides]
+    return _harmonic_interval(draws, sides, level)
+
+
+def _falling(function: str, uncertainty: ArrayLike, unanswerable: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    """Of the images that have an uncertainty, the least certain first: how unsure, and whether there is no answer."""
+    unsure = vector(function, "uncertainty", uncertainty)
+    without = booleans(function, "unanswerable", unanswerable, len(unsure))
+    demand(not np.isposinf(unsure).any(), function, "uncertainty", "below infinity or NaN", np.inf)
+    seen = np.flatnonzero(~np.isnan(unsure))
+    order = seen[np.argsort(-unsure[seen], kind="stable")]
+    return unsure[order], without[order]
+
+
+def _share(totals: NDArray[np.int64]) -> Floats:
+    return totals / totals[-1] if totals[-1] else np.full(len(totals), np.nan)
+
+
+def _concordance(without: NDArray[np.bool_], last: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
+    """The share of pairs, each image taken so many times, that uncertainty puts in the right order, ties a half."""
+    positive = np.cumsum(counts * without)[last]
+    negative = np.cumsum(counts)[last] - positive
+    if not last.size or not positive[-1] or not negative[-1]:
+        return float("nan")
+    twice = np.diff(negative, prepend=0) @ (positive + np.append(0, positive[:-1]))
+    return float(twice / (2 * positive[-1] * negative[-1]))
+
+
+def _harmonic(a: Floats | np.float64, b: Floats | np.float64) -> Floats:
+    total = np.asarray(a + b)
+    return np.divide(2 * a * b, total, out=np.zeros(total.shape), where=total != 0)
+
+
+def _harmonic_interval(draws: list[Floats], sides: list[Floats], level: float) -> Interval:
+    means = [float(side.mean()) for side in sides]
+    found = _harmonic(draws[0], draws[1])
+    if not found.size:
+        return _NONE
+    if np.ptp(found) > 0:
+        return share_interval(found, harmonic_mean(*means), min(map(len, sides)), level)
+    own = [share_interval(d, m, len(s), level) for d, m, s in zip(draws, means, sides, strict=True)]
+    return Interval(harmonic_mean(own[0].low, own[1].low), harmonic_mean(own[0].high, own[1].high))
