@@ -1,0 +1,60 @@
+"""The packaged samples of RealBirdID: photographs of birds, and birds of the toy world.
+
+A sample's folder may be absent, and so may a folder of the photographs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from eyechart import samples
+from eyechart.data.birds import open_table
+from eyechart.data.dataset import Dataset
+from eyechart.data.observation_table import IMAGE, read_birds
+from eyechart.data.tables import Table
+from eyechart.errors import DataError
+from eyechart.toybox.art import REMEDY, checksums, intact
+
+BENCHMARK = "realbirdid"
+SPLITS = ("sample", "sample-toybox")
+
+
+def packaged_root() -> Path:
+    """Return the folder of the packaged birds."""
+    return Path(samples.__path__[0]) / BENCHMARK
+
+
+def splits(root: Path | None = None) -> tuple[str, ...]:
+    """Return the packaged splits whose folders are in place."""
+    return tuple(split for split in SPLITS if ((root or packaged_root()) / split).is_dir())
+
+
+def open_realbirdid(split: str, root: Path | None = None) -> Dataset:
+    """Open a packaged split, every table and picture checked; `root` is another copy of it.
+
+    Raises DataError for an unknown split, and for files that are missing or have changed.
+    """
+    root = root or packaged_root()
+    if split not in splits(root):
+        there = ", ".join(splits(root)) or "none"
+        raise DataError(f"The packaged sample of RealBirdID has no split '{split}'; it has {there}. {REMEDY}")
+    folder = root / split
+    for name in checksums(folder):
+        if _present(folder, name):
+            intact(folder, name)
+    table = _without_absent(folder, read_birds(folder))
+    return replace(open_table(folder, BENCHMARK, split, table), expected=len(table))
+
+
+def _present(folder: Path, name: str) -> bool:
+    """Whether the folder that a file lies in was not left out."""
+    return (folder / name).parent.is_dir()
+
+
+def _without_absent(folder: Path, table: Table) -> Table:
+    """Leave out the lines whose pictures lie in a folder that is not there."""
+    kept = [row for row in range(len(table)) if _present(folder, table[IMAGE][row])]
+    if not kept:
+        raise DataError(f"{folder} has none of the folders of its pictures. {REMEDY}")
+    columns: Mapping[str, list[str]] = {name: [cells[row] for row in kept] for name, cells in table.columns.items()}
+    return replace(table, columns=columns, numbers=[table.numbers[row] for row in kept])
