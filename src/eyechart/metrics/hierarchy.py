@@ -1,0 +1,321 @@
+"""Probabilities on a tree of names: their sums from leaf to root, and which node is predicted at a threshold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import demand, integers
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.floating]
+Columns = slice | Ints
+ONE = 1e-3  # how far from 1 a row of probabilities may add up
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A rooted tree: nodes 0 … leaves - 1 are its leaves, every parent comes after its children, the root is the last.
+
+    Args: `parents` (nodes,) the place of each node's parent, -1 for the root.
+    Raises: ValueError where a parent does not come after its child (so that there is no cycle), the root is not the
+    one last node, or an inner node stands among the leaves or has no leaf below it.
+
+    >>> tree = Tree(np.array([3, 3, 4, 5, 5, -1]))  # species 0 and 1 of genus 3, species 2 of genus 4, the root 5
+    >>> tree.leaves, tree.counts.tolist(), tree.depth.tolist()
+    (3, [1, 1, 1, 2, 1, 3], [2, 2, 2, 1, 1, 0])
+    """
+
+    parents: Ints
+
+    def __post_init__(self) -> None:
+        parents = integers("Tree", "parents", self.parents, ndim=1)
+        nodes = len(parents)
+        holds = (
+            nodes > 1 and parents[-1] == -1 and (parents[:-1] > np.arange(nodes - 1)).all() and parents.max() < nodes
+        )
+        demand(bool(holds), "Tree", "parents", "the place of a later node, and -1 for the last alone", parents)
+        object.__setattr__(self, "parents", parents)
+        inner = np.unique(parents[:-1])
+        whole = np.array_equal(inner, np.arange(self.leaves, nodes))
+        demand(whole, "Tree", "parents", "such that inner nodes follow all leaves and have one below", parents)
+
+    @classmethod
+    def of_levels(cls, ancestors: Sequence[ArrayLike]) -> "Tree":
+        """The tree of levels: species first, then genera and so on as they are numbered, then a root.
+
+        Args: `ancestors`, the finest level first: each (leaves,), the place at that level of every leaf; the first is
+        0 … leaves - 1.
+        Returns: Tree; the node of place p at level k is p + the sizes of the finer levels.
+        Raises: ValueError where a level's places are not 0 … size - 1, or one place has two parents.
+
+        >>> Tree.of_levels([[0, 1, 2], [0, 0, 1]]).parents.tolist()
+        [3, 3, 4, 5, 5, -1]
+        """
+        levels = [integers("Tree.of_levels", "ancestors", level, ndim=1, least=0) for level in ancestors]
+        demand(bool(levels) and len(levels[0]) > 0, "Tree.of_levels", "ancestors", "of one leaf at least", ancestors)
+        starts = level_starts(levels)
+        demand(
+            starts[1] == len(levels[0]), "Tree.of_levels", "ancestors", "0 … leaves - 1 at the first level", levels[0]
+        )
+        parents = np.full(starts[-1] + 1, -1, np.int64)
+        parents[starts[-2] : -1] = starts[-1]
+        for level, coarser, start, stop in zip(levels, levels[1:], starts, starts[1:], strict=False):
+            demand(len(level) == len(coarser), "Tree.of_levels", "ancestors", "equally long", coarser)
+            parents[start + level] = stop + coarser
+            split = (parents[start + level] != stop + coarser).any()
+            demand(not split, "Tree.of_levels", "ancestors", "such that each place has one parent", coarser)
+        return cls(parents)
+
+    @cached_property
+    def leaves(self) -> int:
+        """How many nodes have none below them."""
+        return len(self.parents) - len(np.unique(self.parents[:-1]))
+
+    @property
+    def root(self) -> int:
+        """The last node's place."""
+        return len(self.parents) - 1
+
+    @cached_property
+    def counts(self) -> Ints:
+        """(nodes,) how many leaves are below a node; 1 for a leaf."""
+        counts = (np.arange(len(self.parents)) < self.leaves).astype(np.int64)
+        for node, parent in enumerate(self.parents[:-1]):
+            counts[parent] += counts[node]
+        return counts
+
+    @cached_property
+    def information(self) -> NDArray[np.float64]:
+        """(nodes,) log2(leaves / counts) / log2(leaves): 0 for the root and 1 for a leaf; of one leaf alone, all 0."""
+        return np.asarray(np.log2(self.leaves / self.counts) / (np.log2(self.leaves) or 1))
+
+    @cached_property
+    def depth(self) -> Ints:
+        """(nodes,) how many steps a node is below the root."""
+        depth = np.zeros(len(self.parents), np.int64)
+        for node in range(self.root - 1, -1, -1):
+            depth[node] = depth[self.parents[node]] + 1
+        return depth
+
+    def covers(self, nodes: ArrayLike, below: ArrayLike) -> NDArray[np.bool_]:
+        """Whether each node is the other or an ancestor of it; nodes of a chain have the same leaves, not depth."""
+        node, other = np.asarray(nodes), np.asarray(below)
+        first, ends = self._first, self._first + self.counts
+        inside = (first[node] <= first[other]) & (ends[other] <= ends[node])
+        return np.asarray(inside & (self.depth[node] <= self.depth[other]))
+
+    @cached_property
+    def _first(self) -> Ints:
+        """(nodes,) the first of each node's leaves when they are ordered so that every node has a range of them."""
+        first, free = np.zeros_like(self.parents), np.zeros_like(self.parents)
+        for node in range(self.root - 1, -1, -1):
+            parent = self.parents[node]
+            first[node] = free[node] = free[parent]
+            free[parent] += self.counts[node]
+        return first
+
+    @cached_property
+    def _sums(self) -> tuple[tuple[Columns, Columns, Ints], ...]:
+        """The nodes of each height above the leaves, their children side by side, and where each one's start."""
+        height = np.zeros_like(self.parents)
+        for node, parent in enumerate(self.parents[:-1]):
+            height[parent] = max(height[parent], height[node] + 1)
+        return tuple(self._sum(np.flatnonzero(height == h)) for h in range(1, int(height[-1]) + 1))
+
+    def _sum(self, nodes: Ints) -> tuple[Columns, Columns, Ints]:
+        children = np.flatnonzero(np.isin(self.parents, nodes))
+        children = children[np.argsort(self.parents[children], kind="stable")]
+        starts = np.searchsorted(self.parents[children], nodes)
+        return _columns(nodes), _columns(children), starts
+
+    @cached_property
+    def _inner(self) -> Ints:
+        """The inner nodes but the root, the most informative first, of equals the deepest, then the first."""
+        inner = np.arange(self.leaves, self.root)
+        return inner[np.lexsort((-self.depth[inner], self.counts[inner]))]
+
+
+@dataclass(frozen=True, eq=False)
+class Stairs:
+    """Which node is predicted for each image at every threshold there is: from a step's threshold down, until the next.
+
+    Image i has the steps offsets[i] to offsets[i + 1] (without it): `thresholds`, falling within an image, the first
+    of them 1, and `nodes`, the first of them the root, which is predicted above every threshold too.
+
+    >>> Stairs(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0])).at([0.7, 0.4]).tolist()
+    [[5, 0]]
+    """
+
+    offsets: Ints
+    thresholds: NDArray[np.float64]
+    nodes: Ints
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def images(self) -> Ints:
+        """(steps,) which image each step belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def at(self, thresholds: ArrayLike) -> Ints:
+        """The nodes (images, thresholds) predicted at each of some thresholds, in any order; NaN is refused."""
+        wanted = np.asarray(thresholds, np.float64)
+        demand(wanted.ndim == 1 and not np.isnan(wanted).any(), "Stairs.at", "thresholds", "numbers", wanted)
+        order = np.argsort(wanted, kind="stable")
+        reached = np.searchsorted(wanted[order], self.thresholds, side="right")  # how many thresholds a step is under
+        step = np.repeat(self.offsets[:-1, None], len(wanted) + 1, axis=1)
+        np.maximum.at(step, (self.images, reached), np.arange(len(self.nodes)))
+        deepest = np.maximum.accumulate(step[:, :0:-1], axis=1)[:, ::-1]
+        found = np.empty_like(deepest)
+        found[:, order] = self.nodes[deepest]
+        return found
+
+    def of(self, rows: ArrayLike) -> "Stairs":
+        """The stairs of some images, by place or by a mask."""
+        chosen = np.arange(len(self))[np.asarray(rows)]
+        sizes = np.diff(self.offsets)[chosen]
+        offsets = np.append(0, np.cumsum(sizes))
+        steps = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
+        return Stairs(offsets, self.thresholds[steps], self.nodes[steps])
+
+    @classmethod
+    def join(cls, many: Sequence["Stairs"]) -> "Stairs":
+        """The stairs of several blocks of images, one after another."""
+        sizes = [np.diff(one.offsets) for one in many]
+        offsets = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])))
+        thresholds = np.concatenate([np.zeros(0), *(one.thresholds for one in many)])
+        return cls(offsets, thresholds, np.concatenate([np.zeros(0, np.int64), *(one.nodes for one in many)]))
+
+
+def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
+    """The node at which each level of `Tree.of_levels` starts, and the root's.
+
+    Args: `ancestors` as for `Tree.of_levels`.
+    Returns: as many ints as levels, and one more.
+    Raises: ValueError where a level has no place.
+    Source: own definition.
+
+    >>> level_starts([[0, 1, 2], [0, 0, 1]])
+    [0, 3, 5]
+    """
+    sizes = [int(np.max(level)) + 1 for level in ancestors]
+    return [sum(sizes[:place]) for place in range(len(sizes) + 1)]
+
+
+def node_probabilities(tree: Tree, leaves: ArrayLike) -> Floats:
+    """The probability of every node: the sum of its children's, so that none is less likely than a node below it.
+
+    Args: `leaves` (n, leaves), any floats; the sums are in their precision. NaN spreads to the nodes above.
+    Returns: (n, nodes), the leaves first.
+    Raises: ValueError where there is not one column a leaf.
+    Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, Hedging Your Bets, CVPR 2012; RealBirdID, arXiv 2603.27033,
+    Section 4.
+
+    >>> node_probabilities(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]]).tolist()
+    [[0.25, 0.25, 0.5, 0.5, 0.5, 1.0]]
+    """
+    given = np.asarray(leaves)
+    fits = given.ndim == 2 and given.shape[1] == tree.leaves
+    demand(fits, "node_probabilities", "leaves", f"an array of shape (n, {tree.leaves})", given)
+    found = np.empty((len(given), tree.root + 1), given.dtype if given.dtype.kind == "f" else np.float64)
+    found[:, : tree.leaves] = given
+    for above, below, starts in tree._sums:
+        found[:, above] = np.add.reduceat(found[:, below], starts, axis=1)
+    return found
+
+
+def tree_gt(tree: Tree, leaves: ArrayLike, thresholds: ArrayLike) -> Ints:
+    """The predicted node at each threshold: the most informative of those that are as likely, of equals the likeliest.
+
+    Args: `leaves` (n, leaves) probabilities; `thresholds` (t,) any numbers: above 1 it is the root.
+    Returns: (n, t) nodes; where two are equal in both, the deeper, then the first.
+    Raises: ValueError as `stairs` does, and for a threshold that is NaN.
+    Source: TreeGT of J. Deng et al., CVPR 2012, as arXiv 2603.27033 uses it, Section 4 and Figure 4.
+
+    >>> tree_gt(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.3, 0.3, 0.4]], [0.7, 0.6, 0.4]).tolist()
+    [[5, 3, 2]]
+    """
+    return stairs(tree, leaves).at(thresholds)
+
+
+def stairs(tree: Tree, leaves: ArrayLike) -> Stairs:
+    """What `tree_gt` predicts at all thresholds.
+
+    Rows are divided by their sums. A row of NaN alone has the root's step only.
+
+    Args: `leaves` (n, leaves) probabilities.
+    Returns: Stairs of n images; each step is more informative than the one before (the first after the root may equal
+    it, where it stands for all leaves).
+    Raises: ValueError where there is not one column a leaf, a probability is negative, or a row does not add up to 1
+    within 0.001.
+    Source: own algorithm: a node is a step where it is likelier than all that are as informative or more.
+
+    >>> found = stairs(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]])
+    >>> found.thresholds.tolist(), found.nodes.tolist()
+    ([1.0, 0.5], [5, 2])
+    """
+    nodes = node_probabilities(tree, leaves)
+    given = nodes[:, : tree.leaves]
+    odd = unfit(given, nodes[:, -1])
+    demand(
+        odd is None, "stairs", "leaves", "rows of probabilities that add up to 1", None if odd is None else given[odd]
+    )
+    best = given.argmax(axis=1)
+    return climbed(tree, nodes, best)
+
+
+def unfit(leaves: Floats, sums: Floats) -> int | None:
+    """The first row that holds no probabilities: a negative number, a NaN among others, or a sum that is not 1.
+
+    Args: `leaves` (n, leaves); `sums` (n,) of the rows.
+    Returns: a row's place, or None.
+    Raises: nothing.
+    Source: own definition; 0.001 leaves room for probabilities that were rounded or kept in half precision.
+
+    >>> unfit(np.array([[0.5, 0.5], [0.5, 0.6]]), np.array([1, 1.1]))
+    1
+    """
+    wrong = ~(np.abs(sums - 1) <= ONE)
+    if leaves.size and np.fmin.reduce(leaves, axis=None) < 0:
+        wrong |= (leaves < 0).any(axis=1)
+    wrong[wrong] = ~np.isnan(leaves[wrong]).all(axis=1)
+    return int(wrong.argmax()) if wrong.any() else None
+
+
+def climbed(tree: Tree, nodes: Floats, best: Ints) -> Stairs:
+    """The stairs of probabilities that were checked and added up.
+
+    Args: `nodes` (n, nodes) as `node_probabilities` gives them; `best` (n,) the likeliest leaf, of equals the first.
+    Returns: Stairs of n images.
+    Raises: nothing.
+    Source: as `stairs`.
+
+    >>> tree = Tree.of_levels([[0, 1, 2], [0, 0, 1]])
+    >>> climbed(tree, node_probabilities(tree, [[0.3, 0.3, 0.4]]), np.array([2])).nodes.tolist()
+    [5, 3, 2]
+    """
+    inner, every = tree._inner, np.arange(len(nodes))
+    likely = np.concatenate([nodes[every, best][:, None], nodes[:, inner]], axis=1)
+    steps = np.ones((len(nodes), len(inner) + 2), np.bool_)
+    steps[:, -1] = likely[:, 0] > 0
+    steps[:, -2:0:-1] = likely[:, 1:] > np.maximum.accumulate(likely, axis=1)[:, :-1]
+    image, column = np.nonzero(steps)
+    kind = np.concatenate([[-1], tree.counts[inner[::-1]], [0]])[column]
+    first = np.append(True, (image[1:] != image[:-1]) | (kind[1:] != kind[:-1]))[: len(image)]  # likeliest of its kind
+    image, column = image[first], column[first]
+    chosen = np.concatenate([[tree.root], inner[::-1], [0]])[column]
+    leaf = column == len(inner) + 1
+    chosen[leaf] = best[image[leaf]]
+    thresholds = nodes[image, chosen].astype(np.float64) / nodes[image, -1]
+    thresholds[column == 0] = 1
+    return Stairs(np.append(0, np.cumsum(np.bincount(image, minlength=len(nodes)))), thresholds, chosen)
+
+
+def _columns(places: Ints) -> Columns:
+    """The same places as a slice, which copies nothing, where they follow one another."""
+    start, stop = int(places[0]), int(places[-1]) + 1
+    return slice(start, stop) if np.array_equal(places, np.arange(start, stop)) else places

@@ -1,0 +1,100 @@
+"""What is kept of each image's probabilities over all species: the best at each level, and the stairs of the tree."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import DataError
+from eyechart.metrics.hierarchy import Stairs, Tree, climbed, level_starts, node_probabilities, unfit
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rows = NDArray[np.float32]
+BLOCK = 64  # rows: about a megabyte of 3,651 species, which stays in the processor's cache
+TINY = np.finfo(np.float32).tiny
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level's answers (n,): the likeliest place, of equals the first, its probability, the second highest one (0
+    where there is one place alone), and the entropy in nats. Of an image without probabilities -1 and NaN.
+    """
+
+    best: Ints
+    probability: Floats
+    second: Floats
+    entropy: Floats
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The levels, the finest first, and the node that is predicted at every threshold."""
+
+    levels: tuple[Level, ...]
+    stairs: Stairs
+
+
+def summarised(
+    read: Callable[[int, int], Rows], rows: int, ancestors: Sequence[Ints], *, block: int = BLOCK
+) -> Summary:
+    """Sum up probabilities that are read a block at a time.
+
+    Args: `read` gives (stop - start, leaves) float32 of the rows from start to stop, which add up to 1 (and are divided
+    by their sum) or are all NaN; `rows`, how many there are; `ancestors` as for `Tree.of_levels`.
+    Raises: DataError for a row that holds no probabilities.
+    """
+    tree, starts = Tree.of_levels(ancestors), level_starts(ancestors)
+    parts = [
+        _block(tree, starts, read(start, min(start + block, rows)), start) for start in range(0, max(rows, 1), block)
+    ]
+    levels = tuple(_joined([part.levels[place] for part in parts]) for place in range(len(ancestors)))
+    return Summary(levels, Stairs.join([part.stairs for part in parts]))
+
+
+def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int) -> Summary:
+    nodes = node_probabilities(tree, leaves)
+    sums = nodes[:, -1].astype(np.float64)
+    odd = unfit(nodes[:, : tree.leaves], sums)
+    if odd is not None:
+        raise DataError(_complaint(first + odd, nodes[odd, : tree.leaves], sums[odd]))
+    levels = tuple(_level(nodes[:, start:stop], sums) for start, stop in pairwise(starts))
+    return Summary(levels, climbed(tree, nodes, np.maximum(levels[0].best, 0)))
+
+
+def _level(nodes: Rows, sums: Floats) -> Level:
+    every, best = np.arange(len(nodes)), nodes.argmax(axis=1)
+    entropy = np.log(sums) - _logs(nodes) / sums
+    highest = nodes[every, best].copy()
+    nodes[every, best] = -1  # for a moment: the second highest is the highest of the others
+    second = np.maximum(nodes.max(axis=1), 0)
+    nodes[every, best] = highest
+    best[np.isnan(highest)] = -1
+    return Level(best, highest / sums, np.where(best < 0, np.nan, second) / sums, np.maximum(entropy, 0))
+
+
+def _logs(values: Rows) -> Floats:
+    """The sums of p log p; 0 log 0 is 0."""
+    logs = np.maximum(values, TINY)
+    np.log(logs, out=logs)
+    logs *= values
+    return np.asarray(logs.sum(axis=1), np.float64)
+
+
+def _joined(parts: Sequence[Level]) -> Level:
+    names = ("best", "probability", "second", "entropy")
+    return Level(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _complaint(row: int, values: Rows, total: float) -> str:
+    found = f"add up to {total:.6g}"
+    if (values < 0).any():
+        found = f"include {values.min():.6g}"
+    elif np.isnan(values).any():
+        found = f"include {int(np.isnan(values).sum())} that are not a number"
+    return (
+        f"The probabilities of row {row} (the first is 0) {found}. Expected numbers from 0 that add up to 1, or not a "
+        "number in the whole row for an image without an answer. Divide each row by its sum."
+    )
