@@ -1,0 +1,149 @@
+"""Where to stop: one threshold on a tree's probabilities, judged by the species it names and the genera it stops at."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import booleans, demand, integers, lengths
+from eyechart.metrics._sweeps import vector
+from eyechart.metrics.abstention import harmonic_mean
+from eyechart.metrics.hierarchy import Stairs
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Span(NamedTuple):
+    """The thresholds, above `low` and up to `high`, at which each image is right: none where they are equal."""
+
+    low: Floats
+    high: Floats
+
+
+class Best(NamedTuple):
+    """A threshold, the accuracies of answerable and unanswerable images at it, and the harmonic mean of the two."""
+
+    threshold: float
+    answerable: float
+    unanswerable: float
+    harmonic_mean: float
+
+
+class CrossFitted(NamedTuple):
+    """Each image judged at the threshold that was chosen on the other half: 1 right, 0 wrong, NaN unscored."""
+
+    thresholds: Floats
+    correct: Floats
+    harmonic_mean: float
+
+
+def right_between(stairs: Stairs, truth: ArrayLike) -> Span:
+    """At which thresholds the predicted node is exactly the true one; a coarser stop is not.
+
+    A node is predicted for one span of thresholds or for none, since predictions only become more informative.
+
+    Args: `stairs` of n images; `truth` (n,) the true nodes: a species where the image tells it, otherwise a genus.
+    Returns: Span of (n,) arrays, the low ends at least 0, a high one infinity for the root; 0 and 0 for an image that
+    is never right, NaN for one that has no step but the root's and so no probabilities.
+    Raises: ValueError where there is not one node an image or one is negative.
+    Source: the two accuracies of RealBirdID, arXiv 2603.27033, Figure 4.
+
+    >>> from eyechart.metrics.hierarchy import Tree, stairs
+    >>> found = stairs(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.5, 0.25, 0.25]] * 2)
+    >>> span = right_between(found, [0, 3])  # a species, and its genus
+    >>> span.low.tolist(), span.high.tolist()
+    ([0.0, 0.5], [0.5, 0.75])
+    """
+    true = integers("right_between", "truth", truth, ndim=1, least=0)
+    lengths("right_between", "truth", true, len(stairs))
+    first, last = stairs.offsets[:-1], stairs.offsets[1:] - 1
+    ends, begins = stairs.thresholds.copy(), np.append(stairs.thresholds[1:], 0.0)
+    ends[first], begins[last] = np.inf, 0
+    low, high = (np.where(first == last, np.nan, 0.0) for _ in range(2))
+    hit = np.flatnonzero(stairs.nodes == true[stairs.images])
+    hit = hit[~np.isnan(low[stairs.images[hit]])]
+    low[stairs.images[hit]], high[stairs.images[hit]] = begins[hit], ends[hit]
+    return Span(low, high)
+
+
+def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> Best:
+    """The threshold at which answerable and unanswerable images have the highest harmonic mean of their accuracies.
+
+    Every threshold at which an accuracy rises is tried, so that none is better. Of equally good ones it is that of the
+    greater sum of accuracies, then the highest.
+
+    Args: `low`, `high` (n,) the ends of each image's Span, NaN for one that is left out; `unanswerable` (n,) booleans.
+    Returns: Best, of fractions; NaN throughout without answerable or unanswerable images.
+    Raises: ValueError where the lengths differ, or a span has one end or its low end above the high one.
+    Source: RealBirdID, arXiv 2603.27033, Figure 4: TreeGT's HM.
+
+    >>> best_threshold([0.0, 0.2, 0.5], [0.3, 0.2, 0.8], [False, False, True])
+    Best(threshold=0.8, answerable=0.0, unanswerable=1.0, harmonic_mean=0.0)
+    >>> best_threshold([0.0, 0.0, 0.5], [0.6, 0.2, 0.8], [False, False, True])._asdict()["threshold"]
+    0.6
+    """
+    return _best(*_spans("best_threshold", low, high, unanswerable))
+
+
+def cross_fitted(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike, seed: int = 0) -> CrossFitted:
+    """What a threshold achieves on images it was not chosen on: the images are halved, each half judged by the other's.
+
+    Args: `low`, `high`, `unanswerable` as for `best_threshold`; `seed` of the halves, into which the answerable and the
+    unanswerable images are dealt each by themselves.
+    Returns: CrossFitted: the thresholds (2,) chosen on the first and on the second half, (n,) outcomes, and the
+    harmonic mean of the answerable ones' and the unanswerable ones' means; all NaN with fewer than two of either kind.
+    Raises: ValueError as `best_threshold` does.
+    Source: M. Stone, Journal of the Royal Statistical Society B 36 (1974) 111-147, with two parts; the accuracies as
+    in RealBirdID, arXiv 2603.27033, Figure 4.
+
+    >>> found = cross_fitted([0.0, 0.0, 0.5, 0.5], [0.6, 0.6, 0.8, 0.8], [False, False, True, True])
+    >>> found.thresholds.tolist(), found.correct.tolist(), found.harmonic_mean
+    ([0.6, 0.6], [1.0, 1.0, 1.0, 1.0], 1.0)
+    """
+    span, without = _spans("cross_fitted", low, high, unanswerable)
+    part = _halves(~np.isnan(span.low), without, seed)
+    chosen = [_best(Span(span.low[part == half], span.high[part == half]), without[part == half]) for half in (0, 1)]
+    thresholds = np.array([best.threshold for best in chosen])
+    if np.isnan(thresholds).any():
+        return CrossFitted(np.full(2, np.nan), np.full(len(without), np.nan), float("nan"))
+    judge = thresholds[1 - np.maximum(part, 0)]
+    correct = np.where(part < 0, np.nan, (span.low < judge) & (judge <= span.high))
+    means = [float(correct[(part >= 0) & kind].mean()) for kind in (~without, without)]
+    return CrossFitted(thresholds, correct, harmonic_mean(*means))
+
+
+def _spans(function: str, low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> tuple[Span, Bools]:
+    span = Span(vector(function, "low", low), vector(function, "high", high))
+    lengths(function, "high", span.high, len(span.low))
+    odd = ~(span.low <= span.high) & ~(np.isnan(span.low) & np.isnan(span.high))
+    demand(not odd.any(), function, "high", "at least low, or NaN as it is", span.high[odd][0] if odd.any() else None)
+    return span, booleans(function, "unanswerable", unanswerable, len(span.low))
+
+
+def _best(span: Span, without: Bools) -> Best:
+    scored = ~np.isnan(span.low)
+    kinds = [Span(span.low[kind], span.high[kind]) for kind in (scored & ~without, scored & without)]
+    if not all(kind.low.size for kind in kinds):
+        return Best(*[float("nan")] * 4)
+    tried = np.unique(np.append(span.high[span.low < span.high], np.inf))  # accuracies rise at these alone
+    a, b = (_right(kind, tried) / len(kind.low) for kind in kinds)
+    means = np.divide(2 * a * b, a + b, out=np.zeros(len(tried)), where=a + b > 0)
+    place = np.lexsort((tried, a + b, means))[-1]
+    return Best(float(tried[place]), float(a[place]), float(b[place]), float(means[place]))
+
+
+def _right(span: Span, thresholds: Floats) -> NDArray[np.int64]:
+    """How many images are right at each threshold."""
+    n = len(span.low)
+    reached, left = (np.searchsorted(np.sort(end), thresholds, side="left") for end in span)
+    return (n - left) - (n - reached)
+
+
+def _halves(scored: Bools, without: Bools, seed: int) -> NDArray[np.int64]:
+    """0 or 1 for each scored image, -1 for others, with as many of either kind in both, or one more in the first."""
+    random, part = np.random.default_rng(seed), np.full(len(without), -1, np.int64)
+    for kind in (~without, without):
+        rows = random.permutation(np.flatnonzero(scored & kind))
+        part[rows] = np.arange(len(rows)) % 2
+    return part
