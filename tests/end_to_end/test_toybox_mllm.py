@@ -1,21 +1,24 @@
 """The packaged toybox-mllm says the same through transformers and through vLLM."""
 
+from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import numpy as np
 import pytest
 
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Request
+from eyechart.models.interfaces import Answer, Floats, Request, Scorer
 from eyechart.models.together import generate
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
 from eyechart.toybox.exam import groups, skills
+from eyechart.toybox.species import species
 
 REQUESTS = 200
 LEAST = 198
 TOKENS = 24
+TEXTS = [Request((f"Someone wrote: {said}. Which is it?",)) for said in ("a gull", "a blurry picture", "a wren")]
 SECOND = "What is the main object in the second image?"
 
 
@@ -29,15 +32,61 @@ def requests() -> list[Request]:
     return [*asked[: REQUESTS - 20], *two[:20]]
 
 
-def test_vllm_says_what_transformers_says(requests: list[Request]) -> None:
-    assert len(requests) == REQUESTS
-    told = Hf(parse("hf[toybox-mllm]"), offline=True)
-    expected, scored = generate(told, requests, TOKENS), told.score(requests[:4], names())
+@dataclass(frozen=True)
+class Told:
+    """What a model makes of pictures and of a text alone."""
+
+    answers: list[Answer]
+    texts: list[Answer]
+    best: list[int]
+    scores: dict[str, Floats]
+
+
+def told(model: Scorer, requests: list[Request]) -> Told:
+    known = [each.name for each in species()]
+    scores = {
+        "names": model.score(requests[:4], names()),
+        "species": model.score(requests[:4], known, until="unique"),
+        "names of texts": model.score(TEXTS, names()),
+        "species of texts": model.score(TEXTS, known, until="unique"),
+    }
+    best = model.best(TEXTS, names())[0].tolist()
+    return Told(generate(model, requests, TOKENS), generate(model, TEXTS, TOKENS), best, scores)
+
+
+@pytest.fixture(scope="module")
+def both(requests: list[Request]) -> tuple[Told, Told]:
+    """Through transformers and, after that, through vLLM, which takes the classes for itself while it works."""
     vllm = Vllm(parse("vllm[toybox-mllm,max_model_len=1024]"), offline=True)
+    first = told(Hf(parse("hf[toybox-mllm]"), offline=True), requests)
     try:
-        found = generate(vllm, requests, TOKENS)
-        np.testing.assert_allclose(vllm.score(requests[:4], names()), scored, atol=1e-3)
+        return first, told(vllm, requests)
     finally:
         vllm.close()
-    assert sum(one.tokens == other.tokens for one, other in zip(found, expected, strict=True)) >= LEAST
-    assert len({one.text for one in expected}) > 30
+
+
+def test_vllm_says_what_transformers_says(both: tuple[Told, Told]) -> None:
+    pairs = list(zip(*(one.answers for one in both), strict=True))
+    assert len(pairs) == REQUESTS
+    assert sum(one.tokens == other.tokens for one, other in pairs) >= LEAST
+    assert len({one.text for one, _ in pairs}) > 30
+
+
+@pytest.mark.parametrize("what", ["names", "species", "names of texts", "species of texts"])
+def test_choices_are_as_likely_through_both(both: tuple[Told, Told], what: str) -> None:
+    one, other = (each.scores[what] for each in both)
+    np.testing.assert_allclose(one, other, atol=1e-3)
+    assert np.ptp(one) > 1
+
+
+def test_species_have_probabilities(both: tuple[Told, Told]) -> None:
+    shares = [np.exp(each.scores["species"].astype(np.float64)) for each in both]
+    one, other = (each / each.sum(axis=1, keepdims=True) for each in shares)
+    np.testing.assert_allclose(one.sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_allclose(one, other, atol=1e-3)
+
+
+def test_a_text_alone_is_read_alike_through_both(both: tuple[Told, Told]) -> None:
+    one, other = both
+    assert [answer.tokens for answer in one.texts] == [answer.tokens for answer in other.texts]
+    assert one.best == other.best == one.scores["names of texts"].argmax(axis=1).tolist()

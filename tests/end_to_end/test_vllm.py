@@ -55,6 +55,7 @@ class Pair:
 
     answers: list[Answer]
     scores: Floats
+    cut: Floats
     vllm: Vllm
     folder: Path
 
@@ -77,7 +78,8 @@ def pair(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VLLM_CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))  # nothing found out earlier helps
         vllm = Vllm(parse(f"vllm[{folder},max_model_len=512]"), offline=True)
-        yield Pair(generate(hf, questions, 8), hf.score(questions, CHOICES), vllm, folder)
+        cut = hf.score(questions, CHOICES, until="unique")
+        yield Pair(generate(hf, questions, 8), hf.score(questions, CHOICES), cut, vllm, folder)
         vllm.close()
 
 
@@ -99,6 +101,20 @@ def test_answers_alone_are_those_together(pair: Pair, questions: list[Request]) 
 
 def test_scores_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
     np.testing.assert_allclose(pair.vllm.score(questions, CHOICES), pair.scores, rtol=0, atol=1e-4)
+
+
+def test_scores_up_to_where_choices_differ_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
+    found = pair.vllm.score(questions, CHOICES, until="unique")
+    np.testing.assert_allclose(found, pair.cut, rtol=0, atol=1e-4)
+    assert np.any(found > pair.scores + 0.1)
+
+
+def test_questions_without_images_have_answers_scores_and_a_best_choice(pair: Pair, questions: list[Request]) -> None:
+    rows = [row for row, question in enumerate(questions) if not question.images]
+    asked = [questions[row] for row in rows]
+    assert told(pair.vllm, asked) == [pair.answers[row] for row in rows]
+    np.testing.assert_allclose(pair.vllm.score(asked, CHOICES, until="unique"), pair.cut[rows], rtol=0, atol=1e-4)
+    assert pair.vllm.best(asked, CHOICES)[0].tolist() == pair.scores[rows].argmax(axis=1).tolist()
 
 
 def test_the_best_choices_are_those_of_transformers(pair: Pair, questions: list[Request]) -> None:
