@@ -23,7 +23,11 @@ def open_birds(folder: Path, benchmark: str, split: str, *, cache: Path | None =
     Classes are the species of the taxonomy; an image is labelled by its species, -1 where it is unanswerable. Rows
     keep the order of the table. Raises DataError for what the tables contradict, and for pictures that are not there.
     """
-    table = read_birds(folder)
+    return open_table(folder, benchmark, split, read_birds(folder), cache=cache)
+
+
+def open_table(folder: Path, benchmark: str, split: str, table: Table, *, cache: Path | None = None) -> Dataset:
+    """Open the lines of a folder's table of birds, or some of them, as `open_birds` does all."""
     _check_pictures(folder, table)
     found = observations_of(folder, table)
     entries = indexed(folder, table[IMAGE], named_by=table.path, remedy="copy them there.", cache=cache)

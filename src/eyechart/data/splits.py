@@ -15,6 +15,9 @@ from eyechart.data.images import SUFFIXES
 from eyechart.data.located import class_names
 from eyechart.data.oodbench_sample import open_oodbench
 from eyechart.data.oodbench_sample import splits as oodbench_splits
+from eyechart.data.realbirdid_sample import BENCHMARK as BIRDS
+from eyechart.data.realbirdid_sample import open_realbirdid
+from eyechart.data.realbirdid_sample import splits as realbirdid_splits
 from eyechart.data.sample import open_sample
 from eyechart.data.sample import splits as sample_splits
 from eyechart.data.toybox import open_toybox
@@ -61,6 +64,7 @@ PACKAGED: Mapping[str, Callable[[str], Dataset]] = {
     "imagenet": open_sample,
     "toybox": open_toybox,
     BENCHMARK: open_oodbench,
+    BIRDS: open_realbirdid,
 }
 VALIDATION = "imagenet/val"
 KNOWN: Mapping[str, Known] = {
@@ -82,6 +86,7 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     refs = [SplitRef("imagenet", split) for split in sample_splits()]
     refs.extend(SplitRef("toybox", split) for split in toybox_splits())
     refs.extend(SplitRef(BENCHMARK, split) for split in oodbench_splits())
+    refs.extend(SplitRef(BIRDS, split) for split in realbirdid_splits())
     if root is not None and str(root).startswith("hub:"):
         refs.append(_hub(str(root)))
     elif root is not None:
