@@ -24,6 +24,7 @@ SETTINGS = pytest.StashKey[Settings]()
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
     "oodbench": ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"),
+    "realbirdid": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
     "toybox": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
 }
 OTHERWISE = DEFAULT_MODELS["imagenet"]

@@ -79,7 +79,7 @@ def threshold_rows(predictions: Predictions, scored: Sequence[Scored]) -> Iterat
     sure = top_probabilities(predictions.scores)
     for each in scored:
         curve = accuracy_coverage(sure, each.correct)
-        for place in _spread(len(curve.kept)):
+        for place in spread(len(curve.kept)):
             n, share = int(curve.kept[place]), float(curve.accuracy[place])
             shares = (float(curve.coverage[place]), share, *wilson(round(share * n), n))
             yield [each.labels.name, repr(float(curve.thresholds[place])), n, *(f"{value:.6f}" for value in shares)]
@@ -96,7 +96,8 @@ def _top(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def _spread(points: int) -> list[int]:
+def spread(points: int) -> list[int]:
+    """The places of at most POINTS points of a curve, evenly apart, its ends among them."""
     kept: list[int] = np.unique(np.linspace(0, points - 1, min(points, POINTS)).round().astype(np.int64)).tolist()
     return kept
 

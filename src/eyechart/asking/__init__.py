@@ -7,15 +7,17 @@ from eyechart.asking.closed_world import closed_world, closed_world_plus
 from eyechart.asking.detection import detection
 from eyechart.asking.distribution import distribution
 from eyechart.asking.existence import existence
+from eyechart.asking.flat_list import flat_list
 from eyechart.asking.letters import mcq, multiple_choice
 from eyechart.asking.likelihood import posterior
 from eyechart.asking.open_world import open_world
 from eyechart.asking.progression import progression
 from eyechart.asking.sitting import Sitting
+from eyechart.asking.species import species
 from eyechart.repeats import Repeated
 from eyechart.scoring import Predictions
 
-__all__ = ["ABOUT_PAIRS", "IN_WORDS", "Asker", "Sitting", "Wording", "text_key"]
+__all__ = ["ABOUT_BIRDS", "ABOUT_PAIRS", "IN_WORDS", "Asker", "Sitting", "Wording", "text_key"]
 
 IN_WORDS: Mapping[str, Callable[[Sitting], Predictions | Repeated]] = {
     "mcq": mcq,
@@ -30,4 +32,8 @@ ABOUT_PAIRS: Mapping[str, Callable[[Sitting], object]] = {
     "progression": progression,
     "detection": detection,
     "distribution": distribution,
+}
+ABOUT_BIRDS: Mapping[str, Callable[[Sitting], object]] = {
+    "species": species,
+    "flat_list": flat_list,
 }

@@ -1,0 +1,1 @@
+"""RealBirdID: species, genus, or an honest \"cannot tell\"."""

@@ -1,0 +1,20 @@
+"""RealBirdID: how deep a model can go, and whether it stops where nobody could go on; one test function a protocol."""
+
+import pytest
+
+from eyechart.asking.flat_list import FlatList
+from eyechart.asking.species import Species
+from eyechart.flat_list_recording import FlatListRecording
+from eyechart.species_recording import SpeciesRecording
+
+
+@pytest.mark.benchmark("realbirdid", protocol="species")
+def test_species(predictions: Species, record: SpeciesRecording) -> None:
+    """A probability for every species, and so for every genus."""
+    record.species(predictions)
+
+
+@pytest.mark.benchmark("realbirdid", protocol="flat_list")
+def test_flat_list(predictions: FlatList, record: FlatListRecording) -> None:
+    """Species and genera in one list, where a genus is an abstention."""
+    record.flat_list(predictions)

@@ -1,0 +1,50 @@
+"""Species: a probability for every species, over all of them and over those that live where the bird was seen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eyechart.asking.bird_names import Read, logits, observed_of, shares, species_names
+from eyechart.asking.sitting import Sitting
+from eyechart.data.observations import Observations
+from eyechart.models.interfaces import Floats
+from eyechart.species_summary import Summary, summarised
+
+ALL, RANGE = "all species", "range"
+
+
+@dataclass(frozen=True)
+class Species:
+    """What a model says of each bird, under all species (`ALL`) and under the range lists (`RANGE`).
+
+    Where a bird has no list, `RANGE` says nothing.
+    """
+
+    keys: tuple[str, ...]
+    errors: Mapping[int, str]
+    variant: Mapping[str, str]
+    observed: Observations
+    summaries: Mapping[str, Summary]
+
+
+def species(sitting: Sitting) -> Species:
+    """Ask about every species, and make probabilities of it."""
+    observed = observed_of(sitting.dataset)
+    told = logits(sitting, species_names(sitting))
+    readers = {ALL: probabilities(told.read), RANGE: probabilities(told.read, observed)}
+    ancestors, rows = observed.taxonomy.ancestors, len(sitting.dataset)
+    return Species(
+        keys=sitting.dataset.keys,
+        errors=told.errors,
+        variant={**sitting.chosen, "names": sitting.names_by, **told.variant},
+        observed=observed,
+        summaries={name: summarised(read, rows, ancestors) for name, read in readers.items()},
+    )
+
+
+def probabilities(read: Read, observed: Observations | None = None) -> Read:
+    """Probabilities of rows over all species, or over the listed ones, where NaN stands for a bird without a list."""
+
+    def some(start: int, stop: int) -> Floats:
+        return shares(read(start, stop), None if observed is None else observed.allowed(start, stop))
+
+    return some

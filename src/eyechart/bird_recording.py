@@ -1,0 +1,96 @@
+"""What cases about birds have in common: which bird an answer is about, and who is in the data."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from eyechart.case_recording import FoundRecording, Rows, about, named
+from eyechart.data.observations import REASONS, Observations
+
+TRUTH = "observations"
+BIRD = ("key", "observation", "species", "genus", "answerable", "reason")
+
+
+class OfBirds(Protocol):
+    """What a case about birds found, whatever else it holds."""
+
+    @property
+    def variant(self) -> Mapping[str, str]:
+        """Every choice."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The pictures."""
+
+    @property
+    def errors(self) -> Mapping[int, str]:
+        """What went wrong, by picture."""
+
+    @property
+    def observed(self) -> Observations:
+        """What is known of the birds."""
+
+
+T = TypeVar("T", bound=OfBirds)
+
+
+class BirdRecording(FoundRecording[T]):
+    """Which bird an answer is about, and which genera there are."""
+
+    @property
+    def errors(self) -> list[str]:
+        """Every error, with its picture."""
+        return [named(self.found.keys[row], error) for row, error in self.found.errors.items()]
+
+    @property
+    def asked(self) -> str:
+        """How many answers were wanted."""
+        return f"{len(self.found.keys)} images"
+
+    def truths(self) -> Mapping[str, str]:
+        """The sha256 of the observations, with their taxonomy and lists."""
+        return {TRUTH: self.found.observed.sha256}
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know of the data."""
+        return (*super().notes(), *about(self.case, self.found.observed.excluded))
+
+    def bird_cells(self, row: int) -> list[Any]:
+        """The columns that say which bird it is."""
+        seen = self.found.observed
+        species, genus, reason = int(seen.species[row]), int(seen.genus[row]), int(seen.reason[row])
+        names = seen.taxonomy.names
+        known = names[0][species] if species >= 0 else ""
+        why = REASONS[reason] if reason >= 0 else ""
+        return [self.found.keys[row], seen.ids[row], known, names[1][genus], int(species >= 0), why]
+
+    def artifact_rows(self) -> dict[str, Rows]:
+        """The genera, and the lists without the bird that was seen."""
+        seen = self.found.observed
+        unlisted = {"unlisted": self.unlisted_rows()} if seen.unlisted.any() else {}
+        return {"genera": genus_rows(seen), **unlisted}
+
+    def unlisted_rows(self) -> Rows:
+        """Every answerable bird that its range list does not hold, which nobody can name from the list."""
+        seen = self.found.observed
+        yield ["key", "observation", "species", "choices"]
+        for row in np.flatnonzero(seen.unlisted).tolist():
+            key, observation, species, *_ = self.bird_cells(row)
+            yield [key, observation, species, int(seen.choices[row])]
+
+
+def genus_rows(seen: Observations) -> Rows:
+    """Every genus: its species, its answerable and unanswerable pictures, and these by reason."""
+    yield ["genus", "species", "answerable", "unanswerable", *REASONS]
+    genera = seen.taxonomy.names[1]
+    masks = (seen.answerable, ~seen.answerable, *(seen.reason == place for place in range(len(REASONS))))
+    counts = [np.bincount(genus, minlength=len(genera)) for genus in (seen.genus[mask] for mask in masks)]
+    species = np.bincount(seen.taxonomy.parents[0], minlength=len(genera))
+    for place, genus in enumerate(genera):
+        yield [genus, int(species[place]), *(int(count[place]) for count in counts)]
+
+
+def cell(value: float) -> str:
+    """A number, or nothing where there is none."""
+    return "" if np.isnan(value) else f"{value:.6g}"

@@ -1,0 +1,61 @@
+"""What the choices from one flat list are worth: Figure 4's accuracies and their harmonic mean."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.asking.flat_list import UNTOLD, FlatList
+from eyechart.asking.species import ALL, RANGE
+from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_interval
+from eyechart.metrics.intervals import Interval
+from eyechart.records import Metric
+from eyechart.species_scoring import number, rate
+from eyechart.species_views import ELIGIBLE
+
+Outcomes = NDArray[np.float64]
+
+
+def views(found: FlatList) -> Iterator[tuple[str, Outcomes, Outcomes]]:
+    """Under every list: its label, whether each answer is right, and whether it is an abstention; NaN for none."""
+    eligible = found.observed.eligible
+    for labels, source, rows in ((ALL, ALL, None), (ELIGIBLE, ALL, eligible), (RANGE, RANGE, eligible)):
+        outside = np.zeros(len(found.keys), np.bool_) if rows is None else ~rows
+        right, stopped = correct(found, source), abstained(found, source)
+        yield labels, np.where(outside, np.nan, right), np.where(outside, np.nan, stopped)
+
+
+def correct(found: FlatList, source: str) -> Outcomes:
+    """Whether each answer is the species of an answerable bird, or the genus of an unanswerable one; NaN for none."""
+    places, seen = found.answers[source].places, found.observed
+    truth = np.where(seen.answerable, seen.species, len(seen.taxonomy.names[0]) + seen.genus)
+    return np.where(places == UNTOLD, np.nan, places == truth)
+
+
+def abstained(found: FlatList, source: str) -> Outcomes:
+    """Whether each answer is a genus; NaN for none."""
+    places = found.answers[source].places
+    return np.where(places == UNTOLD, np.nan, places >= len(found.observed.taxonomy.names[0]))
+
+
+def flat_list_metrics(found: FlatList, seed: int) -> Iterator[Metric]:
+    """Accuracy and abstention of both sets of birds, and the harmonic mean of the accuracies."""
+    answerable = found.observed.answerable
+    for labels, right, stopped in views(found):
+        for name, mask in (("A", answerable), ("UA", ~answerable)):
+            yield rate("acc", labels, right[mask], name)
+            yield rate("abstained", labels, stopped[mask], name)
+        sides = right[answerable], right[~answerable]
+        yield harmonic("hm", labels, *sides, seed)
+
+
+def harmonic(name: str, labels: str, answerable: Outcomes, unanswerable: Outcomes, seed: int) -> Metric:
+    """The harmonic mean of two accuracies, where both sets have answers."""
+    one, other = (side[~np.isnan(side)] for side in (answerable, unanswerable))
+
+    def value() -> tuple[float, Interval]:
+        found = harmonic_mean(float(one.mean()), float(other.mean()))
+        return found, harmonic_mean_interval(one, other, seed=seed)
+
+    n = len(one) + len(other) if len(one) and len(other) else 0
+    return number(name, labels, "all", n, value, "bootstrap")

@@ -1,0 +1,129 @@
+"""What probabilities of species are worth: every number of a case, under every list of species."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.metrics.abstention import CRITERIA, ua_a, ua_a_interval
+from eyechart.metrics.calibration import calibration_error, calibration_error_interval
+from eyechart.metrics.hierarchy import Tree
+from eyechart.metrics.information_gain import information_gain, information_gain_interval
+from eyechart.metrics.intervals import Interval, stratified, wilson
+from eyechart.metrics.recall import mean_per_class_recall
+from eyechart.metrics.selective import auc_interval, balanced_weights, macro_auc
+from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.records import Metric
+from eyechart.scoring import metric
+from eyechart.species_views import View, Views, named
+
+Outcomes = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Value = tuple[float, Interval]
+MAIN, *OTHERS = CRITERIA
+GAINS: Mapping[str, Mapping[str, Any]] = {
+    "ig": {},
+    "ig_correct_only": {"correct_only": True},
+    "ig_depth": {"depth": True},
+}
+
+
+def species_metrics(views: Views, seed: int) -> Iterator[Metric]:
+    """Every number of a case."""
+    for view in views.every:
+        yield from gains(view, views.tree, seed)
+        yield from abstentions(view, seed)
+        for name, place, mask in view.sets():
+            yield from accuracies(view, name, place, mask)
+            yield from areas(view, name, place, mask, seed)
+
+
+def gains(view: View, tree: Tree, seed: int) -> Iterator[Metric]:
+    """Metric 1 of the answerable birds: accuracy against information."""
+    rows = np.flatnonzero(view.told & view.seen.answerable)
+    stairs, truth = view.summary.stairs.of(rows), view.seen.species[rows]
+    for name, how in GAINS.items():
+
+        def value(how: Mapping[str, Any] = how) -> Value:
+            found = information_gain(tree, stairs, truth, **how).area
+            return found, information_gain_interval(tree, stairs, truth, seed=seed, **how)
+
+        yield number(name, view.labels, "A", len(rows), value, "bootstrap")
+
+
+def abstentions(view: View, seed: int) -> Iterator[Metric]:
+    """Metric 2: how well each criterion tells unanswerable birds from answerable ones."""
+    without = ~view.seen.answerable[view.told]
+    n = len(without) if without.any() and not without.all() else 0
+    for criterion in CRITERIA:
+        unsure = view.uncertainty(criterion, 0)[view.told]
+
+        def value(unsure: Outcomes = unsure) -> Value:
+            return ua_a(unsure, without), ua_a_interval(unsure, without, seed=seed)
+
+        yield number(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap")
+
+
+def accuracies(view: View, name: str, place: int, mask: Bools) -> Iterator[Metric]:
+    """The accuracy of a level, also with every class counted alike, and the calibration error."""
+    right, truth = view.correct[place][mask], view.truths[place][mask]
+    sure, n = view.summary.levels[place].probability[mask], len(right)
+
+    def macro() -> Value:
+        return mean_per_class_recall(right, truth, int(truth.max()) + 1), stratified(right, truth)
+
+    def error() -> Value:
+        return calibration_error(sure, right), calibration_error_interval(sure, right)
+
+    yield rate("acc", view.labels, right, name)
+    yield number("acc_macro", view.labels, name, n, macro, "stratified")
+    yield number("ece", view.labels, name, n, error, "folded normal")
+
+
+def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator[Metric]:
+    """Metric 3 of a level: the mean accuracy over coverage, by each criterion and with classes counted alike."""
+    right, truth, n = view.correct[place][mask], view.truths[place][mask], int(mask.sum())
+    made = partial(number, labels=view.labels, category=name, n=n, method="bootstrap")
+    sure = -view.uncertainty(MAIN, place)[mask]
+
+    def area(sure: Outcomes = sure) -> Value:
+        return accuracy_coverage_auc(sure, right), auc_interval(sure, right, seed=seed)
+
+    def macro() -> Value:
+        return macro_auc(sure, right, truth), auc_interval(sure, right, classes=truth, average="macro", seed=seed)
+
+    def balanced() -> Value:
+        value = accuracy_coverage_auc(sure, right, balanced_weights(right, truth))
+        return value, auc_interval(sure, right, classes=truth, average="balanced", seed=seed)
+
+    yield (found := made("auc", value=area))
+    yield complement("aurc", found)
+    yield made("auc_macro", value=macro)
+    yield made("auc_balanced", value=balanced)
+    for criterion in OTHERS:
+        other = -view.uncertainty(criterion, place)[mask]
+        yield made(named("auc", criterion), value=partial(area, other))
+
+
+def complement(name: str, found: Metric) -> Metric:
+    """One less a number."""
+    if found.value is None or found.ci is None:
+        return msgspec.structs.replace(found, name=name)
+    low, high = found.ci
+    return msgspec.structs.replace(found, name=name, value=1 - found.value, ci=(1 - high, 1 - low))
+
+
+def number(name: str, labels: str, category: str, n: int, value: Callable[[], Value], method: str) -> Metric:
+    """A number of n birds; nothing of none."""
+    found, ci = value() if n else (None, None)
+    return metric(name, labels, found, n, ci, method, category)
+
+
+def rate(name: str, labels: str, outcomes: Outcomes, category: str) -> Metric:
+    """A share of the birds that have an outcome."""
+    known = outcomes[~np.isnan(outcomes)]
+    k, n = int(known.sum()), len(known)
+    return metric(name, labels, k / n if n else None, n, wilson(k, n) if n else None, "wilson", category)
