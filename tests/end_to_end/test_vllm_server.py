@@ -73,6 +73,17 @@ def test_a_schema_holds_both(server: OpenAi, engine: Vllm, requests: list[Reques
     assert {tuple(json.loads(text)) for text, finished, *_ in found if finished} == {("1",)}
 
 
+@pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
+@pytest.mark.parametrize("names", [8, 3651])
+def test_a_text_alone_is_held_to_a_list_of_names_by_both(server: OpenAi, engine: Vllm, names: int) -> None:
+    known = [f"Species number{place}" for place in range(names)]
+    schema = SCHEMA | {"properties": {"1": {"enum": known}}}
+    asked = [Request((f"Someone wrote: {text}. Which species is it?",)) for text in ("a gull", "a wren", "no idea")]
+    found, expected = (told(generate(model, asked, 48, schema)) for model in (server, engine))
+    assert found == expected
+    assert {json.loads(text)["1"] for text, *_ in found} <= {*known}
+
+
 def test_too_long_a_request_is_an_error_of_its_own_on_both(server: OpenAi, engine: Vllm) -> None:
     grey = Image.new("RGB", (64, 64), (128, 128, 128))
     asked = [Request((grey, "so on " * 1000)), Request((grey, "What is this?"))]
