@@ -1,0 +1,181 @@
+"""Free words as one of some choices: found by the model that said them, which may answer nothing else, or by reading.
+
+It is the second step of nlg2choice (arXiv 2603.27033, section 5): a text, a question about it, constrained decoding.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from itertools import islice
+from typing import Any, Protocol
+
+import msgspec
+
+from eyechart.asking.sitting import Sitting, replayed
+from eyechart.data.class_names import check_unique
+from eyechart.errors import ModelError
+from eyechart.interviewing import interview
+from eyechart.models.interfaces import Answer, Identity, Request, Scorer, Usage
+from eyechart.parsers import class_name, json_answers
+from eyechart.parsers.text import after_thinking
+from eyechart.protocols.prompt_files import Prompt
+from eyechart.questions import Book, Question, Questions
+from eyechart.replies import Reply
+from eyechart.store import Key
+
+VERSION = 1
+NONE = -1
+KEY = "answer"
+TOKENS = 96  # the longest name, its quotes and the braces around it
+CHUNK = 16  # batches that are chosen for at once, and lost where a run is stopped
+DIGITS = 15  # hexadecimal ones of a text's sha256 that make its place, which JSON can hold as an integer
+
+
+class Reader(Protocol):
+    """Reads choices without a model; `NONE` where there is none to be read."""
+
+    def plainly(self, text: str) -> int:
+        """The choice of a text that is nothing but one: there is nothing to be asked about it."""
+
+    def read(self, text: str) -> int:
+        """The choice of a text by the names and phrases that occur in it."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The place (n) of each text's choice, `NONE` where nothing could be read, and errors by the text's place."""
+
+    places: Sequence[int]
+    errors: Mapping[int, str]
+    usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """A model that answers each request with its likeliest choice, as a generator of these."""
+
+    model: Scorer
+    choices: Sequence[str]
+    structured = False
+
+    @property
+    def identity(self) -> Identity:
+        """Who chooses."""
+        return self.model.identity
+
+    @property
+    def batch_size(self) -> int:
+        """As many as the model takes at once."""
+        return self.model.batch_size
+
+    @property
+    def loads(self) -> int:
+        """How often the model's weights were read."""
+        return self.model.loads
+
+    def answers(
+        self,
+        requests: Iterable[Request],
+        max_tokens: int,  # noqa: ARG002
+        schema: Mapping[str, Any] | None = None,  # noqa: ARG002
+    ) -> Iterator[tuple[int, Answer]]:
+        """Give the likeliest choices, chunk by chunk."""
+        left = enumerate(requests)
+        while some := [*islice(left, CHUNK * self.batch_size)]:
+            found, _ = self.model.best([request for _, request in some], self.choices)
+            for (place, _), choice in zip(some, found.tolist(), strict=True):
+                yield place, Answer(self.choices[choice], (), True)
+
+
+def extracted(
+    sitting: Sitting, texts: Sequence[str], asked: Prompt, choices: Sequence[str], reader: Reader, **slots: str
+) -> Extracted:
+    """Find the choice of each text; equal ones are asked about once, and those that are choices are not.
+
+    Thinking is left out, and a text that says nothing has no choice. `slots` are those of the prompt beside `said`.
+    """
+    heard = [after_thinking(text).strip() for text in texts]
+    known = [*dict.fromkeys(filter(None, heard))]
+    if by_reading(sitting):
+        found = {text: reader.read(text) for text in known}
+        return Extracted([found.get(text, NONE) for text in heard], {})
+    found = {text: reader.plainly(text) for text in known}
+    open_ = [text for text in known if found[text] == NONE]
+    said, usage = replies(sitting, [asked.fill(said=text, **slots) for text in open_], choices)
+    told = dict(zip(open_, said, strict=True))
+    found |= {text: NONE if reply.error else choice(reply.text, choices) for text, reply in told.items()}
+    errors = {place: told[text].error for place, text in enumerate(heard) if text in told and told[text].error}
+    return Extracted([found.get(text, NONE) for text in heard], errors, usage, len(open_))
+
+
+def by_reading(sitting: Sitting) -> bool:
+    """Whether choices are read out of the words; those of a file have no model that could be asked."""
+    return sitting.chosen["extraction"] == "inclusion" or replayed(sitting)
+
+
+def parser(sitting: Sitting, choices: Sequence[str]) -> str:
+    """How words become a choice, for the record."""
+    if by_reading(sitting):
+        return f"inclusion {VERSION}"
+    how = "constrained" if hasattr(sitting.model, "best") else f"json_answers {json_answers.VERSION}"
+    return f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
+
+
+def replies(sitting: Sitting, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Reply], Usage]:
+    """Ask about texts, as far as nobody did; neither pictures nor a limit are any part of it."""
+    check_unique(choices)
+    model, asker, schema = sitting.model, sitting.asker, None
+    if hasattr(model, "best"):
+        model = Chooser(model, choices)
+    elif model.structured:
+        schema = answer_schema(choices)
+    else:
+        raise ModelError(
+            f"{model.identity.name} can neither choose among answers nor keep to a schema. Use hf[…], vllm[…] or "
+            "openai[…], or --eye-extraction=inclusion."
+        )
+    how = "schema" if schema else "best"
+    book = Book(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(place_of, texts)))
+    questions = Questions("extraction", tuple(Question((text,), TOKENS, schema) for text in texts), book=book)
+    key = Key(
+        question=questions.name,
+        model=model.identity,
+        prompts=questions.sha256,
+        decoding=questions.decoding if texts else {},
+        seed=asker.seed,
+    )
+    found = interview(asker.store, key, sitting.dataset, model, questions, asker.progress)
+    return found.said, found.usage
+
+
+def place_of(text: str) -> int:
+    """Where the reply to a text is kept: any text may be asked about, so that its own bytes say it."""
+    return int(sha256(text.encode()).hexdigest()[:DIGITS], 16)
+
+
+def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
+    """The JSON schema of an answer that is one of the choices."""
+    return {
+        "type": "object",
+        "properties": {KEY: {"type": "string", "enum": [*choices]}},
+        "required": [KEY],
+        "additionalProperties": False,
+    }
+
+
+def choice(text: str, choices: Sequence[str]) -> int:
+    """The place of the choice that a reply is, alone or in JSON; a server may not keep to a long list."""
+    exact = in_order(tuple(choices)).get(text)
+    if exact is not None:
+        return exact
+    told = (json_answers.read(text, (KEY,)).lenient or {}).get(KEY) or ""
+    found = class_name.read(told or text, choices).lenient
+    return NONE if found is None else found
+
+
+@lru_cache(maxsize=8)
+def in_order(choices: tuple[str, ...]) -> Mapping[str, int]:
+    """The places of choices."""
+    return {name: place for place, name in enumerate(choices)}

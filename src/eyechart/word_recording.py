@@ -1,0 +1,40 @@
+"""What cases about birds in words write down: everything that was said, and what was made of it."""
+
+from eyechart.asking.free_form import FreeForm
+from eyechart.bird_recording import BIRD, BirdRecording
+from eyechart.case_recording import Rows, served
+from eyechart.records import Outcomes, Served
+from eyechart.word_scoring import free_form_metrics, free_form_outcomes
+
+
+class FreeFormRecording(BirdRecording[FreeForm]):
+    """Collects the numbers of a case of free form."""
+
+    def free_form(self, found: FreeForm) -> None:
+        """Score what was said."""
+        self.scored.extend(free_form_metrics(found, self.settings.seed))
+
+    def outcomes(self) -> Outcomes:
+        """What became of the answers."""
+        return free_form_outcomes(self.found)
+
+    def served(self) -> Served:
+        """What the answers took, extraction included."""
+        return served(self.found.requests, self.found.usage, self.found.cost)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know."""
+        unread, case = self.outcomes().unparsed, f"{self.case} ({self.case.protocol})"
+        silent = f"{case}: {unread} of {self.asked} got an answer that could not be read; it counts as wrong."
+        shared = self.found.names.shared
+        among = f"{case}: common names of several species were not looked for: {', '.join(shared)}."
+        return (*super().notes(), *((silent,) if unread else ()), *((among,) if shared else ()))
+
+    def answer_rows(self) -> Rows:
+        """Every bird: what was said, the name that it means, how deep it goes, and whether it is right."""
+        yield [*BIRD, "error", "said", "extracted", "level", "correct"]
+        found = self.found
+        for row in range(len(found.keys)):
+            correct = int(found.right[row]) if found.told[row] else ""
+            told = [found.errors.get(row, ""), found.said[row], found.extracted(row), found.level(row), correct]
+            yield [*self.bird_cells(row), *told]
