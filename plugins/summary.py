@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from _pytest.pathlib import bestrelpath
 
+from eyechart.pair_scoring import LABELS as PAIRS
 from eyechart.records import Metric, Record
 
 from .cases import CASE
@@ -19,6 +20,19 @@ OF_SETS = {  # numbers of sets of pairs: what follows the set's name
     "l_acc": " logic",
     "flagged": " flagged",
     "mmd2": " MMD² (× 100)",
+}
+OF_BIRDS = {  # numbers about birds, by labels, name and category
+    ("all species", "ig", "A"): "IG",
+    ("range", "ig", "A"): "IG, range",
+    ("all species", "ua_a", "all"): "UA/A",
+    ("range", "ua_a", "all"): "UA/A, range",
+    ("all species", "acc", "A.species"): "A species",
+    ("all species", "acc", "UA.genus"): "UA genus",
+    ("all species", "hm", "all"): "HM",
+    ("range", "hm", "all"): "HM, range",
+    ("observations", "acc", "A.species"): "A species",
+    ("observations", "abstained", "A"): "A abstained",
+    ("observations", "abstained", "UA"): "UA abstained",
 }
 COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors")
 
@@ -47,10 +61,9 @@ class Summary:
         for line in map(served, records):
             if line:
                 terminalreporter.write_line(line)
+        methods = "Wilson, over repeats Student, of pairs and areas bootstrap"
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
-        terminalreporter.write_line(
-            f"intervals: 95 %, Wilson, over repeats Student, of pairs bootstrap; records and answers: {folder}"
-        )
+        terminalreporter.write_line(f"intervals: 95 %, {methods}; records and answers: {folder}")
 
     def say_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say why cases were skipped: a missing data set is easily overlooked."""
@@ -76,8 +89,8 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
     for metric in record.metrics:
         if metric.category == "A" and metric.name in SHOWN:
             first.setdefault(metric.labels, {})[SHOWN[metric.name]] = metric
-        elif metric.name in OF_SETS and metric.n:
-            first[f"{metric.category.removeprefix('A')}{OF_SETS[metric.name]}".strip()] = {"acc1": metric}
+        elif metric.n and (title := of_pairs(metric) or of_birds(metric)):
+            first[title] = {"acc1": metric}
     return [
         (
             record.case,
@@ -90,6 +103,21 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
         )
         for labels, found in first.items()
     ]
+
+
+def of_pairs(metric: Metric) -> str:
+    """What a number of pairs is called; nothing for others."""
+    if metric.labels != PAIRS or metric.name not in OF_SETS:
+        return ""
+    return f"{metric.category.removeprefix('A')}{OF_SETS[metric.name]}".strip()
+
+
+def of_birds(metric: Metric) -> str:
+    """What a number about birds is called; nothing for others, and for those that compare lists."""
+    among, _, wording = metric.category.partition("/")
+    if metric.name == "abstention" and "/" not in wording:
+        return f"{among} abstained, {wording}"
+    return OF_BIRDS.get((metric.labels, metric.name, metric.category), "")
 
 
 def served(record: Record) -> str:
