@@ -1,6 +1,6 @@
 """What every sweep over a threshold shares: who comes first, who comes together, and the rate among those so far."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,14 +58,14 @@ def ends(values: Floats) -> Ints:
     return np.flatnonzero(np.append(values[1:] != values[:-1], True)[: len(values)])
 
 
-def running(outcome: Floats, weight: Floats | Ints, last: Ints) -> tuple[Floats, Floats]:
+def running(outcome: Floats | Ints, weight: Floats | Ints, last: Ints | slice) -> tuple[NDArray[Any], Floats]:
     """The weight up to each of the last places, and the rate of the outcome in it, 0 where there is no weight.
 
-    >>> running(np.array([1.0, 0.0, 1.0]), np.array([0, 1, 1]), np.arange(3))
-    (array([0., 1., 2.]), array([0. , 0. , 0.5]))
+    >>> running(np.array([1, 0, 1]), np.array([0, 1, 1]), slice(None))
+    (array([0, 1, 2]), array([0. , 0. , 0.5]))
     """
-    mass, right = (np.cumsum(each, dtype=np.float64)[last] for each in (weight, weight * outcome))
-    return mass, np.divide(right, mass, out=np.zeros(len(last)), where=mass > 0)
+    mass, right = np.cumsum(weight)[last], np.cumsum(weight * outcome)[last]
+    return mass, right / np.where(mass > 0, mass, 1)
 
 
 def steps(coverage: Floats) -> Floats:

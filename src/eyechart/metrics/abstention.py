@@ -126,11 +126,11 @@ def ua_a_interval(
     unsure, without = _falling("ua_a_interval", uncertainty, unanswerable)
     last, fewest = ends(unsure), min(without.sum(), (~without).sum())
     samples = drawn(len(unsure), times, seed, without.astype(np.int64))
-    if not fewest:
+    if not fewest or not times:
         return _NONE
     draws = [_concordance(without, last, counts) for counts in samples]
     share = _concordance(without, last, np.ones(len(unsure), np.int64))
-    return share_interval(draws, share, int(fewest), level) if draws else _NONE
+    return share_interval(draws, share, int(fewest), level)
 
 
 def harmonic_mean(a: float, b: float) -> float:

@@ -150,4 +150,4 @@ def _strata(function: str, rows: Counts, strata: ArrayLike | None) -> Counts:
 def _drawn(n: int, places: list[Counts], times: int, random: np.random.Generator) -> Iterator[Counts]:
     for _ in range(times):
         rows = [place[random.integers(len(place), size=len(place))] for place in places]
-        yield np.bincount(np.concatenate([np.zeros(0, np.int64), *rows]), minlength=n).astype(np.int64, copy=False)
+        yield np.bincount(np.concatenate(rows) if n else [], minlength=n)

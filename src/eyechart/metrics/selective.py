@@ -1,6 +1,5 @@
 """What is gained by keeping only the most confident answers, where classes count alike; and how sure the gain is."""
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -36,8 +35,7 @@ def macro_coverage(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLik
     ([0.25, 0.5, 0.75, 1.0], [1.0, 0.5, 0.667, 0.833])
     """
     images, label = _of_classes("macro_coverage", confidences, correct, classes)
-    last = ends(images.confidence)
-    accuracy = _Classes.of(label).accuracy(images.outcome, np.ones(len(label), np.int64), last)
+    last, accuracy = ends(images.confidence), _Images.of(images, label).macro(np.ones(len(label), np.int64))
     return Curve(images.confidence[last], last + 1, (last + 1) / max(len(label), 1), accuracy)
 
 
@@ -53,7 +51,7 @@ def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) ->
     0.75
     """
     curve = macro_coverage(confidences, correct, classes)
-    return float(steps(curve.coverage) @ curve.accuracy) if curve.kept.size else float("nan")
+    return _area(curve.coverage, curve.accuracy) if curve.kept.size else float("nan")
 
 
 def balanced_weights(correct: ArrayLike, classes: ArrayLike) -> Floats:
@@ -118,67 +116,65 @@ def auc_interval(
     demand(0 < level < 1, "auc_interval", "level", "between 0 and 1", level)
     demand(average in AVERAGES, "auc_interval", "average", f"one of {AVERAGES}", average)
     demand(average == "micro" or classes is not None, "auc_interval", "classes", f"given for {average!r}", classes)
-    images, label = _of_classes("auc_interval", confidences, correct, classes)
-    samples, area = drawn(len(label), times, seed), _area(images, label, average)
-    if not label.size:
+    images = _Images.of(*_of_classes("auc_interval", confidences, correct, classes))
+    n = len(images.label)
+    samples = drawn(n, times, seed)
+    if not n or not times:
         return Interval(float("nan"), float("nan"))
-    draws = [area(counts) for counts in samples]
-    share = min(1.0, area(np.ones(len(label), np.int64)))
-    return share_interval(draws, share, len(label), level) if draws else Interval(float("nan"), float("nan"))
+    draws = [images.area(counts, average) for counts in samples]
+    return share_interval(draws, min(1.0, images.area(np.ones(n, np.int64), average)), n, level)
 
 
-class _Classes(NamedTuple):
-    """Images class by class, those of a class in their old order."""
+class _Images(NamedTuple):
+    """Images, the most confident first, and in the order of their classes."""
 
-    rows: Ints  # the images
-    first: Ints  # for each of these, where its class begins
+    outcome: Ints
+    last: Ints | slice  # a slice where no two are equally confident, which copies nothing
+    label: Ints
+    rows: Ints  # class by class
+    begins: Ints  # where in `rows` a class begins
+    begin: Ints  # for each of `rows`, where its class begins
 
     @classmethod
-    def of(cls, label: Ints) -> "_Classes":
-        rows = np.argsort(label, kind="stable")
+    def of(cls, images: Falling, label: Ints) -> "_Images":
+        last, rows = ends(images.confidence), np.argsort(label, kind="stable")
         begins = np.flatnonzero(np.append(True, np.diff(label[rows]) != 0)[: len(rows)])
-        return cls(rows, np.repeat(begins, np.diff(begins, append=len(rows))))
+        begin = np.repeat(begins, np.diff(begins, append=len(rows)))
+        apart = len(last) == len(label)
+        return cls(images.outcome.astype(np.int64), slice(None) if apart else last, label, rows, begins, begin)
 
-    def accuracy(self, outcome: Floats, counts: Ints, last: Ints) -> Floats:
-        """The mean accuracy of the classes that have an image, each taken so many times, up to each last place."""
-        n, right = (self._within(values[self.rows]) for values in (counts, counts * outcome))
-        rate = np.divide(right, n, out=np.zeros(len(n)), where=n > 0)
-        total, classes = (np.cumsum(self._change(values))[last] for values in (rate, (n > 0).astype(np.float64)))
-        return np.clip(np.divide(total, classes, out=np.zeros(len(last)), where=classes > 0), 0, 1)
+    def area(self, counts: Ints, average: Average) -> float:
+        """The area where each image is taken so many times."""
+        if average == "macro":
+            return _area(np.cumsum(counts)[self.last] / counts.sum(), self.macro(counts))
+        weight = counts / np.bincount(self.label, counts).clip(1)[self.label] if average == "balanced" else counts
+        mass, accuracy = running(self.outcome, weight, self.last)
+        return _area(mass / mass[-1], accuracy)
 
-    def _within(self, values: Floats | Ints) -> Floats:
+    def macro(self, counts: Ints) -> Floats:
+        """The mean accuracy of the classes that have an image, at each distinct confidence."""
+        taken = counts[self.rows]
+        n, right = self._within(taken), self._within(taken * self.outcome[self.rows])
+        some = n > 0
+        total, classes = self._summed(right / np.where(some, n, 1)), self._summed(some.astype(np.int64))
+        return np.clip(total / np.maximum(classes, 1), 0, 1)
+
+    def _within(self, values: Ints) -> Ints:
         """Running totals that begin anew with each class."""
-        total = np.cumsum(values, dtype=np.float64)
-        return total - (total - values)[self.first]
+        total = np.cumsum(values)
+        return total - (total - values)[self.begin]
 
-    def _change(self, values: Floats) -> Floats:
-        """What each image changes in its class's value, in the old order."""
-        before = np.append(0.0, values[:-1])
-        before[self.first] = 0
-        change = np.empty(len(values))
-        change[self.rows] = values - before
-        return change
-
-
-def _area(images: Falling, label: Ints, average: Average) -> Callable[[Ints], float]:
-    """The area as a function of how often each image is taken."""
-    last, outcome = ends(images.confidence), images.outcome
-    if average == "macro":
-        classes = _Classes.of(label)
-        return lambda counts: float(
-            steps(np.cumsum(counts)[last] / counts.sum()) @ classes.accuracy(outcome, counts, last)
-        )
-    return lambda counts: _weighted(outcome, _balanced(counts, label) if average == "balanced" else counts, last)
+    def _summed(self, values: Floats | Ints) -> Floats | Ints:
+        """The sum over classes of a value that each of their images sets anew."""
+        change = np.diff(values, prepend=values[:1])
+        change[self.begins] = values[self.begins]
+        back = np.empty_like(change)
+        back[self.rows] = change
+        return np.cumsum(back)[self.last]
 
 
-def _weighted(outcome: Floats, weight: Floats | Ints, last: Ints) -> float:
-    mass, accuracy = running(outcome, weight, last)
-    return float(steps(mass / mass[-1]) @ accuracy)
-
-
-def _balanced(counts: Ints, label: Ints) -> Floats:
-    sizes = np.bincount(label, counts)
-    return counts / np.maximum(sizes, 1)[label]
+def _area(coverage: Floats, accuracy: Floats) -> float:
+    return float((steps(coverage) * accuracy).sum())  # a product of vectors by BLAS waits for threads, a thousand times
 
 
 def _of_classes(
