@@ -3,17 +3,12 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eyechart.asking.flat_list import UNTOLD, FlatList
 from eyechart.asking.species import ALL, RANGE
-from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_interval
-from eyechart.metrics.intervals import Interval
+from eyechart.bird_scoring import Outcomes, harmonic, rate
 from eyechart.records import Metric
-from eyechart.species_scoring import number, rate
 from eyechart.species_views import ELIGIBLE
-
-Outcomes = NDArray[np.float64]
 
 
 def views(found: FlatList) -> Iterator[tuple[str, Outcomes, Outcomes]]:
@@ -47,15 +42,3 @@ def flat_list_metrics(found: FlatList, seed: int) -> Iterator[Metric]:
             yield rate("abstained", labels, stopped[mask], name)
         sides = right[answerable], right[~answerable]
         yield harmonic("hm", labels, *sides, seed)
-
-
-def harmonic(name: str, labels: str, answerable: Outcomes, unanswerable: Outcomes, seed: int) -> Metric:
-    """The harmonic mean of two accuracies, where both sets have answers."""
-    one, other = (side[~np.isnan(side)] for side in (answerable, unanswerable))
-
-    def value() -> tuple[float, Interval]:
-        found = harmonic_mean(float(one.mean()), float(other.mean()))
-        return found, harmonic_mean_interval(one, other, seed=seed)
-
-    n = len(one) + len(other) if len(one) and len(other) else 0
-    return number(name, labels, "all", n, value, "bootstrap")

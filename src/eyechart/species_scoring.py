@@ -1,6 +1,6 @@
 """What probabilities of species are worth: every number of a case, under every list of species."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -8,21 +8,20 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.bird_scoring import Outcomes, Value, harmonic, number, rate
 from eyechart.metrics.abstention import CRITERIA, ua_a, ua_a_interval
 from eyechart.metrics.calibration import calibration_error, calibration_error_interval
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain, information_gain_interval
-from eyechart.metrics.intervals import Interval, stratified, wilson
+from eyechart.metrics.intervals import stratified
 from eyechart.metrics.recall import mean_per_class_recall
 from eyechart.metrics.selective import auc_interval, balanced_weights, macro_auc
+from eyechart.metrics.stopping import cross_fitted, right_between
 from eyechart.metrics.thresholds import accuracy_coverage_auc
 from eyechart.records import Metric
-from eyechart.scoring import metric
 from eyechart.species_views import View, Views, named
 
-Outcomes = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Value = tuple[float, Interval]
 MAIN, *OTHERS = CRITERIA
 GAINS: Mapping[str, Mapping[str, Any]] = {
     "ig": {},
@@ -36,6 +35,7 @@ def species_metrics(views: Views, seed: int) -> Iterator[Metric]:
     for view in views.every:
         yield from gains(view, views.tree, seed)
         yield from abstentions(view, seed)
+        yield from stops(view, seed)
         for name, place, mask in view.sets():
             yield from accuracies(view, name, place, mask)
             yield from areas(view, name, place, mask, seed)
@@ -65,6 +65,17 @@ def abstentions(view: View, seed: int) -> Iterator[Metric]:
             return ua_a(unsure, without), ua_a_interval(unsure, without, seed=seed)
 
         yield number(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap")
+
+
+def stops(view: View, seed: int) -> Iterator[Metric]:
+    """Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds, and their harmonic mean."""
+    span = right_between(view.summary.stairs.of(view.told), view.nodes[view.told])
+    without = ~view.seen.answerable[view.told]
+    found = cross_fitted(*span, without, seed)
+    sides = found.correct[~without], found.correct[without]
+    for category, side in zip(("A", "UA"), sides, strict=True):
+        yield rate("tree_acc", view.labels, side, category)
+    yield harmonic("tree_hm", view.labels, *sides, seed)
 
 
 def accuracies(view: View, name: str, place: int, mask: Bools) -> Iterator[Metric]:
@@ -114,16 +125,3 @@ def complement(name: str, found: Metric) -> Metric:
         return msgspec.structs.replace(found, name=name)
     low, high = found.ci
     return msgspec.structs.replace(found, name=name, value=1 - found.value, ci=(1 - high, 1 - low))
-
-
-def number(name: str, labels: str, category: str, n: int, value: Callable[[], Value], method: str) -> Metric:
-    """A number of n birds; nothing of none."""
-    found, ci = value() if n else (None, None)
-    return metric(name, labels, found, n, ci, method, category)
-
-
-def rate(name: str, labels: str, outcomes: Outcomes, category: str) -> Metric:
-    """A share of the birds that have an outcome."""
-    known = outcomes[~np.isnan(outcomes)]
-    k, n = int(known.sum()), len(known)
-    return metric(name, labels, k / n if n else None, n, wilson(k, n) if n else None, "wilson", category)
