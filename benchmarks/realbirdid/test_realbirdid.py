@@ -3,9 +3,11 @@
 import pytest
 
 from eyechart.asking.flat_list import FlatList
+from eyechart.asking.free_form import FreeForm
 from eyechart.asking.species import Species
 from eyechart.flat_list_recording import FlatListRecording
 from eyechart.species_recording import SpeciesRecording
+from eyechart.word_recording import FreeFormRecording
 
 
 @pytest.mark.benchmark("realbirdid", protocol="species")
@@ -18,3 +20,9 @@ def test_species(predictions: Species, record: SpeciesRecording) -> None:
 def test_flat_list(predictions: FlatList, record: FlatListRecording) -> None:
     """Species and genera in one list, where a genus is an abstention."""
     record.flat_list(predictions)
+
+
+@pytest.mark.benchmark("realbirdid", protocol="free_form")
+def test_free_form(predictions: FreeForm, record: FreeFormRecording) -> None:
+    """What bird is it, in the model's own words."""
+    record.free_form(predictions)

@@ -8,6 +8,7 @@ from eyechart.asking.detection import detection
 from eyechart.asking.distribution import distribution
 from eyechart.asking.existence import existence
 from eyechart.asking.flat_list import flat_list
+from eyechart.asking.free_form import free_form
 from eyechart.asking.letters import mcq, multiple_choice
 from eyechart.asking.likelihood import posterior
 from eyechart.asking.open_world import open_world
@@ -36,4 +37,5 @@ ABOUT_PAIRS: Mapping[str, Callable[[Sitting], object]] = {
 ABOUT_BIRDS: Mapping[str, Callable[[Sitting], object]] = {
     "species": species,
     "flat_list": flat_list,
+    "free_form": free_form,
 }
