@@ -133,9 +133,9 @@ class Tree:
 
     @cached_property
     def _inner(self) -> Ints:
-        """The inner nodes but the root, the most informative first, of equals the deepest, then the first."""
+        """The inner nodes but the root, the most informative first."""
         inner = np.arange(self.leaves, self.root)
-        return inner[np.lexsort((-self.depth[inner], self.counts[inner]))]
+        return inner[np.argsort(self.counts[inner], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,7 @@ def tree_gt(tree: Tree, leaves: ArrayLike, thresholds: ArrayLike) -> Ints:
     """The predicted node at each threshold: the most informative of those that are as likely, of equals the likeliest.
 
     Args: `leaves` (n, leaves) probabilities; `thresholds` (t,) any numbers: above 1 it is the root.
-    Returns: (n, t) nodes; where two are equal in both, the deeper, then the first.
+    Returns: (n, t) nodes; where two are equal in both, the first, which is never above the other.
     Raises: ValueError as `stairs` does, and for a threshold that is NaN.
     Source: TreeGT of J. Deng et al., CVPR 2012, as arXiv 2603.27033 uses it, Section 4 and Figure 4.
 

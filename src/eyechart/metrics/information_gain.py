@@ -5,10 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, lengths, whole
+from eyechart.metrics._checks import demand, integers, lengths
+from eyechart.metrics._sweeps import ends
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.hierarchy import Stairs, Tree
 from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import Seed, drawn
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,12 +52,10 @@ def information_gain(
     ([inf, 0.8, 0.6], [0.0, 0.5, 1.0], [1.0, 1.0, 0.0], 0.75)
     """
     events = _events("information_gain", tree, stairs, truth, correct_only, depth)
-    n = events.n
-    if not n:
+    if not events.n:
         return Gain(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
-    gain, right = (np.append(0, np.cumsum(change)[events.ends]) / n for change in (events.gain, events.right))
-    thresholds = np.append(np.inf, events.thresholds)
-    return Gain(thresholds, gain, 1 + right, _area(gain, 1 + right))
+    gain, accuracy = _curve(events, np.ones(events.n, np.int64))
+    return Gain(np.append(np.inf, events.thresholds), gain, accuracy, _area(gain, accuracy))
 
 
 def information_gain_interval(
@@ -66,14 +66,15 @@ def information_gain_interval(
     correct_only: bool = False,
     depth: bool = False,
     times: int = 1000,
-    seed: int = 0,
+    seed: Seed = 0,
     level: float = 0.95,
 ) -> Interval:
     """The percentile interval of `information_gain`'s area over resamples of the images.
 
-    Args: as for `information_gain`; `times`, how many resamples; `seed`; `level` in (0, 1).
+    Args: as for `information_gain`; `times`, how many resamples; `seed`, a whole number or a numpy Generator;
+    `level` in (0, 1).
     Returns: Interval of fractions; where no resample differs it is widened as `share_interval` does; NaN without an
-    image.
+    image or without resamples.
     Raises: ValueError as `information_gain` does, and where `times` is negative or the level is no level.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
@@ -83,25 +84,23 @@ def information_gain_interval(
     >>> found.low < 0.5 < found.high
     True
     """
-    function = "information_gain_interval"
-    demand(0 < level < 1, function, "level", "between 0 and 1", level)
-    times, events = whole(function, "times", times), _events(function, tree, stairs, truth, correct_only, depth)
-    if not events.n:
+    demand(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
+    events = _events("information_gain_interval", tree, stairs, truth, correct_only, depth)
+    samples, ones = drawn(events.n, times, seed), np.ones(events.n, np.int64)
+    draws = np.round([_area(*_curve(events, counts)) for counts in samples], 12) if events.n else np.zeros(0)
+    if not draws.size:
         return Interval(float("nan"), float("nan"))
-    random = np.random.default_rng(seed)
-    draws = np.round([_drawn(events, random.integers(events.n, size=events.n)) for _ in range(times)], 12)
-    area = information_gain(tree, stairs, truth, correct_only=correct_only, depth=depth).area
-    return share_interval(draws, area, events.n, level)
+    return share_interval(draws, _area(*_curve(events, ones)), events.n, level)
 
 
 class _Events(NamedTuple):
-    """What changes from threshold to threshold, falling: of which image, by how much; `ends` is a threshold's last."""
+    """What changes from threshold to threshold, falling: of which image, by how much; `last` of each threshold."""
 
     n: int
     image: Ints
     gain: Floats
     right: Floats
-    ends: Ints
+    last: Ints
     thresholds: Floats
 
 
@@ -118,16 +117,17 @@ def _events(function: str, tree: Tree, stairs: Stairs, truth: ArrayLike, correct
     order = np.flatnonzero(later)
     order = order[np.argsort(-chosen.thresholds[order], kind="stable")]
     falling = chosen.thresholds[order]
-    ends = np.flatnonzero(np.append(falling[1:] != falling[:-1], True)[: len(falling)])
+    last = ends(falling)
     gained, turned = (np.diff(each, prepend=0)[order] for each in (gain, right))
-    return _Events(int(kept.sum()), chosen.images[order], gained, turned, ends, falling[ends])
+    return _Events(int(kept.sum()), chosen.images[order], gained, turned, last, falling[last])
 
 
-def _drawn(events: _Events, images: Ints) -> float:
-    """The area of one resample."""
-    weight = np.bincount(images, minlength=events.n)[events.image] / events.n
-    gain, right = (np.append(0, np.cumsum(change * weight)[events.ends]) for change in (events.gain, events.right))
-    return _area(gain, 1 + right)
+def _curve(events: _Events, counts: Ints) -> tuple[Floats, Floats]:
+    """Gain and accuracy from the root's point on, each image taken so many times."""
+    taken = counts[events.image]
+    sums = (np.append(0, np.cumsum(change * taken)[events.last]) for change in (events.gain, events.right))
+    gain, right = (each / events.n for each in sums)
+    return gain, 1 + right
 
 
 def _area(gain: Floats, accuracy: Floats) -> float:
