@@ -198,6 +198,12 @@ def test_words_stay_words(words: Callable[..., list[str]]) -> None:
     ]
 
 
+def test_words_about_birds_are_read_as_others_are(words: Callable[..., list[str]]) -> None:
+    found = words("key,answer", "s00,a gull", "02.png,I cannot tell: it is blurred", of="free_form")
+    assert found[::2] == ["a gull", "I cannot tell: it is blurred"]
+    assert "has no answer for s01. Add a line" in found[1]
+
+
 def test_words_that_are_missing_are_an_error(words: Callable[..., list[str]]) -> None:
     assert "has no answer for s02. Add a line" in words("key,answer", "s01,cat", "s00,dog")[2]
 

@@ -4,8 +4,9 @@ A csv has the columns `key` and `answer` (and `answer2`, `answer3`, … for rank
 class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample's key or its file name.
 
 With `of=closed_world` (or `open_world`, `mcq`) an answer is what a language model said about the image under that
-protocol, and is read and scored as if it had been asked here. `of=existence` is about pairs of an image and a category:
-see `replayed_pairs`.
+protocol, and is read and scored as if it had been asked here; so it is with `of=free_form`, about birds.
+`of=existence` is about pairs of an image and a category: see `replayed_pairs`. `of=species` has probabilities in the
+place of words: see `replayed_species`.
 """
 
 import csv
@@ -22,13 +23,14 @@ import numpy as np
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, SpecError
+from eyechart.models import replayed_species
 from eyechart.models.interfaces import Floats, Identity
 from eyechart.replies import Reply
 from eyechart.scoring import Predictions
 from eyechart.spec import ModelSpec
 
 REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
-SAID = ("closed_world", "open_world", "mcq", "existence")
+SAID = ("closed_world", "open_world", "mcq", "existence", "free_form", "species")
 
 
 class Replay:
@@ -44,17 +46,32 @@ class Replay:
         given = spec.options.get("path") or "".join(spec.arguments)
         self.spec, self.path = spec, Path(given)
         if not self.path.is_file():
-            raise ModelError(f"'{spec}': there is no file {self.path}. {REMEDY}")
+            expected = replayed_species.EXPECTED if self.probable else REMEDY
+            raise ModelError(f"'{spec}': there is no file {self.path}. {expected}")
 
     @cached_property
     def identity(self) -> Identity:
-        """The file is the model."""
-        with self.path.open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-        name = self.spec.options.get("name", self.path.stem)
+        """The file is the model; where keys lie beside it, they tell what its rows are about."""
+        beside = replayed_species.keys_beside(self.path)
+        keyed = self.probable and beside.is_file()
         return Identity(
-            backend="replay", name=name, weights_sha256=digest, dtype="", device="", processor={}, libraries={}
+            backend="replay",
+            name=self.spec.options.get("name", self.path.stem),
+            weights_sha256=_sha256(self.path),
+            dtype="",
+            device="",
+            processor={"keys_sha256": _sha256(beside)} if keyed else {},
+            libraries={},
         )
+
+    @property
+    def probable(self) -> bool:
+        """Whether the file has probabilities of species, and no words."""
+        return self.spec.options.get("of") == "species"
+
+    def probabilities(self, dataset: Dataset) -> replayed_species.Probabilities:
+        """The file's probabilities of species, one row for each of the data set's images."""
+        return replayed_species.probabilities(self.path, dataset)
 
     def said(self, dataset: Dataset) -> list[Reply]:
         """The file's words in the data set's order; a sample without a line is an error."""
@@ -133,6 +150,11 @@ class Replay:
                     raise ModelError(f"{self.path}, line {reader.line_num}: the key {row['key']} comes a second time.")
                 seen.add(row["key"])
                 yield row["key"], [row[column] or "" for column in columns]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 class Finder:

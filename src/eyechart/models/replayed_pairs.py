@@ -6,7 +6,6 @@ and its `error` says why there are none. With a column `split`, one file has the
 """
 
 import csv
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.replay import Finder
+from eyechart.models.replayed_keys import keys_of
 from eyechart.protocols.existence import QUESTIONS
 from eyechart.replies import Reply
 
@@ -81,13 +81,6 @@ def pair_words(path: Path, dataset: Dataset, names: Sequence[str]) -> PairWords:
             f"about it; a column split, if there is one, says {dataset.split}."
         )
     return PairWords(path, dataset, names, said)
-
-
-def keys_of(dataset: Dataset) -> dict[str, int]:
-    """Rows of the index by key, and by file name where only one has it."""
-    files = Counter(row.file for row in dataset.index)
-    by_file = {row.file: place for place, row in enumerate(dataset.index) if files[row.file] == 1}
-    return by_file | {row.key: place for place, row in enumerate(dataset.index)}
 
 
 def refuse(path: Path, line: Line, dataset: Dataset, row: int, category: int) -> None:
