@@ -13,6 +13,7 @@ from .agreement import Matrix, matrices
 from .categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
 from .oodbench import FIGURES as OODBENCH
 from .panels import counted, panels
+from .realbirdid import FIGURES as REALBIRDID
 from .render import one_line
 from .runs import Group, Pool
 from .tables import known_name
@@ -103,4 +104,4 @@ def heat(ax: "Axes", matrix: Matrix) -> None:
     ax.set_title(f"{matrix.kind}\n{under}, {counted(sorted({*matrix.counts.flat}))}", fontsize=8)
 
 
-DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F9": f9, **OODBENCH}
+DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F9": f9, **OODBENCH, **REALBIRDID}

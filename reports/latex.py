@@ -1,7 +1,7 @@
 """LaTeX: texts escaped, tables with the rules of booktabs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 SPECIAL = str.maketrans(
     {
@@ -30,6 +30,7 @@ SPECIAL = str.maketrans(
         "…": r"\ldots{}",
     }
 )
+STANDING: Mapping[int, str] = {1: r"\textbf", 2: r"\underline"}
 
 
 def latex_text(text: str) -> str:
@@ -39,18 +40,23 @@ def latex_text(text: str) -> str:
 
 
 def latex_table(
-    title: str, heads: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[bool], notes: Sequence[str]
+    title: str,
+    heads: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    notes: Sequence[str],
+    standings: Sequence[Sequence[int | None]],
 ) -> str:
-    """A floating table, its caption above and its notes beneath."""
+    """A floating table, its caption above and its notes beneath; the best cells are bold, the next underlined."""
     lines = [
         r"\begin{table}[htbp]",
         r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
         rf"\caption{{{latex_text(title)}}}",
         rf"\begin{{tabular}}{{@{{}}{''.join('r' if end else 'l' for end in right)}@{{}}}}",
         r"\toprule",
-        latex_row(heads),
+        latex_row(map(latex_text, heads)),
         r"\midrule",
-        *map(latex_row, cells),
+        *(latex_row(map(latex_cell, *row)) for row in zip(cells, standings, strict=True)),
         r"\bottomrule",
         r"\end{tabular}",
         *(rf"\par\smallskip\raggedright\noindent {latex_text(note)}" for note in notes),
@@ -59,6 +65,12 @@ def latex_table(
     return "".join(f"{line}\n" for line in lines)
 
 
-def latex_row(cells: Sequence[str]) -> str:
+def latex_row(cells: Iterable[str]) -> str:
     """One row of a tabular."""
-    return " & ".join(map(latex_text, cells)) + r" \\"
+    return " & ".join(cells) + r" \\"
+
+
+def latex_cell(text: str, standing: int | None) -> str:
+    """One cell, as it stands among others."""
+    command = STANDING.get(standing or 0)
+    return rf"{command}{{{latex_text(text)}}}" if command else latex_text(text)

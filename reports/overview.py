@@ -18,6 +18,8 @@ from .oodbench import TABLES as OODBENCH
 from .out_of_prompt import t5, t15, t16
 from .positions import t13
 from .published import mill_table
+from .realbirdid import OVERVIEW
+from .realbirdid import TABLES as REALBIRDID
 from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
 from .runs import SINGLE, Entry, Group, NothingToShowError, Pool
 from .tasks import t6
@@ -32,6 +34,7 @@ TASK_TYPES: Mapping[str, str] = {
 }
 MILL_METRICS = {"acc1": "acc"}
 OF_PAIRS = tuple(OODBENCH[f"oodbench-{name}"] for name in ("T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17"))
+OF_BIRDS = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
 IN_WORDS = (t6, t5, t15, t16, t19, t11, t12, t13, t14, t17, t18)  # T7 is a part of T19
 
 
@@ -70,7 +73,7 @@ def group_tables(group: Group) -> Iterator[Table]:
             yield category_table(rows, group.title, group.reference, labels, notes)
     if group.entries[0].record.benchmark == "imagenet":
         yield mill_table(group, group.reference)
-    for builder in (*IN_WORDS, *OF_PAIRS):
+    for builder in (*IN_WORDS, *OF_PAIRS, *OF_BIRDS):
         with suppress(NothingToShowError):
             yield from builder(Pool((group,), (), ()), None)
     yield outcome_table(group)

@@ -48,6 +48,7 @@ class Number:
     rank: int | None = None
     style: Style = PERCENT
     half_width: bool = False  # the interval as ±, where it lies evenly around the value
+    standing: int | None = None  # 1: the best of its kind, bold; 2: the next, underlined
 
     def text(self, *, with_n: bool) -> str:
         """As it stands in a cell: `82.36 [81.93, 82.78] (9)`, or `74.69 ±0.19`."""
@@ -138,15 +139,27 @@ def shown(cell: Cell, *, with_n: bool = True) -> str:
     return MISSING if cell is None else one_line(cell)
 
 
+def standings(table: Table) -> list[list[int | None]]:
+    """Which cells are the best of their kind, and which are next."""
+    return [[cell.standing if isinstance(cell, Number) else None for cell in row] for row in table.rows]
+
+
 def numeric(table: Table) -> list[bool]:
     """Which columns hold numbers, and stand at the right."""
     return [any(isinstance(row[place], int | Number) for row in table.rows) for place in range(len(table.columns))]
 
 
+def markdown_cell(text: str, standing: int | None) -> str:
+    """A cell, the best of its kind bold and the next underlined, for which Markdown has nothing but HTML."""
+    before, after = {1: ("**", "**"), 2: ("<u>", "</u>")}.get(standing or 0, ("", ""))
+    return f"{before}{markdown_text(text)}{after}"
+
+
 def to_markdown(table: Table) -> str:
     """The table with its title and, beneath, its notes; columns are padded so that it reads in a terminal, too."""
     heads, cells = texts(table)
-    lines = [[markdown_text(text) for text in row] for row in (heads, *cells)]
+    marked = zip(cells, standings(table), strict=True)
+    lines = [[*map(markdown_text, heads)], *(list(map(markdown_cell, *row)) for row in marked)]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     right = numeric(table)
     rule = [f"{'-' * (width - 1)}{':' if end else '-'}" for width, end in zip(widths, right, strict=True)]
@@ -196,7 +209,7 @@ def to_latex(table: Table) -> str:
     """The table as a floating table; booktabs is all it needs."""
     heads, cells = texts(table)
     title, notes = one_line(table.title), [one_line(note) for note in table.notes]
-    return latex_table(title, heads, cells, numeric(table), notes)
+    return latex_table(title, heads, cells, numeric(table), notes, standings(table))
 
 
 RENDERERS: Mapping[str, Callable[[Sequence[Table]], str]] = {

@@ -203,11 +203,11 @@ class Group:
         return (*self.said, f"{said}.", *put, truths)
 
     def divisions(self) -> str:
-        """What image–category pairs are held against, with the beginning of its sha256."""
+        """What image–category pairs and birds are held against, with the beginning of its sha256."""
         found = dict.fromkeys(
             f"{name} {sha[:12]}" for entry in self.entries for name, sha in entry.record.data.labels.items()
         )
-        return f"Divisions and annotations: {'; '.join(found)}."
+        return f"Divisions, annotations and observations: {'; '.join(found)}."
 
     def truths(self) -> str:
         """Each ground truth with the beginning of its sha256 and its rule for images without labels."""

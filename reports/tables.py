@@ -14,6 +14,7 @@ from .oodbench import TABLES as OODBENCH
 from .out_of_prompt import t5, t15, t16
 from .positions import t13
 from .published import mill_imagenet
+from .realbirdid import TABLES as REALBIRDID
 from .render import Table
 from .runs import Pool
 from .tasks import t6
@@ -43,6 +44,7 @@ BUILDERS: Mapping[str, Builder] = {
     "T19": t19,
     "F7": f7,
     **OODBENCH,
+    **REALBIRDID,
 }
 
 

@@ -227,9 +227,9 @@ class Bench:
         """The run as the reports read it."""
         return load([self.maker.written(self.folder, tuple(self.records))])
 
-    def tables(self, name: str) -> list[Any]:
+    def tables(self, name: str, labels: str | None = None) -> list[Any]:
         """The tables of a name."""
-        return tables(name, self.pool(), None)
+        return tables(name, self.pool(), labels)
 
     def rows(self, name: str) -> list[dict[str, str]]:
         """The same as the rows of their csv."""
@@ -288,3 +288,46 @@ class Existing:
 def existing(bench: Bench) -> Existing:
     """Begin a run of OODBench's existence protocol."""
     return Existing(bench)
+
+
+PUT = {"called": "scientific", "prompt": "own", "templates": "bird (01234567)", "scale": "100"}
+WORDED = {"wordings": "own", "about": "unanswerable", "extraction": "choice"}
+
+
+@dataclass
+class Flock(Bench):
+    """Records of RealBirdID with their files, as its protocols leave them."""
+
+    def case(
+        self, protocol: str = "species", model: str = "a", *, rows: Any = (), metrics: Any = (),
+        files: Mapping[str, Any] = {}, split: str = "val", notes: tuple[str, ...] = (), **variant: str,
+    ) -> None:  # fmt: skip
+        """One case: the rows of its csv files as mappings, metrics as (name, labels, category, value, n, interval)."""
+        number = len(self.records)
+        chosen = WORDED if protocol == "abstention" else PUT
+        self.records.append(
+            Record(
+                case=f"realbirdid/{split}/{model}", benchmark="realbirdid", split=split, protocol=protocol,
+                variant={name: value for name, value in {**chosen, **variant}.items() if value},
+                model=ModelRecord(spec=model, backend="x", revision="", weights_sha256="", dtype="", device="cpu"),
+                data=DataRecord(fingerprint="f" * 64, n=40, expected_n=None, labels={"observations": "b" * 64}),
+                limit=None, seed=42, outcomes=Outcomes(), metrics=tuple(number_of(*metric) for metric in metrics),
+                predictions=self.file(f"{number}.csv", rows) if rows else None, notes=notes,
+                artifacts={name: self.file(f"{number}-{name}.csv", found) for name, found in files.items()},
+            )
+        )  # fmt: skip
+
+    def mllm(self, protocol: str = "species", model: str = "b", **how: Any) -> None:
+        """The same of a model that answers in words."""
+        self.case(protocol, model, **{"prompt": "species (01)", "templates": "", "stop": "unique prefix", **how})
+
+
+def number_of(name: str, labels: str, category: str, value: float | None, n: int = 40, ci: Any = None) -> Metric:
+    """One number of RealBirdID."""
+    return Metric(name=name, labels=labels, category=category, value=value, n=n, ci=ci, ci_method="bootstrap")
+
+
+@pytest.fixture
+def flock(make_run: Any) -> Flock:
+    """Begin a run of RealBirdID."""
+    return Flock(make_run)

@@ -34,6 +34,6 @@ def test_nothing_of_a_set_is_the_benchmark_as_a_whole(pool) -> None:
 
 def test_notes_name_the_division_and_leave_no_gap(pool, tmp_path) -> None:
     text = write(pool, tmp_path)
-    assert "Divisions and annotations: OODBench dddddddddddd." in text
+    assert "Divisions, annotations and observations: OODBench dddddddddddd." in text
     assert "equivalences ;" not in text
     assert "labels: ." not in text

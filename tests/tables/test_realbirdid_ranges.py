@@ -1,0 +1,106 @@
+"""Figures 4, 6 and 19 of RealBirdID: a flat list against a tree, and what range lists change."""
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.reports.realbirdid_ranges import EVERY, effects
+
+FLAT = [("acc", "all species", "A", 0.1, 30), ("acc", "all species", "UA", 0.3, 10), ("hm", "all species", "all", 0.15),
+        ("abstained", "all species", "A", 0.4, 30), ("abstained", "all species", "UA", 0.6, 10)]  # fmt: skip
+TREE = [("tree_acc", "all species", "A", 0.2, 30), ("tree_acc", "all species", "UA", 0.6, 10),
+        ("tree_hm", "all species", "all", 0.3, 40, (0.2, 0.4))]  # fmt: skip
+
+
+def ranged(ig, ua_a, *more):
+    """IG and UA/A without the lists and with them."""
+    sides = [(labels, *pair) for labels, *pair in zip(("eligible", "range"), ig, ua_a, strict=True)]
+    return [
+        *(("ig", labels, "A", one, 20, (0.1, 0.9)) for labels, one, _ in sides),
+        *(("ua_a", labels, "all", other, 25) for labels, _, other in sides),
+        *more,
+    ]
+
+
+def test_figure_4_has_a_models_flat_list_above_its_tree(flock):
+    flock.case(metrics=TREE)
+    flock.case("flat_list", metrics=FLAT)
+    rows = flock.rows("realbirdid-F4")
+    names = ("Family", "Model", "Method", "Answerable", "Unanswerable", "HM", "A abstained")
+    assert [[row[name] for name in names] for row in rows] == [
+        ["Encoder-Based", "a", "Flat list", "10.00", "30.00", "15.00", "40.00"],
+        ["Encoder-Based", "a", "TreeGT", "20.00", "60.00", "30.00", ""],
+    ]
+    assert (rows[1]["HM n"], rows[1]["HM low"], rows[1]["HM high"]) == ("40", "20.00", "40.00")
+
+
+def test_figure_4_has_the_published_order_of_columns(flock):
+    flock.case(metrics=TREE)
+    flock.case("flat_list", metrics=FLAT)
+    (table,) = flock.tables("realbirdid-F4")
+    assert table.columns[:5] == ("Model", "Method", "Answerable", "Unanswerable", "HM")
+
+
+def test_a_model_with_one_of_both_alone_is_left_out(flock):
+    flock.case(metrics=TREE)
+    flock.case("flat_list", metrics=FLAT)
+    flock.case(model="b", metrics=TREE)
+    assert {row["Model"] for row in flock.rows("realbirdid-F4")} == {"a"}
+
+
+def test_without_a_pair_the_remedy_of_figure_4_is_named(flock):
+    flock.case(metrics=TREE)
+    flock.case("flat_list", "b", metrics=FLAT)
+    with pytest.raises(ReportError, match=r'Make it with: pytest -k "realbirdid and \(flat_list or species\)"'):
+        flock.tables("realbirdid-F4")
+
+
+@pytest.fixture
+def listed(flock):
+    """Two encoders and a model that answers in words, which loses UA/A."""
+    change = [("ig_change", "range", "A", 0.31, 20, (0.2, 0.4)), ("ua_a_change", "range", "all", 0.05, 25, (-0.1, 0.2))]
+    flock.case(model="a", metrics=ranged((0.5, 0.81), (0.4, 0.45), *change))
+    flock.case(model="b", metrics=ranged((0.6, 0.8), (0.5, 0.56)))
+    flock.mllm(model="c", metrics=ranged((0.4, 0.9), (0.5, 0.4)))
+    flock.case(model="d", metrics=[("ig", "all species", "A", 0.5)])
+    return flock
+
+
+def test_figure_19_has_both_numbers_without_and_with_the_lists_and_the_change(listed):
+    rows = listed.rows("realbirdid-F19")
+    heads = [f"{name} {side}" for name in ("IG", "UA/A") for side in ("without", "with", "Δ")]
+    assert [row["Model"] for row in rows] == ["a", "b", "c"]
+    assert [rows[0][head] for head in heads] == ["50.00", "81.00", "+31.00", "40.00", "45.00", "+5.00"]
+    assert [rows[2][head] for head in heads] == ["40.00", "90.00", "+50.00", "50.00", "40.00", "-10.00"]
+
+
+def test_the_change_has_the_records_paired_interval_where_there_is_one(listed):
+    rows = listed.rows("realbirdid-F19")
+    assert [rows[0][name] for name in ("IG Δ low", "IG Δ high", "UA/A Δ low", "UA/A Δ n")] == [
+        *("+20.00", "+40.00", "-10.00", "25"),
+    ]
+    assert rows[1]["IG Δ low"] == ""
+
+
+def test_figure_6_has_mean_and_spread_over_the_models_of_each_family(listed):
+    rows = {(row["Models"], row["Metric"]): row for row in listed.rows("realbirdid-F6")}
+    row = rows["Encoder-Based", "IG"]
+    assert [row[name] for name in ("Number", "n", "without", "SD", "with", "Δ", "Rose")] == [
+        *("2", "20", "55.00", "7.07", "80.50", "+25.50", "2"),
+    ]
+    assert rows["Multimodal LLMs", "UA/A"]["Rose"] == "0"
+    assert rows["All models", "IG"]["Number"] == "3"
+
+
+def test_effects_are_told_by_measure_and_family(listed):
+    (found,) = effects(listed.pool(), "realbirdid-F19")
+    assert [effect.model for effect in found.of("IG", EVERY)] == ["a", "b", "c"]
+    assert [effect.model for effect in found.of("UA/A", "Multimodal LLMs")] == ["c"]
+
+
+@pytest.mark.parametrize("name", ["realbirdid-F6", "realbirdid-F19"])
+def test_without_lists_the_remedy_is_named(flock, name):
+    flock.case(metrics=[("ig", "all species", "A", 0.5), ("ig", "range", "A", None, 0)])
+    with pytest.raises(
+        ReportError, match=r"under 'range', which observations with latitude and longitude and candidates"
+    ):
+        flock.tables(name)

@@ -1,0 +1,146 @@
+"""Tables 2 and 3 and Figure 16 of RealBirdID: what models are worth, in the paper's layout."""
+
+import re
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.reports.render import RENDERERS
+
+# Table 2 of arXiv 2603.27033: IG and UA/A, in per cent.
+ENCODERS = {
+    "B/32": (50.6, 47.8), "B/16": (55.3, 44.6), "L/14": (62.0, 48.1), "MetaCLIP-L/14": (66.0, 42.5),
+    "SigLIP": (53.7, 53.2), "BioCLIP": (68.9, 49.6),
+}  # fmt: skip
+MLLMS = {"InternVL3": (46.5, 45.6), "Gemini": (57.7, 44.1)}
+# Table 3: AUC and Acc of species and genus of the answerable images, and of genus of the unanswerable ones.
+LEVELS = {
+    "CLIP-B/32": (9.9, 4.6, 46.8, 33.8, 55.2, 40.3),
+    "BioCLIP": (30.1, 17.0, 69.4, 57.0, 71.4, 57.6),
+    "GPT-5": (21.5, 10.4, 67.1, 45.6, 76.5, 58.6),
+}
+SPOTS = [(name, of) for of in ("A.species", "A.genus", "UA.genus") for name in ("auc", "acc")]
+
+
+def summary(ig, ua_a, labels="all species"):
+    """Both metrics of a model."""
+    return [("ig", labels, "A", ig / 100, 30, (0.1, 0.9)), ("ua_a", labels, "all", ua_a / 100, 40, (0.2, 0.8))]
+
+
+def by_level(values, labels="all species"):
+    """The numbers of Table 3."""
+    return [(*spot[:1], labels, spot[1], value / 100, 30) for spot, value in zip(SPOTS, values, strict=True)]
+
+
+@pytest.fixture
+def table_2(flock):
+    """Models of both families with the published numbers."""
+    for model, numbers in MLLMS.items():
+        flock.mllm(model=model, metrics=summary(*numbers))
+    for model, numbers in ENCODERS.items():
+        flock.case(model=model, metrics=summary(*numbers))
+    return flock
+
+
+def test_table_2_has_a_row_a_metric_and_a_column_a_model_encoders_first(table_2):
+    (table,) = table_2.tables("realbirdid-T2")
+    assert table.columns == ("Metric", *sorted(ENCODERS), *sorted(MLLMS))
+    assert [row[0] for row in table.rows] == ["IG (n=30)", "UA/A (n=40)"]
+
+
+def test_the_best_is_bold_and_the_next_underlined_as_published(table_2):
+    text = RENDERERS["md"](table_2.tables("realbirdid-T2"))
+    assert re.findall(r"(?:\*\*|<u>)([\d.]+)", text) == ["68.90", "66.00", "49.60", "53.20"]
+    assert "**68.90 [10.00, 90.00]**" in text
+    assert "<u>49.60 [20.00, 80.00]</u>" in text
+
+
+def test_latex_has_the_same_marks(table_2):
+    text = RENDERERS["tex"](table_2.tables("realbirdid-T2"))
+    assert r"\textbf{68.90 {[}10.00, 90.00]}" in text
+    assert r"\underline{66.00 {[}10.00, 90.00]}" in text
+
+
+def test_as_csv_table_2_has_a_row_a_model_with_n_and_interval(table_2):
+    row = next(row for row in table_2.rows("realbirdid-T2") if row["Model"] == "BioCLIP")
+    assert row["labels"] == "all species"
+    assert [row[name] for name in ("IG", "IG n", "IG low", "IG high")] == ["68.90", "30", "10.00", "90.00"]
+    assert [row[name] for name in ("UA/A", "UA/A n")] == ["49.60", "40"]
+
+
+def test_equal_numbers_share_a_place_and_one_alone_has_none(flock):
+    flock.case(model="a", metrics=summary(50, 40))
+    assert "**" not in RENDERERS["md"](flock.tables("realbirdid-T2"))
+    flock.case(model="b", metrics=summary(50, 30))
+    flock.case(model="c", metrics=summary(40, 30))
+    assert [[n.standing for n in row[1:]] for row in flock.tables("realbirdid-T2")[0].rows] == [[1, 1, 2], [1, 2, 2]]
+
+
+def test_an_n_that_differs_stands_in_every_cell(flock):
+    flock.case(model="a", metrics=summary(50, 40))
+    flock.case(model="b", metrics=[("ig", "all species", "A", 0.5, 29), ("ua_a", "all species", "all", None, 0)])
+    text = RENDERERS["md"](flock.tables("realbirdid-T2"))
+    assert "n=29" in text
+    assert "IG (n=" not in text
+
+
+@pytest.fixture
+def table_3(flock):
+    """The published numbers of three models."""
+    for model, values in LEVELS.items():
+        flock.case(model=model, metrics=by_level(values), **({"stop": "unique prefix"} if model == "GPT-5" else {}))
+    return flock
+
+
+def test_table_3_has_the_published_columns_and_sections(table_3):
+    (table,) = table_3.tables("realbirdid-T3")
+    heads = ("A Species AUC", "A Species Acc", "A Genus AUC", "A Genus Acc", "UA Genus AUC", "UA Genus Acc")
+    assert table.columns == ("Model", *heads)
+    assert [row[0] for row in table.rows] == ["Encoder-Based", "BioCLIP", "CLIP-B/32", "Multimodal LLMs", "GPT-5"]
+    assert [100 * number.value for number in table.rows[1][1:]] == pytest.approx(LEVELS["BioCLIP"])
+
+
+def test_as_csv_table_3_has_the_family_as_a_column(table_3):
+    rows = table_3.rows("realbirdid-T3")
+    assert [(row["Family"], row["Model"]) for row in rows][1:] == [
+        ("Encoder-Based", "CLIP-B/32"),
+        ("Multimodal LLMs", "GPT-5"),
+    ]
+
+
+def test_labels_choose_the_list_of_species(flock):
+    flock.case(metrics=[*summary(50, 40), *summary(80, 45, "range"), *summary(60, 42, "eligible")])
+    (table,) = flock.tables("realbirdid-T2", "range")
+    assert [row[1].value for row in table.rows] == [0.8, 0.45]
+    assert table.context["labels"] == "range"
+    assert any("candidates alone" in note for note in table.notes)
+
+
+def test_figure_16_has_macro_and_balanced_numbers(flock):
+    names = ("auc_macro", "auc_balanced", "acc_macro")
+    flock.case(metrics=[(name, "all species", "UA.genus", at / 10, 30) for at, name in enumerate(names, 1)])
+    (row,) = flock.rows("realbirdid-F16")
+    found = [row[f"UA Genus {head}"] for head in ("AUC macro", "AUC balanced", "Acc macro")]
+    assert found == ["10.00", "20.00", "30.00"]
+    assert row["A Species AUC macro"] == ""
+
+
+def test_notes_say_how_each_family_was_asked(table_2):
+    (table,) = table_2.tables("realbirdid-T2")
+    assert "Encoder-Based: called scientific, prompt own, templates bird (01234567)." in table.notes
+    assert "Multimodal LLMs: called scientific, prompt species (01), stop unique prefix." in table.notes
+    assert f"realbirdid/val: 40 images, fingerprint {'f' * 12}; observations {'b' * 12}." in table.notes
+
+
+@pytest.mark.parametrize("name", ["realbirdid-T2", "realbirdid-T3", "realbirdid-F16"])
+def test_without_probabilities_the_remedy_is_named(flock, name):
+    flock.case("free_form", metrics=[("acc", "observations", "A.species", 0.5)])
+    with pytest.raises(
+        ReportError, match=r'these runs have free_form\. Make it with: pytest -k "realbirdid and species"'
+    ):
+        flock.tables(name)
+
+
+def test_unknown_labels_are_refused_with_what_there_is(table_2):
+    with pytest.raises(ReportError, match=r"'rnge'.*There are: all species"):
+        table_2.tables("realbirdid-T2", "rnge")
