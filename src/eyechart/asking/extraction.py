@@ -115,12 +115,13 @@ def by_reading(sitting: Sitting) -> bool:
     return sitting.chosen["extraction"] == "inclusion" or replayed(sitting)
 
 
-def parser(sitting: Sitting, choices: Sequence[str]) -> str:
-    """How words become a choice, for the record."""
-    if by_reading(sitting):
-        return f"inclusion {VERSION}"
-    how = "constrained" if hasattr(sitting.model, "best") else f"json_answers {json_answers.VERSION}"
-    return f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
+def variant(sitting: Sitting, asked: Prompt, choices: Sequence[str]) -> dict[str, str]:
+    """Every choice, the prompt, and how words became choices."""
+    parser, told = f"inclusion {VERSION}", "inclusion"
+    if not by_reading(sitting):
+        how = "constrained" if hasattr(sitting.model, "best") else f"json_answers {json_answers.VERSION}"
+        parser, told = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices", "choice"
+    return sitting.variant(asked, parser) | {"extraction": told}
 
 
 def replies(sitting: Sitting, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Reply], Usage]:
@@ -143,7 +144,7 @@ def replies(sitting: Sitting, texts: Sequence[str], choices: Sequence[str]) -> t
         question=questions.name,
         model=model.identity,
         prompts=questions.sha256,
-        decoding=questions.decoding if texts else {},
+        decoding=questions.decoding,
         seed=asker.seed,
     )
     found = interview(asker.store, key, sitting.dataset, model, questions, asker.progress)

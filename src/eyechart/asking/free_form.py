@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eyechart.asking.bird_names import observed_of
 from eyechart.asking.bird_questions import put
 from eyechart.asking.bird_words import BirdNames
-from eyechart.asking.extraction import Extracted, extracted, parser
+from eyechart.asking.extraction import Extracted, extracted, variant
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.observations import Observations
 from eyechart.models.interfaces import Usage
@@ -98,7 +98,7 @@ def free_form(sitting: Sitting) -> FreeForm:
     return FreeForm(
         keys=sitting.dataset.keys,
         errors=first_errors([reply.error for reply in replies.said], found),
-        variant=sitting.variant(asked, parser(sitting, names.choices)) | told,
+        variant=variant(sitting, asked, names.choices) | told,
         observed=observed,
         names=names,
         said=tuple(said),

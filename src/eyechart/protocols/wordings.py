@@ -26,6 +26,11 @@ class Wordings:
     source: str = ""
 
     @property
+    def count(self) -> int:
+        """How many there are at all levels."""
+        return sum(map(len, self.levels.values()))
+
+    @property
     def sha256(self) -> str:
         """The fingerprint of levels and texts in their order."""
         return sha256(msgspec.json.encode([*self.levels.items()])).hexdigest()

@@ -1,0 +1,132 @@
+"""From reasons to numbers: how often a model declines, by level of encouragement, wording and true reason."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.asking.abstention import Abstention
+from eyechart.data.observations import REASONS
+from eyechart.metrics.alike import share_interval
+from eyechart.metrics.cochran import cochran_q
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import percentile, resampled
+from eyechart.protocols.wordings import number as numbered
+from eyechart.records import Metric, Outcomes
+from eyechart.word_scoring import ANSWERABLE, UNANSWERABLE, number, share
+
+TIMES = 1000
+CHI = "chi-squared"
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Answers (k, n) of some birds to the wordings of a level: who got one, and who declined."""
+
+    category: str
+    told: Bools
+    abstained: Bools
+
+    @property
+    def rates(self) -> Floats:
+        """The share of each wording (k,), NaN where nobody answered."""
+        return quotients(self.abstained.sum(axis=1), self.told.sum(axis=1))
+
+    def drawn(self, seed: int) -> Floats:
+        """The rates of each wording (times, k) in bootstrap resamples of birds, which keep all their answers."""
+        table = np.concatenate([self.abstained & self.told, self.told]).T.astype(np.int64)
+        declined, told = np.split(resampled(table, TIMES, seed), 2, axis=1)
+        return quotients(declined, told)
+
+
+def abstention_metrics(found: Abstention, seed: int) -> Iterator[Metric]:
+    """Every number of every level; an answer that could not be read has not declined."""
+    groups = {UNANSWERABLE: ~found.answerable, ANSWERABLE: found.answerable}
+    for level, part in found.levels.items():
+        for name, mask in groups.items():
+            if name == UNANSWERABLE or mask.any():
+                group = Group(f"{name}/{level}", found.told[part][:, mask], found.abstained[part][:, mask])
+                yield from spread(group, seed)
+                yield from each(group)
+                yield from differing(group)
+        yield from by_reason(found, level, seed)
+        yield correct_reason(found, level, seed)
+
+
+def spread(group: Group, seed: int) -> Iterator[Metric]:
+    """The mean and the standard deviation of the wordings' rates, with intervals over birds."""
+    rates, birds = group.rates[~np.isnan(group.rates)], int(group.told.any(axis=0).sum())
+    value = float(rates.mean()) if rates.size else float("nan")
+    draws = group.drawn(seed)[:, ~np.isnan(group.rates)]
+    means = draws.mean(axis=1) if rates.size else np.zeros(0)
+    yield number("abstention", group.category, value, birds, share_interval(means, value, birds) if birds else None)
+    known = len(rates) > 1
+    sd = float(rates.std(ddof=1)) if known else float("nan")
+    yield number("abstention_sd", group.category, sd, birds, sure(draws.std(axis=1, ddof=1)) if known else None)
+
+
+def sure(draws: Floats) -> Interval | None:
+    """The percentile interval; none where no resample differs, which says nothing of how sure a spread is."""
+    return percentile(draws) if len({*draws[~np.isnan(draws)].tolist()}) > 1 else None
+
+
+def each(group: Group) -> Iterator[Metric]:
+    """The rate of each wording, with Wilson's interval."""
+    for place, (told, abstained) in enumerate(zip(group.told, group.abstained, strict=True)):
+        yield share("abstention", f"{group.category}/{numbered(place, len(group.told))}", abstained[told])
+
+
+def differing(group: Group) -> Iterator[Metric]:
+    """Cochran's Q over the wordings, of the birds that have an answer to each of them."""
+    whole = group.told.all(axis=0)
+    if len(group.told) > 1:
+        test = cochran_q(group.abstained[:, whole].T)
+        yield number("cochran_q", group.category, test.q, test.n, None, CHI)
+        yield number("cochran_p", group.category, test.p, test.n, None, CHI)
+
+
+def by_reason(found: Abstention, level: str, seed: int) -> Iterator[Metric]:
+    """How often a model declines, for whatever reason, by why the bird cannot be told."""
+    part = found.levels[level]
+    for place, reason in enumerate(REASONS):
+        birds = found.reason == place
+        told, declined = found.told[part][:, birds], found.abstained[part][:, birds]
+        yield pooled("p_abstain", f"{level}/{reason}", declined, told, seed)
+
+
+def correct_reason(found: Abstention, level: str, seed: int) -> Metric:
+    """How often who declines gives the reason that it is."""
+    part = found.levels[level]
+    declined = found.abstained[part] & (found.reason >= 0)
+    return pooled("correct_reason", level, declined & (found.places[part] == found.reason), declined, seed)
+
+
+def pooled(name: str, category: str, part: Bools, whole: Bools, seed: int) -> Metric:
+    """A share of answers (k, n), with an interval over birds, of which each has several."""
+    counts = np.stack([(part & whole).sum(axis=0), whole.sum(axis=0)], axis=1)
+    counts = counts[counts[:, 1] > 0]
+    n = int(counts[:, 1].sum())
+    value = float(counts[:, 0].sum() / n) if n else float("nan")
+    drawn = resampled(counts, TIMES, seed)
+    draws = quotients(drawn[:, 0], drawn[:, 1])
+    return number(name, category, value, n, share_interval(draws, value, len(counts)) if n else None)
+
+
+def quotients(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Floats:
+    """Quotients, NaN where there is nothing."""
+    found: Floats = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
+    return found
+
+
+def abstention_outcomes(found: Abstention) -> Outcomes:
+    """What became of the answers: who can be told is to be named, who cannot is to be declined."""
+    right = found.read & (found.abstained != found.answerable)
+    return Outcomes(
+        correct=int(right.sum()),
+        wrong=int((found.read & ~right).sum()),
+        unparsed=int((found.told & ~found.read).sum()),
+        error=len(found.errors),
+    )
