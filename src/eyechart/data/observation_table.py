@@ -1,7 +1,8 @@
 """The table of observations, read with its taxonomy and its ranges, and checked line by line."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.ranges import Ranges, degrees, read_ranges
-from eyechart.data.tables import JOINT, Table, find_table, folded, read_table, unique
+from eyechart.data.tables import JOINT, Table, check_unique, find_table, folded, read_table
 from eyechart.data.taxonomy import Taxonomy, named, read_taxonomy
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
@@ -33,21 +34,23 @@ def read_observations(folder: str | Path) -> Observations:
 def read_birds(folder: Path) -> Table:
     """Read a folder's table of birds as text; every image is there once."""
     table = read_table(_found(folder, "birds"), COLUMNS)
-    unique(table, IMAGE, IMAGE)
+    check_unique(table, IMAGE, str)
     return table
 
 
 def observations_of(folder: Path, table: Table) -> Observations:
     """Read what the lines of a folder's table say."""
     taxonomy = read_taxonomy(_found(folder, "taxonomy"))
-    where = find_table(folder, "ranges")
-    ranges = read_ranges(where, taxonomy) if where else None
     reader = _Reader(table, taxonomy)
     known = [reader.known(row) for row in range(len(table))]
-    species, genus, reason = np.array(known, np.int64).reshape(-1, 3).T
+    species, genus, reason = np.ascontiguousarray(np.array(known, np.int64).reshape(-1, 3).T)
     places = np.array([reader.place(row) for row in range(len(table))], np.float64).reshape(-1, 2)
     latitude, longitude = np.ascontiguousarray(places.T)
-    offsets, candidates = _candidates(reader.lists(), latitude, longitude, ranges)
+    lists = reader.lists()
+    if where := find_table(folder, "ranges"):
+        _fill(lists, latitude, longitude, read_ranges(where, taxonomy))
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    candidates = np.concatenate([np.empty(0, np.int64), *lists])
     ids = tuple(one or image for one, image in zip(table[OBSERVATION], table[IMAGE], strict=True))
     return Observations(taxonomy, ids, species, genus, reason, latitude, longitude, offsets, candidates)
 
@@ -59,19 +62,11 @@ def _found(folder: Path, stem: str) -> Path:
     return path
 
 
-def _candidates(lists: Sequence[Ints], latitude: Floats, longitude: Floats, ranges: Ranges | None) -> tuple[Ints, Ints]:
-    """Join the lists of the rows; those that are empty are filled by the ranges."""
-    own = np.array([len(found) for found in lists], np.int64)
-    rows = np.repeat(np.arange(len(lists)), own)
-    species = np.concatenate([np.empty(0, np.int64), *lists])
-    if ranges is not None:
-        unknown = np.flatnonzero((own == 0) & ~np.isnan(latitude))
-        here, there = ranges.at(latitude[unknown], longitude[unknown])
-        rows, species = np.concatenate([rows, unknown[here]]), np.concatenate([species, there])
-        order = np.argsort(rows, kind="stable")
-        rows, species = rows[order], species[order]
-    counts = np.bincount(rows, minlength=len(lists))
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), species
+def _fill(lists: list[Ints], latitude: Floats, longitude: Floats, ranges: Ranges) -> None:
+    """Give the empty lists the species whose range holds their places."""
+    bare = np.flatnonzero(~np.isnan(latitude) & [not len(own) for own in lists])
+    for row, here in zip(bare.tolist(), ranges.at(latitude[bare], longitude[bare]), strict=True):
+        lists[row] = here
 
 
 @dataclass(frozen=True)
@@ -80,6 +75,11 @@ class _Reader:
 
     table: Table
     taxonomy: Taxonomy
+
+    @cached_property
+    def exact(self) -> Mapping[str, int]:
+        """The places of the species by their names as the taxonomy spells them."""
+        return {name: place for place, name in enumerate(self.taxonomy.names[0])}
 
     def known(self, row: int) -> tuple[int, int, int]:
         """Return the places of the species, the genus and the reason."""
@@ -136,18 +136,24 @@ class _Reader:
     def lists(self) -> list[Ints]:
         """Return every row's own list of species, each once, ascending."""
         read: dict[str, Ints] = {"": np.empty(0, np.int64)}
-        exact = {name: place for place, name in enumerate(self.taxonomy.names[0])}
         for row, cell in enumerate(self.table["candidates"]):
             if cell not in read:
-                names = cell.split(JOINT)
-                found = [exact.get(name, -1) for name in names]
-                places = found if min(found) >= 0 else self._slowly(row, names)
-                read[cell] = np.unique(np.array(places, np.int64))
+                read[cell] = self._list(row, cell.split(JOINT))
         return [read[cell] for cell in self.table["candidates"]]
+
+    def _list(self, row: int, names: Sequence[str]) -> Ints:
+        try:
+            places = [*map(self.exact.__getitem__, names)]
+        except KeyError:
+            places = self._slowly(row, names)
+        there = np.zeros(len(self.taxonomy), np.bool_)
+        there[places] = True
+        return np.flatnonzero(there)
 
     def _slowly(self, row: int, names: Sequence[str]) -> list[int]:
         """Read names that are not all spelled as in the taxonomy; a list may end in a separator."""
-        return [named(self.table, row, name.strip(), self.taxonomy) for name in names if name.strip()]
+        given = filter(None, map(str.strip, names))
+        return [named(self.table, row, name, self.taxonomy, what="candidate species") for name in given]
 
     def _refuse(self, row: int, what: str) -> None:
         raise DataError(f"{self.table.where(row)}: {self.table[IMAGE][row]} {what}.")

@@ -1,6 +1,5 @@
 """Where species live, as boxes of latitudes and longitudes: who may have been seen at a place."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,18 +27,17 @@ class Ranges:
     west: Floats
     east: Floats
 
-    def at(self, latitude: Floats, longitude: Floats) -> tuple[Ints, Ints]:
-        """Return the places' rows and the species that live there, both ascending; nobody lives at NaN."""
-        parts = [*self._blocks(latitude, longitude)] or [np.empty((2, 0), np.int64)]
-        rows, species = np.concatenate(parts, axis=1)
-        return rows, species
+    def at(self, latitude: Floats, longitude: Floats) -> list[Ints]:
+        """Return the species that live at each place, ascending; nobody lives at NaN."""
+        blocks = (slice(start, start + BLOCK) for start in range(0, len(latitude), BLOCK))
+        return [here for block in blocks for here in self._block(latitude[block], longitude[block])]
 
-    def _blocks(self, latitude: Floats, longitude: Floats) -> Iterator[Ints]:
-        width = int(self.species.max(initial=-1)) + 1
-        for start in range(0, len(latitude), BLOCK):
-            rows, boxes = np.nonzero(self._inside(latitude[start : start + BLOCK], longitude[start : start + BLOCK]))
-            pairs = np.unique((rows + start) * width + self.species[boxes])
-            yield np.stack(np.divmod(pairs, width or 1))
+    def _block(self, latitude: Floats, longitude: Floats) -> list[Ints]:
+        order = np.argsort(self.species, kind="stable")
+        species, first = np.unique(self.species[order], return_index=True)
+        inside = np.logical_or.reduceat(self._inside(latitude, longitude)[:, order], first, axis=1)
+        rows, columns = np.nonzero(inside)
+        return np.split(species[columns], np.searchsorted(rows, np.arange(1, len(latitude))))
 
     def _inside(self, latitude: Floats, longitude: Floats) -> NDArray[np.bool_]:
         """Return (places, boxes)."""

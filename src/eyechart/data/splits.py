@@ -79,7 +79,8 @@ KNOWN: Mapping[str, Known] = {
 def available(root: str | Path | None = None) -> list[SplitRef]:
     """Return the packaged splits, then those of the root: ROOT/<benchmark>/<split>, or a data set `hub:OWNER/NAME`.
 
-    Annotated data sets are splits of `oodbench`: the root itself, ROOT/<folder> and ROOT/oodbench/<folder>. ImageNet's
+    Annotated data sets are splits of `oodbench`: the root itself, ROOT/<folder> and ROOT/oodbench/<folder>. Tables of
+    birds are splits of their benchmark's folder, and of `realbirdid`: the root itself and ROOT/<folder>. ImageNet's
     validation images are always named, with what is missing where they are not there. Only folders are listed, no file
     is opened. Raises DataError for a root that is no folder, and for two splits of one name.
     """
@@ -136,7 +137,9 @@ def _hub(text: str) -> SplitRef:
 def _found(root: Path) -> Iterator[SplitRef]:
     annotated = annotated_splits(root)
     yield from (_annotated(split) for split in annotated)
-    taken = {split.folder for split in annotated}
+    birds = [folder for folder in (root, *_folders(root)) if _layout(folder) == "birds"]
+    yield from (SplitRef(BIRDS, folder.resolve().name, "birds", str(folder)) for folder in birds)
+    taken = {*birds, *(split.folder for split in annotated)}
     for benchmark in _folders(root) if root not in taken else ():  # a data set's folders are its own
         for folder in _folders(benchmark) if benchmark not in taken else ():
             if folder not in taken:

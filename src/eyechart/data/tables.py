@@ -1,7 +1,7 @@
 """Tables of text, from csv or parquet: what is in a cell and on which line, stripped, and "" where nothing is."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,8 @@ def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[
             rest = [column for column in found.columns if column not in (*required, *optional)]
             raise DataError(
                 f"{path} has no column '{name}'; its columns are {', '.join(found.columns)}; expected "
-                f"{', '.join(required)}{did_you_mean(name, rest)} Add the column; cells may be empty where nothing is "
-                "known."
+                f"{', '.join(required)}, separated by commas{did_you_mean(name, rest)} Add the column; its cells may "
+                "be empty where nothing is known."
             )
     if not len(found):
         raise DataError(f"{path} has a header and no rows: give a row at least.")
@@ -89,15 +89,23 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
                 rows.append(cells)
                 numbers.append(lines.line_num)
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not UTF-8 text behind line {lines.line_num}: it has the byte 0x{error.object[error.start]:02x}"
-            ". Save it as UTF-8."
-        ) from error
+        raise _undecoded(path) from error
     except csv.Error as error:
         raise DataError(
             f"{path}, line {lines.line_num} is no csv ({error}): correct the quotes, or save it anew."
         ) from error
     return header, rows, numbers
+
+
+def _undecoded(path: Path) -> DataError:
+    """Say where a file is not UTF-8: the reader reads ahead, and knows an earlier line."""
+    data, start = path.read_bytes(), 0
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        start = error.start
+    line, found = data.count(b"\n", 0, start) + 1, data[start : start + 1].hex()
+    return DataError(f"{path}, line {line} is not UTF-8: it has the byte 0x{found}. Save it as UTF-8 text.")
 
 
 def _header(path: Path, cells: Sequence[str]) -> list[str]:
@@ -125,7 +133,8 @@ def _parquet(path: Path) -> Table:
             f"{path} needs `pyarrow` to be read ({error}): pip install 'eyechart[hub]', or save it as csv."
         ) from error
     try:
-        found = parquet.read_table(path)
+        with parquet.ParquetFile(path) as file:
+            found = file.read()
     except (OSError, ArrowException) as error:
         raise DataError(f"{path} is no parquet file that can be read ({error}): copy or write it again.") from error
     header = _header(path, found.column_names)
@@ -151,14 +160,13 @@ def folded(name: str) -> str:
     return name.strip().casefold()
 
 
-def unique(table: Table, column: str, what: str) -> dict[str, int]:
-    """Return the row of every name of a column, folded; equal names are refused."""
+def check_unique(table: Table, column: str, fold: Callable[[str], str] = folded) -> None:
+    """Refuse two equal cells of a column, by default stripped and without regard to case."""
     rows: dict[str, int] = {}
     for row, name in enumerate(table[column]):
-        first = rows.setdefault(folded(name), row)
+        first = rows.setdefault(fold(name), row)
         if first != row:
             raise DataError(
-                f"{table.where(row)} has the {what} '{name}', as {table.line(first)} has '{table[column][first]}': "
-                "remove one of them, or rename it."
+                f"{table.where(row)} has the {column} '{name}', and {table.line(first)} has '{table[column][first]}': "
+                "remove or rename one of the two."
             )
-    return rows

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.tables import Table, folded, read_table, unique
+from eyechart.data.tables import Table, check_unique, folded, read_table
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
@@ -94,13 +94,12 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
     return Taxonomy(levels, tuple(names for names, _ in found), common, parents, str(path))
 
 
-def named(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int = 0) -> int:
+def named(table: Table, row: int, name: str, taxonomy: Taxonomy, level: int = 0, *, what: str = "") -> int:
     """Return the place of a name that a row of another table has; raises DataError naming the row where it has none."""
     found = taxonomy.places[level].get(folded(name))
     if found is None:
-        what = taxonomy.levels[level]
         raise DataError(
-            f"{table.where(row)} has the {what} '{name}', which {taxonomy.source} does not have"
+            f"{table.where(row)} has the {what or taxonomy.levels[level]} '{name}', which {taxonomy.source} lacks"
             f"{did_you_mean(name, taxonomy.names[level])} Add it to the taxonomy, or correct the name."
         )
     return found
@@ -139,7 +138,7 @@ def _check_two_genera(table: Table) -> None:
                 f"{table.where(row)} has {species} in the genus {genus}, and {table.line(other)} in "
                 f"{table[GENUS][other]}: a species has one genus; remove one of the rows."
             )
-    unique(table, SPECIES, SPECIES)
+    check_unique(table, SPECIES)
 
 
 def _check_cycle(table: Table, levels: Sequence[str]) -> None:
