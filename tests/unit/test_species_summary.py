@@ -1,0 +1,130 @@
+"""What is kept of probabilities over all species, against a look at each row."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import entropy
+
+from eyechart.errors import DataError
+from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs
+from eyechart.species_summary import summarised
+
+ANCESTORS = [np.arange(7), np.array([2, 0, 1, 2, 0, 2, 1]), np.array([0, 1, 0, 0, 1, 0, 0])]
+TREE = Tree.of_levels(ANCESTORS)
+STARTS = (0, 7, 10, 12)
+NAMES = ("best", "probability", "second", "entropy")
+
+
+@pytest.fixture
+def rows():
+    """Probabilities of many kinds: random, peaked, tied, certain, and none."""
+    random = np.random.default_rng(0)
+    drawn = random.dirichlet(np.full(7, 0.3), 40).astype(np.float32)
+    drawn[3] = 1 / 7
+    drawn[5] = np.eye(7)[4]
+    drawn[7] = math.nan
+    drawn[9] = [0.5, 0, 0, 0.5, 0, 0, 0]
+    return drawn
+
+
+def summary(rows, block=8, ancestors=ANCESTORS):
+    return summarised(lambda start, stop: rows[start:stop], len(rows), ancestors, block=block)
+
+
+def sums(rows, place):
+    return node_probabilities(TREE, rows.astype(np.float64))[:, STARTS[place] : STARTS[place + 1]]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_level_is_the_best_the_two_highest_and_the_entropy(rows, place) -> None:
+    found, expected = summary(rows).levels[place], sums(rows, place)
+    assert found.best.tolist() == np.where(np.isnan(expected[:, 0]), -1, expected.argmax(axis=1)).tolist()
+    ranked = -np.sort(-expected, axis=1)
+    np.testing.assert_allclose(found.probability, ranked[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(found.second, ranked[:, 1], rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found.entropy, entropy(expected, axis=1), atol=1e-5)
+
+
+def test_the_stairs_are_those_of_the_metric(rows) -> None:
+    found, expected = summary(rows).stairs, stairs(TREE, rows)
+    assert found.offsets.tolist() == expected.offsets.tolist()
+    assert found.nodes.tolist() == expected.nodes.tolist()
+    np.testing.assert_array_equal(found.thresholds, expected.thresholds)
+
+
+def test_the_last_step_is_the_best_species_at_its_probability(rows) -> None:
+    found = summary(rows)
+    seen = found.levels[0].best >= 0
+    last = found.stairs.offsets[1:][seen] - 1
+    assert found.stairs.nodes[last].tolist() == found.levels[0].best[seen].tolist()
+    assert found.stairs.thresholds[last].tolist() == found.levels[0].probability[seen].tolist()
+
+
+@pytest.mark.parametrize("block", [1, 3, 40, 1000])
+def test_the_size_of_a_block_changes_nothing(rows, block) -> None:
+    one, other = summary(rows), summary(rows, block)
+    assert one.stairs.offsets.tolist() == other.stairs.offsets.tolist()
+    np.testing.assert_array_equal(one.stairs.thresholds, other.stairs.thresholds)
+    for mine, its in zip(one.levels, other.levels, strict=True):
+        assert all(np.array_equal(getattr(mine, name), getattr(its, name), equal_nan=True) for name in NAMES)
+
+
+@pytest.mark.parametrize("species", [7, 33, 1001])
+def test_equal_rows_have_equal_numbers_wherever_they_lie(species) -> None:
+    row = np.random.default_rng(1).dirichlet(np.full(species, 0.5)).astype(np.float32)
+    found = summary(np.tile(row, (50, 1)), 7, [np.arange(species), np.arange(species) % 5])
+    assert all(len({*getattr(level, name)}) == 1 for level in found.levels for name in NAMES)
+    assert len({*found.stairs.thresholds}) == found.stairs.offsets[1]
+
+
+def test_rows_are_divided_by_their_sums(rows) -> None:
+    one, other = summary(rows).levels[0], summary(rows * np.float32(1.0009)).levels[0]
+    for name in NAMES[1:]:
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-6)
+
+
+def test_an_image_without_probabilities_has_no_numbers(rows) -> None:
+    found = summary(rows)
+    assert [level.best[7] for level in found.levels] == [-1, -1, -1]
+    assert np.isnan([getattr(level, name)[7] for level in found.levels for name in NAMES[1:]]).all()
+    assert found.stairs.nodes[found.stairs.images == 7].tolist() == [TREE.root]
+
+
+def test_certainty_has_no_entropy_and_no_second(rows) -> None:
+    level = summary(rows).levels[0]
+    assert (level.probability[5], level.second[5], level.entropy[5]) == (1, 0, 0)
+
+
+def test_one_species_alone_is_certain() -> None:
+    (level,) = summary(np.ones((2, 1), np.float32), ancestors=[np.arange(1)]).levels
+    assert [getattr(level, name).tolist() for name in NAMES] == [[0, 0], [1, 1], [0, 0], [0, 0]]
+
+
+def test_no_rows_are_an_empty_summary(rows) -> None:
+    found = summary(rows[:0])
+    assert len(found.stairs) == 0
+    assert [level.best.size for level in found.levels] == [0, 0, 0]
+
+
+def test_what_is_read_is_left_as_it_is(rows) -> None:
+    rows.flags.writeable = False
+    before = rows.copy()
+    summary(rows)
+    np.testing.assert_array_equal(rows, before)
+
+
+BAD = {
+    "add up to 1.1": [0.5, 0.6, 0, 0, 0, 0, 0],
+    "add up to 0": [0] * 7,
+    "include -0.25": [-0.25, 1.25, 0, 0, 0, 0, 0],
+    "include 1 that are not a number": [math.nan, 1, 0, 0, 0, 0, 0],
+    "add up to inf": [math.inf, 0, 0, 0, 0, 0, 0],
+}
+
+
+@pytest.mark.parametrize(("found", "row"), BAD.items(), ids=BAD)
+def test_rows_that_are_no_probabilities_are_named(rows, found, row) -> None:
+    rows[29] = row
+    with pytest.raises(DataError, match=rf"row 29 \(the first is 0\) {found}\. Expected .* Divide each row by its sum"):
+        summary(rows)
