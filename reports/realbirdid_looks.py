@@ -1,5 +1,6 @@
 """How RealBirdID's figures look: a model has one colour, marker and dash in all of them, and captions say of what."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
@@ -21,6 +22,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
 SPOTS = {"A": "A.species", "UA": "UA.genus"}  # of the accuracies whose n is that of all images of the kind
 INCH, SMALL = 15, 18  # letters of a caption on an inch, and of a legend
+WRAP = 36  # letters of a name beside bars
+PIECES = re.compile("[^,/ ]*[,/ ]+|[^,/ ]+")
 ENTRY = 0.14  # inches of a line of a legend
 
 
@@ -73,8 +76,8 @@ def captioned(part: "SubFigure", group: Group, labels: Sequence[str], width: flo
 
 def sizes(entries: Sequence[Entry], labels: str) -> str:
     """How many answerable and unanswerable images there are under some labels: `range: A n=90, UA n=8`."""
-    found = {of: [number(entry, "acc", labels, spot).n or 0 for entry in entries] for of, spot in SPOTS.items()}
-    return f"{labels}: " + ", ".join(f"{of} {counted(sorted({*every}))}" for of, every in found.items())
+    found = {of: {number(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()}
+    return f"{labels}: " + ", ".join(f"{of} {counted(sorted(n for n in every if n))}" for of, every in found.items())
 
 
 def legend(part: "SubFigure", cases: Sequence[tuple[str, Look]], width: float) -> None:
@@ -95,3 +98,13 @@ def columns(names: Sequence[str], width: float) -> int:
 def legend_height(names: Sequence[str], width: float) -> float:
     """How high a legend is, in inches."""
     return ENTRY * -(-len(names) // columns(names, width)) + 0.2
+
+
+def wrapped(name: str) -> str:
+    """A model's name beside bars, in lines that leave room for these, broken behind commas and slashes."""
+    lines = [""]
+    for piece in PIECES.findall(one_line(name)):
+        if lines[-1] and len(lines[-1] + piece) > WRAP:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
