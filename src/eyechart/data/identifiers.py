@@ -1,0 +1,132 @@
+"""One name for one photo, observation or address, in whatever form it is written.
+
+A key is `kind:value`. Kinds are `photo` and `observation` (numbers or UUIDs of iNaturalist, whose partner sites share
+them), `occurrence` (numbers of GBIF) and `url` (everything else that has an address).
+"""
+
+import re
+from typing import Literal, get_args
+from urllib.parse import unquote, urlsplit
+
+Kind = Literal["photo", "url", "observation", "occurrence"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PARTNERS = frozenset(
+    {
+        *("inaturalist.org", "inaturalist.ca", "inaturalist.nz", "inaturalist.lu", "inaturalist.se", "inaturalist.fi"),
+        *(
+            "inaturalist.laji.fi",
+            "inaturalist.mma.gob.cl",
+            "inaturalist.ala.org.au",
+            "inaturalist.cz",
+            "naturalista.mx",
+        ),
+        *("naturalista.uy", "argentinat.org", "biodiversity4all.org", "natusfera.gbif.es"),
+    }
+)
+OPEN_DATA = "inaturalist-open-data"
+ADDRESSES = (
+    *("url", "uri", "link", "href", "reference", "identifier", "occurrenceid", "photo", "image", "media", "source"),
+    *("file", "path", "observation"),
+)
+GBIF = ("gbif.org", "api.gbif.org")
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_NAMED = re.compile(rf"(?:^|/)(photo|observation)s/(?:({UUID})|0*(\d+))(?![0-9a-z_])", re.IGNORECASE)
+_MEDIA = re.compile(r"/occurrence/0*(\d+)(/media/[0-9a-z]+)?", re.IGNORECASE)
+_WHOLE = re.compile(rf"(?:({UUID})|0*(\d+)(?:\.0*)?)(?:\.[a-z]{{3,4}})?", re.IGNORECASE)
+_KEY = re.compile(rf"({'|'.join(KINDS)}):(.+)", re.DOTALL)
+_SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
+_HOST = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?/", re.IGNORECASE)
+_NESTED = re.compile(r"https?:/+", re.IGNORECASE)
+_PICTURE = re.compile(r"\.(?:avif|gif|jpe?g|png|tiff?|webp)/*$", re.IGNORECASE)
+_STORED = re.compile(
+    r"(?:^|.*/)(photos/[0-9a-f-]+)/(?:original|large|medium|small|square|thumb)\.[a-z]{3,4}", re.IGNORECASE | re.DOTALL
+)
+
+
+def canonical(text: str, kind: Kind | None = None) -> str:
+    """Return the key of an identifier, "" where it is none; a key is its own key.
+
+    An address says its kind itself: whatever its host, size, scheme, query and slash, a photo of iNaturalist is one. A
+    number, UUID or other text is one of `kind`, as the column says that it stands in, and without that nothing.
+
+    >>> canonical("https://static.inaturalist.org/photos/17/medium.jpg?1545")
+    'photo:17'
+    >>> canonical("inaturalist-open-data.s3.amazonaws.com/photos/17/original.jpeg")
+    'photo:17'
+    >>> canonical("http://www.Example.org/a.JPG?size=2"), canonical("17"), canonical("17.0", "observation")
+    ('url:example.org/a.JPG', '', 'observation:17')
+    """
+    text = text.strip()
+    if key := _KEY.fullmatch(text):
+        return _told(text, key[1], key[2].strip())
+    if _SCHEME.match(text) or _HOST.match(text):
+        return _address(text)
+    if (stored := _STORED.fullmatch(text)) and (found := _last(stored[1])):
+        return found
+    return _told(text, kind, text) if kind and kind != "url" and text else ""
+
+
+def _told(text: str, kind: str, value: str) -> str:
+    """Return the key of a value whose kind is known."""
+    if kind == "url":
+        return text
+    whole = _WHOLE.fullmatch(value)
+    return f"{kind}:{(whole[1] or whole[2] if whole else value).lower()}" if value else ""
+
+
+def _last(path: str) -> str:
+    """Return the key of the last photo or observation that a path names."""
+    found = [*_NAMED.finditer(path)][-1:]
+    return f"{found[0][1].lower()}:{(found[0][2] or found[0][3]).lower()}" if found else ""
+
+
+def _address(text: str) -> str:
+    split = _split(text)
+    if split is None:
+        return ""
+    host, path, query = split
+    if host in PARTNERS or host.endswith(".inaturalist.org") or OPEN_DATA in f"{host}{path}":
+        if found := _last(path):
+            return found
+    elif host in GBIF and (media := _MEDIA.search(path)):
+        rest = f"/occurrence/{media[1]}{media[2].lower()}" if media[2] else ""
+        return f"url:{GBIF[0]}{rest}" if rest else f"occurrence:{media[1]}"
+    end = "" if not query or _PICTURE.search(path) else f"?{query}"
+    return f"url:{host}{path.rstrip('/')}{end}".rstrip()
+
+
+def _split(text: str) -> tuple[str, str, str] | None:
+    """Return host, path and query of an address, of the one within where a cache or archive holds it."""
+    try:
+        parts = urlsplit(text if _SCHEME.match(text) else f"//{text}")
+        host, port = (parts.hostname or "").removeprefix("www.").rstrip("."), parts.port
+    except ValueError:
+        return None
+    path = unquote(parts.path)
+    inner = [*_NESTED.finditer(path)][-1:]
+    if inner:
+        query = f"?{parts.query}" if parts.query else ""
+        return _split(f"http://{path[inner[0].end() :]}{query}")
+    place = host if port in (None, 80, 443) else f"{host}:{port}"
+    return (place, path, parts.query) if host else None
+
+
+def kind_of(column: str) -> Kind | None:
+    """Return what the bare numbers of a column are, None where its name does not say; an `id` alone says nothing."""
+    name = _squashed(column)
+    if not name.endswith(("id", "ids", "uuid", "key")):
+        return None
+    if "photo" in name:
+        return "photo"
+    if "observation" in name or name.startswith("obs"):
+        return "observation"
+    return "occurrence" if name.startswith("gbif") else None
+
+
+def identifies(column: str) -> bool:
+    """Whether a column's name says that it may hold identifiers or addresses."""
+    return kind_of(column) is not None or any(word in _squashed(column) for word in ADDRESSES)
+
+
+def _squashed(column: str) -> str:
+    return re.sub(r"[\W_]", "", column.casefold())
