@@ -79,6 +79,12 @@ class World:
         """Run the usual cases to the end."""
         return self.call(*self.usual, *arguments)
 
+    def installed(self, keep: str, *arguments: str, code: int = 0) -> str:
+        """Run the installed benchmarks, some cases of them, to an expected end; what they say."""
+        result = self.call("--pyargs", "eyechart.benchmarks", "-k", keep, "--eye-offline", *arguments)
+        assert result.ret == code, result.stdout.str() + result.stderr.str()
+        return result.stdout.str()
+
     def call(self, *arguments: str) -> pytest.RunResult:
         """Run pytest to the end."""
         begun = time.monotonic()
@@ -127,6 +133,11 @@ class World:
     def latest(self) -> Path:
         """The folder of the last run."""
         return self.folder / "reports" / "runs" / "latest"
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Every csv of the last run."""
+        return {str(path.relative_to(self.latest)): path.read_bytes() for path in self.latest.rglob("*.csv")}
 
     @property
     def session(self) -> dict[str, Any]:

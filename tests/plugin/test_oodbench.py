@@ -13,11 +13,8 @@ COCO = "oodbench/sample-coco"
 
 
 def begin(world: Any, *arguments: str, keep: str = f"{COCO}/", code: int = 0) -> str:
-    """Run the installed benchmarks from the world's folder."""
-    command = ["--pyargs", "eyechart.benchmarks", "-k", keep, "--eye-offline", *arguments]
-    result = world.call(*command)
-    assert result.ret == code, result.stdout.str() + result.stderr.str()
-    said: str = result.stdout.str()
+    """Run the cases of a split to an expected end."""
+    said: str = world.installed(keep, *arguments, code=code)
     return said
 
 
@@ -28,11 +25,6 @@ def timeless(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for took in (record["served"] or {}).get("sets", {}).values():
             del took["seconds"], took["fresh"]
     return kept
-
-
-def files(world: Any) -> dict[str, bytes]:
-    """Every csv of the last run."""
-    return {str(path.relative_to(world.latest)): path.read_bytes() for path in world.latest.rglob("*.csv")}
 
 
 def fresh(records: list[dict[str, Any]]) -> list[tuple[int, int]]:
@@ -46,7 +38,7 @@ def asked(new_world: Callable[[], Any]) -> Any:
     """A world after a run with nothing given, its records and its files."""
     world = new_world()
     world.said = begin(world, keep="oodbench")
-    world.first, world.files = world.session["records"], files(world)
+    world.first, world.written = world.session["records"], world.files
     return world
 
 
@@ -78,7 +70,7 @@ def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
     assert {new for new, _ in fresh(asked.session["records"])} == {0}
     plain = [{name: record[name] for name in asked.records[0]} for record in asked.first]
     assert timeless(asked.records) == timeless(plain)
-    assert files(asked) == asked.files
+    assert asked.files == asked.written
 
 
 def test_another_threshold_asks_about_new_pairs_alone(world: Any) -> None:
@@ -95,12 +87,12 @@ def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
     found = [record for record in world.records if record["split"] == "sample-coco"]
     wanted = [{name: record[name] for name in found[0]} for record in asked.first if record["split"] == "sample-coco"]
     assert timeless(found) == timeless(wanted)
-    assert files(world).items() <= asked.files.items()
+    assert world.files.items() <= asked.written.items()
 
 
 def test_what_a_case_wrote_can_be_replayed(asked: Any, world: Any) -> None:
     wanted = next(one for one in asked.first if (one["split"], one["protocol"]) == ("sample-coco", "existence"))
-    (world.folder / "said.csv").write_bytes(asked.files[wanted["predictions"]["path"]])
+    (world.folder / "said.csv").write_bytes(asked.written[wanted["predictions"]["path"]])
     begin(world, "--eye-model=replay[path=said.csv,of=existence]")
     (found,) = world.records
     assert (found["metrics"], found["outcomes"]) == (wanted["metrics"], wanted["outcomes"])
@@ -108,8 +100,8 @@ def test_what_a_case_wrote_can_be_replayed(asked: Any, world: Any) -> None:
 
 
 def test_what_was_not_said_elsewhere_fails_the_case(asked: Any, world: Any) -> None:
-    wanted = next(path for path in asked.files if path.startswith("predictions/existence-oodbench-sample-coco"))
-    lines = asked.files[wanted].splitlines(keepends=True)
+    wanted = next(path for path in asked.written if path.startswith("predictions/existence-oodbench-sample-coco"))
+    lines = asked.written[wanted].splitlines(keepends=True)
     (world.folder / "said.csv").write_bytes(b"".join(lines[:-1]))
     said = begin(world, "--eye-model=replay[path=said.csv,of=existence]", code=1)
     assert "1 of " in said
@@ -156,6 +148,6 @@ def test_a_detector_with_a_typo_is_refused_at_once(world: Any) -> None:
 def test_every_answer_stands_in_the_csv(asked: Any) -> None:
     for record in asked.first:
         if record["protocol"] == "existence":
-            rows = list(csv.DictReader(asked.files[record["predictions"]["path"]].decode().splitlines()))
+            rows = list(csv.DictReader(asked.written[record["predictions"]["path"]].decode().splitlines()))
             assert len(rows) == sum(record["outcomes"].values())
             assert sum(row["correct"] == "1" for row in rows) == record["outcomes"]["correct"]

@@ -1,0 +1,132 @@
+"""`pytest -k realbirdid` with nothing given: packaged birds, two encoders and a small model, each asked once."""
+
+import csv
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from eyechart.toybox import birds as birds_of_the_toybox
+
+ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
+SPLITS, TOY = ("sample", "sample-toybox"), "realbirdid/sample-toybox"
+IN_WORDS, BY_NUMBER = ("abstention", "free_form"), ("flat_list", "species")
+
+
+@pytest.fixture(scope="module")
+def asked(new_world: Callable[[], Any]) -> Any:
+    """A world after a run with nothing given, its records and its files."""
+    world = new_world()
+    world.said = world.installed("realbirdid")
+    world.first, world.written = world.records, world.files
+    return world
+
+
+@pytest.fixture(params=product((*ENCODERS, MLLM), SPLITS), ids="/".join)
+def scored(request: pytest.FixtureRequest, asked: Any) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """A record of species and its csv."""
+    model, split = request.param
+    case = f"realbirdid/{split}/{model}"
+    record = next(one for one in asked.first if (one["case"], one["protocol"]) == (case, "species"))
+    return record, [*csv.DictReader(asked.written[record["predictions"]["path"]].decode().splitlines())]
+
+
+@pytest.fixture(scope="module")
+def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with a split of birds, and one of pictures alone."""
+    root = tmp_path_factory.mktemp("root")
+    birds_of_the_toybox.write(root / "realbirdid", 42, 12)
+    (picture, *_) = sorted((root / "realbirdid" / "toybox" / "images").iterdir())
+    (root / "realbirdid" / "pictures" / "gull").mkdir(parents=True)
+    (root / "realbirdid" / "pictures" / "gull" / "one.jpg").write_bytes(picture.read_bytes())
+    return root
+
+
+def value(record: dict[str, Any], name: str, category: str, labels: str = "all species") -> float:
+    wanted = {"name": name, "category": category, "labels": labels}
+    (found,) = [one for one in record["metrics"] if all(one[key] == wanted[key] for key in wanted)]
+    return float(found["value"])
+
+
+def test_every_split_meets_every_model_under_its_protocols(asked: Any) -> None:
+    found = sorted((one["case"], one["protocol"]) for one in asked.first)
+    numbers = [
+        (f"realbirdid/{split}/{who}", name) for split, who, name in product(SPLITS, (*ENCODERS, MLLM), BY_NUMBER)
+    ]
+    words = [(f"realbirdid/{split}/{MLLM}", name) for split, name in product(SPLITS, IN_WORDS)]
+    assert found == sorted(numbers + words)
+
+
+def test_every_number_has_n_and_an_interval_around_it(asked: Any) -> None:
+    told = [metric for one in asked.first for metric in one["metrics"] if metric["value"] is not None]
+    without = {metric["name"] for metric in told if metric["ci"] is None}
+    assert without <= {"cochran_q", "cochran_p"}
+    assert all(metric["n"] for metric in told)
+    assert all(
+        low - 1e-9 <= metric["value"] <= high + 1e-9 for metric in told if metric["ci"] for low, high in [metric["ci"]]
+    )
+
+
+def test_the_numbers_follow_from_the_csv(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
+    record, rows = scored
+    for kind, answerable, level in (("A", "1", "species"), ("A", "1", "genus"), ("UA", "0", "genus")):
+        outcomes = [int(row[f"all.{level}"] == row[level]) for row in rows if row["answerable"] == answerable]
+        assert value(record, "acc", f"{kind}.{level}") == pytest.approx(np.mean(outcomes))
+
+
+def test_the_trade_off_is_the_auroc_of_the_csv(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
+    record, rows = scored
+    without = [row["answerable"] == "0" for row in rows]
+    unsure = [1 - float(row["all.species.p"]) for row in rows]
+    assert value(record, "ua_a", "all") == pytest.approx(roc_auc_score(without, unsure), abs=1e-3)
+
+
+def test_lists_leave_out_whoever_has_none(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
+    record, rows = scored
+    told = [row for row in rows if row["range.species"]]
+    assert 0 < len(told) < len(rows)
+    assert {row["range.choices"] for row in rows if not row["range.species"]} == {"0"}
+    answerable = sum(row["answerable"] == "1" for row in told)
+    assert [one["n"] for one in record["metrics"] if (one["labels"], one["name"]) == ("range", "ig")] == [answerable]
+
+
+def test_who_is_alone_on_a_list_is_certain(scored: tuple[dict[str, Any], list[dict[str, str]]]) -> None:
+    _, rows = scored
+    listed = [row for row in rows if row["range.choices"] == "1"]
+    assert {row["range.species.p"] for row in listed} <= {"1"}
+
+
+def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
+    asked.installed("realbirdid")
+    assert asked.session["run"]["loads"] == 0
+    assert asked.records == asked.first
+    assert asked.files == asked.written
+
+
+def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
+    world.installed(TOY, "-n2")
+    wanted = [one for one in asked.first if one["split"] == "sample-toybox"]
+    assert world.records == wanted
+    assert world.files.items() <= asked.written.items()
+
+
+def test_common_names_are_another_question(asked: Any) -> None:
+    asked.installed(f"{TOY}/open_clip and species", "--eye-called=scientific,common")
+    plain, common = asked.records
+    assert (plain["variant"]["called"], common["variant"]["called"]) == ("scientific", "common")
+    assert common["case"].endswith("@called=common")
+    assert value(common, "acc", "A.species") > value(plain, "acc", "A.species")
+
+
+def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:
+    world.installed("realbirdid/toybox/", f"--eye-data={birds}")
+    assert {one["case"] for one in world.records} == {f"realbirdid/toybox/{model}" for model in (*ENCODERS, MLLM)}
+
+
+def test_a_folder_without_observations_fails_with_a_sentence(world: Any, birds: Path) -> None:
+    said = world.installed("realbirdid/pictures/open_clip", f"--eye-data={birds}", code=1)
+    assert "realbirdid/pictures has no observations. Put birds.csv" in said
