@@ -25,6 +25,12 @@ ROWS = (1, 3, 0, 2)  # of the images, by these keys
 Told = Callable[..., Probabilities]
 
 
+@pytest.fixture(autouse=True, params=[2**22, 6, 1])
+def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at all rows together, at two and at one."""
+    monkeypatch.setattr("eyechart.models.replayed_species.BLOCK", request.param)
+
+
 @pytest.fixture
 def split(pictures: Callable[..., Dataset]) -> Dataset:
     return pictures([0, 1, 2, -1])
