@@ -49,7 +49,7 @@ def indexed(
     `pictures` are paths below the folder as the file `named_by` gives them. Pictures are hashed once, then kept in the
     cache. Raises DataError for pictures outside the folder, and for missing ones with their number and the remedy.
     """
-    outside = [path for path in pictures if not _below(path)]
+    outside = [path for path in pictures if not below(path)]
     if outside:
         raise DataError(f"{named_by} names the picture '{outside[0]}', which is no file below {folder}: correct it.")
     missing = [path for path in pictures if not (folder / path).is_file()]
@@ -62,7 +62,8 @@ def indexed(
     return tuple(cached(cache, files, lambda: _hashed(folder, pictures), reader=f"annotated {folder.resolve()}"))
 
 
-def _below(path: str) -> bool:
+def below(path: str) -> bool:
+    """Whether a path is relative and stays below where it begins."""
     parts = PurePosixPath(path).parts
     return bool(parts) and ".." not in parts and not path.startswith("/")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.data.annotated import indexed
+from eyechart.data.annotated import below, indexed
 from eyechart.data.dataset import ORIGINAL, Dataset
 from eyechart.data.labels import label_set
 from eyechart.data.located import Entry, assemble
@@ -35,6 +35,9 @@ def open_table(folder: Path, benchmark: str, split: str, table: Table, *, cache:
 
 
 def _check_pictures(folder: Path, table: Table) -> None:
+    for row, image in enumerate(table[IMAGE]):
+        if image and not below(image):
+            raise DataError(f"{table.where(row)} names '{image}', which is no file below {folder}: correct it.")
     missing = [row for row, image in enumerate(table[IMAGE]) if not image or not (folder / image).is_file()]
     if missing:
         image = table[IMAGE][missing[0]]
