@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ks_2samp
 
-from eyechart.metrics.resampling import clustered, percentile, permuted, resampled
+from eyechart.metrics.resampling import clustered, drawn, percentile, permuted, resampled
 
 TIMES = 20_000
 cells = st.integers(0, 2)
@@ -130,3 +130,23 @@ def test_percentiles_hold_the_middle_and_leave_out_what_has_no_value(draws, leve
 
 def test_no_draws_have_no_percentiles() -> None:
     assert np.isnan([percentile([]), percentile([np.nan])]).all()
+
+
+@given(st.integers(1, 4), seeds)
+def test_numbers_of_draws_are_all_that_can_be_drawn(n, seed) -> None:
+    chosen = (np.bincount(rows, minlength=n) for rows in product(range(n), repeat=n))
+    assert agree(np.array(list(drawn(n, TIMES, seed))), chances(map(tuple, chosen)))
+
+
+@given(st.lists(st.integers(0, 3), max_size=12), seeds)
+def test_of_each_stratum_as_many_are_drawn_as_it_has(strata, seed) -> None:
+    sizes = np.bincount(np.array(strata, int))
+    found = [np.bincount(np.array(strata, int), counts) for counts in drawn(len(strata), 5, seed, strata)]
+    assert len(found) == 5
+    assert all((sums == sizes).all() for sums in found)
+
+
+def test_a_generator_goes_on_from_where_it_is() -> None:
+    random = np.random.default_rng(4)
+    parts = [list(drawn(9, times, random)) for times in (2, 3)]
+    np.testing.assert_array_equal(np.concatenate(parts), list(drawn(9, 5, 4)))

@@ -9,7 +9,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from . import collection, division, mmd, posterior, prefix, reading, serving, zero_shot
+from . import abstention, collection, division, mmd, posterior, prefix, reading, serving, zero_shot
 from . import pairs as statistics
 from .paired import ratio
 
@@ -24,7 +24,8 @@ def main(pairs: int) -> None:
                 f"| {what} | {beside} | {{:.2f}} | {{:.2f}}–{{:.2f}} |".format(*ratio(ours, theirs, pairs)), flush=True
             )
         others = (
-            one.facts(pairs) for one in (collection, reading, division, statistics, mmd, posterior, prefix, serving)
+            one.facts(pairs)
+            for one in (collection, reading, division, statistics, mmd, abstention, posterior, prefix, serving)
         )
         for line in chain(bench.facts(pairs), *others):
             print(f"- {line}", flush=True)

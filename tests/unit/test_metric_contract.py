@@ -10,18 +10,23 @@ import pytest
 
 from eyechart import metrics
 from eyechart.metrics import (
+    abstention,
     accuracy,
     agreement,
     calibration,
     categories,
+    cochran,
     degradation,
     distribution,
     equivalence,
+    hierarchy,
     intervals,
     overlap,
     recall,
     resampling,
+    selective,
     spread,
+    stopping,
     thresholds,
     yes_no,
 )
@@ -60,6 +65,7 @@ ONE = [[0]]
 YES = [True]
 TABLE = [[1, 0, 0, 1]]
 TWO = ([[0.0], [1.0]], [0, 0])
+STAIRS = hierarchy.stairs(hierarchy.Tree.of_levels([[0, 1]]), [[0.75, 0.25]])
 REFUSED = [
     ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 3), "3"),
     ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 0), "0"),
@@ -159,6 +165,42 @@ REFUSED = [
         lambda: thresholds.accuracy_coverage_interval([1], [1], level=2),
         "2",
     ),
+    ("criterion", "uncertainty", lambda: abstention.uncertainty("max", [1], [0], [0]), "'max'"),
+    (
+        "second",
+        "uncertainty",
+        lambda: abstention.uncertainty("margin", [1], [0, 0], [0]),
+        "an array of float64 with shape (2,)",
+    ),
+    ("uncertainty", "tradeoff", lambda: abstention.tradeoff([math.inf], YES), "inf"),
+    ("unanswerable", "tradeoff", lambda: abstention.tradeoff([1.0], [1]), "an array of int64 with shape (1,)"),
+    ("share", "abstained_at", lambda: abstention.abstained_at([1], YES, 0), "0"),
+    ("uncertainty", "ua_a", lambda: abstention.ua_a([[1]], YES), "an array of float64 with shape (1, 1)"),
+    ("unanswerable", "ua_a", lambda: abstention.ua_a([1], YES * 2), "an array of bool with shape (2,)"),
+    ("level", "ua_a_interval", lambda: abstention.ua_a_interval([1], YES, level=95), "95"),
+    ("b", "harmonic_mean", lambda: abstention.harmonic_mean(0.5, -1), "-1"),
+    ("correct_ua", "harmonic_mean_interval", lambda: abstention.harmonic_mean_interval([1], [2]), "2.0"),
+    (
+        "classes",
+        "macro_coverage",
+        lambda: selective.macro_coverage([1], [1], [0.5]),
+        "an array of float64 with shape (1,)",
+    ),
+    ("correct", "macro_auc", lambda: selective.macro_auc([1], [1, 0], [1]), "an array of float64 with shape (2,)"),
+    ("classes", "balanced_weights", lambda: selective.balanced_weights([1], [-2]), "-2"),
+    ("average", "auc_interval", lambda: selective.auc_interval([1], [1], average="mean"), "'mean'"),
+    ("classes", "auc_interval", lambda: selective.auc_interval([1], [1], average="macro"), "None"),
+    (
+        "confidences",
+        "auc_interval",
+        lambda: selective.auc_interval([[1]], [1]),
+        "an array of float64 with shape (1, 1)",
+    ),
+    ("truth", "right_between", lambda: stopping.right_between(STAIRS, [0, 1]), "an array of int64 with shape (2,)"),
+    ("high", "best_threshold", lambda: stopping.best_threshold([0.5], [0.25], YES), "0.25"),
+    ("high", "cross_fitted", lambda: stopping.cross_fitted([0.5], [math.nan], YES), "nan"),
+    ("outcomes", "cochran_q", lambda: cochran.cochran_q([[1]]), "an array of float64 with shape (1, 1)"),
+    ("outcomes", "cochran_q", lambda: cochran.cochran_q([[1, 3]]), "3.0"),
     ("answers", "tables", lambda: yes_no.tables([[2]], [[True]]), "2"),
     ("answers", "tables", lambda: yes_no.tables([[-3]], [[True]]), "-3"),
     ("answers", "tables", lambda: yes_no.tables([1], [True]), "an array of int64 with shape (1,)"),
@@ -176,6 +218,8 @@ REFUSED = [
     ("second", "permuted", lambda: resampling.permuted(ONE, [[0, 1]], 1), "an array of int64 with shape (1, 2)"),
     ("clusters", "clustered", lambda: resampling.clustered(ONE, [0, 1], 1), "an array of int64 with shape (2,)"),
     ("clusters", "clustered", lambda: resampling.clustered(ONE, [-1], 1), "-1"),
+    ("n", "drawn", lambda: resampling.drawn(-1), "-1"),
+    ("strata", "drawn", lambda: resampling.drawn(2, strata=[0]), "an array of int64 with shape (1,)"),
     ("draws", "percentile", lambda: resampling.percentile([[1]]), "an array of float64 with shape (1, 1)"),
     ("level", "percentile", lambda: resampling.percentile([1], 95), "95"),
     ("id", "degradation", lambda: degradation.degradation(ONE, TABLE), "an array of int64 with shape (1, 1)"),

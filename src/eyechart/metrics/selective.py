@@ -34,9 +34,7 @@ def macro_coverage(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLik
     >>> curve.coverage.tolist(), curve.accuracy.round(3).tolist()
     ([0.25, 0.5, 0.75, 1.0], [1.0, 0.5, 0.667, 0.833])
     """
-    images, label = _of_classes("macro_coverage", confidences, correct, classes)
-    last, accuracy = ends(images.confidence), _Images.of(images, label).macro(np.ones(len(label), np.int64))
-    return Curve(images.confidence[last], last + 1, (last + 1) / max(len(label), 1), accuracy)
+    return _macro_curve("macro_coverage", confidences, correct, classes)
 
 
 def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> float:
@@ -50,7 +48,7 @@ def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) ->
     >>> macro_auc([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 1], [4, 4, 4, 2])
     0.75
     """
-    curve = macro_coverage(confidences, correct, classes)
+    curve = _macro_curve("macro_auc", confidences, correct, classes)
     return _area(curve.coverage, curve.accuracy) if curve.kept.size else float("nan")
 
 
@@ -171,6 +169,12 @@ class _Images(NamedTuple):
         back = np.empty_like(change)
         back[self.rows] = change
         return np.cumsum(back)[self.last]
+
+
+def _macro_curve(function: str, confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> Curve:
+    images, label = _of_classes(function, confidences, correct, classes)
+    last, accuracy = ends(images.confidence), _Images.of(images, label).macro(np.ones(len(label), np.int64))
+    return Curve(images.confidence[last], last + 1, (last + 1) / max(len(label), 1), accuracy)
 
 
 def _area(coverage: Floats, accuracy: Floats) -> float:
