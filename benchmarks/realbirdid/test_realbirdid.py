@@ -2,6 +2,8 @@
 
 import pytest
 
+from eyechart.abstention_recording import AbstentionRecording
+from eyechart.asking.abstention import Abstention
 from eyechart.asking.flat_list import FlatList
 from eyechart.asking.free_form import FreeForm
 from eyechart.asking.species import Species
@@ -26,3 +28,9 @@ def test_flat_list(predictions: FlatList, record: FlatListRecording) -> None:
 def test_free_form(predictions: FreeForm, record: FreeFormRecording) -> None:
     """What bird is it, in the model's own words."""
     record.free_form(predictions)
+
+
+@pytest.mark.benchmark("realbirdid", protocol="abstention")
+def test_abstention(predictions: Abstention, record: AbstentionRecording) -> None:
+    """Whether a model says that it cannot tell, why, and how much that hangs on the wording."""
+    record.abstention(predictions)

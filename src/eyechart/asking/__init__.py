@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from eyechart.asking.abstention import abstention
 from eyechart.asking.asker import Asker, Wording, text_key
 from eyechart.asking.closed_world import closed_world, closed_world_plus
 from eyechart.asking.detection import detection
@@ -38,4 +39,5 @@ ABOUT_BIRDS: Mapping[str, Callable[[Sitting], object]] = {
     "species": species,
     "flat_list": flat_list,
     "free_form": free_form,
+    "abstention": abstention,
 }
