@@ -5,13 +5,19 @@ from typing import TYPE_CHECKING
 
 from . import (
     realbirdid_abstention,
+    realbirdid_bar_charts,
+    realbirdid_choice_charts,
+    realbirdid_choices,
     realbirdid_curve_charts,
     realbirdid_curves,
     realbirdid_flat,
     realbirdid_genera,
+    realbirdid_genus_charts,
+    realbirdid_range_charts,
     realbirdid_ranges,
     realbirdid_reasons,
     realbirdid_summary,
+    realbirdid_word_charts,
 )
 from .render import Table
 from .runs import Pool
@@ -28,6 +34,14 @@ TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
     **realbirdid_ranges.TABLES,
     **realbirdid_reasons.TABLES,
     **realbirdid_curves.TABLES,
+    **realbirdid_choices.TABLES,
 }
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {**realbirdid_curve_charts.FIGURES}
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
+    **realbirdid_genus_charts.FIGURES,
+    **realbirdid_bar_charts.FIGURES,
+    **realbirdid_curve_charts.FIGURES,
+    **realbirdid_range_charts.FIGURES,
+    **realbirdid_word_charts.FIGURES,
+    **realbirdid_choice_charts.FIGURES,
+}
 OVERVIEW = ("T2", "T3", "F4", "F19", "T4", "F7", "F8")  # what the overview shows of them

@@ -64,14 +64,11 @@ def parts(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFi
     return figure, [part for (part,) in found]
 
 
-def captioned(part: "SubFigure", group: Group, labels: Sequence[str], width: float) -> None:
+def captioned(part: "SubFigure", group: Group, labels: Sequence[str], width: float, *more: str) -> None:
     """Say which birds a part is about, how many under each of the labels, and how questions were put."""
-    said = [
-        group.title,
-        *(sizes(group.entries, name) for name in dict.fromkeys(labels)),
-        *filter(None, [put(group.entries)]),
-    ]
-    part.suptitle(fill(one_line("; ".join(said)), int(INCH * width), break_on_hyphens=False), fontsize=9)
+    numbers = [sizes(group.entries, name) for name in dict.fromkeys(labels)]
+    text = "; ".join(filter(None, [group.title, *numbers, put(group.entries), *more]))
+    part.suptitle(fill(one_line(text), int(INCH * width), break_on_hyphens=False), fontsize=9)
 
 
 def sizes(entries: Sequence[Entry], labels: str) -> str:
