@@ -90,8 +90,8 @@ def _texts(path: Path, level: str, texts: object) -> tuple[str, ...]:
 
 def _check_unique(path: Path, levels: Mapping[str, tuple[str, ...]]) -> None:
     seen: dict[str, str] = {}
-    for level, texts in levels.items():
-        for text in texts:
-            if (before := seen.setdefault(text.strip(), level)) != level or texts.count(text) > 1:
-                where = f"the level '{level}'" if before == level else f"the levels '{before}' and '{level}'"
-                raise DataError(f"{path}: '{text}' stands twice, in {where}. Keep one of them.")
+    for level, text in ((level, text.strip()) for level, texts in levels.items() for text in texts):
+        if text in seen:
+            where = f"the levels '{seen[text]}' and '{level}'" if seen[text] != level else f"the level '{level}'"
+            raise DataError(f"{path}: '{text}' stands twice, in {where}. Keep one of them.")
+        seen[text] = level

@@ -1,0 +1,203 @@
+"""Wordings of one question: who declines, how often, why, and that nothing is asked twice."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.abstention_scoring import abstention_metrics, abstention_outcomes
+from eyechart.asking.abstention import Abstention, abstention
+from eyechart.asking.free_form import free_form
+from eyechart.asking.reason_words import CHOICES
+from eyechart.errors import DataError
+from eyechart.metrics.cochran import cochran_q
+from eyechart.metrics.intervals import wilson
+from eyechart.models.interfaces import Answer
+from eyechart.records import Metric
+
+LEVELS = 'plain = ["What?", "Who?", "Which?"]\npolite = ["Please?", "May I ask?"]\n'
+DECLINING = {"What?": (), "Who?": (3, 4), "Which?": (3, 4, 7), "Please?": (3, 4, 5, 6, 7), "May I ask?": (0, 3, 5)}
+WHY = {3: "blurry", 4: "blurry", 5: "its song", 6: "the angle", 7: "I can't tell", 0: "blurry"}
+UNANSWERABLE = (3, 4, 5, 6, 7)
+
+
+def say(numbers: tuple[int, ...], text: str) -> str:
+    """Decline for some pictures, in a wording that gets them."""
+    return WHY[numbers[0]] if numbers[0] in DECLINING[text] else "Corvus corax"
+
+
+@pytest.fixture
+def levels(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(LEVELS)
+    return path
+
+
+@pytest.fixture
+def ask(aviary: Any, talker: Any, levels: Path) -> Callable[..., Abstention]:
+    """Ask models in the wordings; replies are read by inclusion, unless they are chosen."""
+
+    def make(model: Any = None, **more: Any) -> Abstention:
+        chosen = {"wordings": levels, "extraction": "inclusion"} | more
+        return abstention(aviary(model or talker(say), "abstention", **chosen))
+
+    return make
+
+
+def numbers(found: Abstention) -> dict[tuple[str, str], Metric]:
+    return {(one.name, one.category): one for one in abstention_metrics(found, 0)}
+
+
+def values(found: Abstention, name: str) -> dict[str, Any]:
+    return {category: one.value for (kind, category), one in numbers(found).items() if kind == name}
+
+
+def test_every_wording_is_put_about_every_unanswerable_bird(ask: Any, talker: Any) -> None:
+    model = talker(say)
+    found = ask(model)
+    assert found.rows.tolist() == [*UNANSWERABLE]
+    assert sorted(model.asked) == sorted(((row,), text) for row in UNANSWERABLE for text in DECLINING)
+    assert found.abstained.tolist() == [[row in rows for row in UNANSWERABLE] for rows in DECLINING.values()]
+
+
+def test_pictures_come_one_after_another_with_all_their_questions(ask: Any, talker: Any) -> None:
+    model = talker(say)
+    ask(model)
+    assert [row for (row,), _ in model.asked] == [row for row in UNANSWERABLE for _ in DECLINING]
+
+
+def test_rates_are_those_of_the_wordings(ask: Any) -> None:
+    found = values(ask(), "abstention")
+    rates = [0, 2 / 5, 3 / 5, 1, 2 / 5]
+    assert [found[f"UA/{name}"] for name in ("plain/01", "plain/02", "plain/03", "polite/01", "polite/02")] == rates
+    assert (found["UA/plain"], found["UA/polite"]) == (pytest.approx(1 / 3), pytest.approx(0.7))
+
+
+def test_the_spread_is_that_of_the_rates(ask: Any) -> None:
+    found = values(ask(), "abstention_sd")
+    assert found == {"UA/plain": pytest.approx(np.std([0, 0.4, 0.6], ddof=1)), "UA/polite": pytest.approx(0.18**0.5)}
+
+
+def test_a_wording_has_wilsons_interval(ask: Any) -> None:
+    one = numbers(ask())["abstention", "UA/plain/02"]
+    assert (one.n, one.ci, one.ci_method) == (5, tuple(wilson(2, 5)), "wilson")
+
+
+def test_cochrans_q_is_over_the_wordings_of_a_level(ask: Any) -> None:
+    found = ask()
+    wanted = cochran_q(found.abstained[:3].T)
+    assert values(found, "cochran_q")["UA/plain"] == wanted.q
+    assert values(found, "cochran_p")["UA/plain"] == wanted.p
+
+
+def test_declining_is_counted_by_what_is_the_matter(ask: Any) -> None:
+    found = values(ask(), "p_abstain")  # image quality: birds 3 and 6; angle: 4; vocalization: 5; 7 has no reason
+    assert found["plain/image quality"] == pytest.approx(2 / 6)
+    assert found["plain/angle/occlusion"] == pytest.approx(2 / 3)
+    assert (found["plain/vocalization"], found["polite/vocalization"]) == (0, 1)
+
+
+def test_the_right_reason_is_the_birds_own(ask: Any) -> None:
+    found = values(ask(), "correct_reason")  # plain: 3 twice right, 4 twice wrong; polite: 3, 3, 5, 5 right; 4, 6 wrong
+    assert found == {"plain": 1 / 2, "polite": pytest.approx(4 / 6)}
+
+
+def test_who_never_declines_has_no_right_reason(ask: Any, talker: Any) -> None:
+    found = ask(talker(lambda *_: "Corvus corax"))
+    assert values(found, "correct_reason") == {"plain": None, "polite": None}
+    assert values(found, "cochran_p") == {"UA/plain": 1, "UA/polite": 1}
+    assert values(found, "abstention")["UA/plain"] == 0
+
+
+def test_every_interval_is_around_its_value(ask: Any) -> None:
+    sure = [one for one in numbers(ask(about="all")).values() if one.ci is not None]
+    assert len(sure) > 20
+    assert all(one.ci[0] <= one.value <= one.ci[1] for one in sure if one.name != "abstention_sd")
+
+
+def test_asking_about_all_asks_only_about_the_others(ask: Any, talker: Any) -> None:
+    first, second = talker(say), talker(say)
+    one, every = ask(first), ask(second, about="all")
+    assert {row for (row,), _ in second.asked} == {0, 1, 2}
+    assert every.abstained[:, list(UNANSWERABLE)].tolist() == one.abstained.tolist()
+    assert values(every, "abstention")["A/polite"] == pytest.approx(1 / 6)
+    assert values(every, "abstention")["UA/polite"] == values(one, "abstention")["UA/polite"]
+
+
+def test_a_limit_and_other_levels_ask_nothing_anew(ask: Any, talker: Any, levels: Path) -> None:
+    ask()
+    model = talker(lambda *_: "Corvus corax")
+    ask(model, limit=5)
+    other = levels.with_name("other.toml")
+    other.write_text('late = ["Who?", "When?"]')
+    found = ask(model, wordings=other)
+    assert {text for _, text in model.asked} == {"When?"}
+    assert found.abstained.sum() == 2
+
+
+def test_a_wording_that_free_form_put_is_not_put_again(ask: Any, aviary: Any, talker: Any, levels: Path) -> None:
+    levels.write_text('plain = ["What is the species of this bird?"]')
+    free_form(aviary(talker(lambda *_: "I can't tell"), extraction="inclusion"))
+    model = talker(say)
+    assert (ask(model).abstained.all(), model.asked) == (True, [])
+
+
+def test_a_level_of_one_wording_has_no_spread(ask: Any, levels: Path) -> None:
+    levels.write_text('plain = ["Who?"]')
+    found = ask()
+    assert values(found, "abstention_sd") == {"UA/plain": None}
+    assert values(found, "cochran_q") == {}
+
+
+@pytest.mark.parametrize("birds", [((0, 0, -1),), ()])
+def test_without_an_unanswerable_bird_there_is_nothing_to_ask(ask: Any, aviary: Any, birds: Any) -> None:
+    aviary.birds = birds
+    found = ask()
+    assert (found.places.shape, found.said) == ((5, 0), ())
+    assert {one.value for one in numbers(found).values()} == {None}
+
+
+@pytest.mark.parametrize("stop", [0, 1, 12, 24])
+def test_a_stopped_run_ends_as_if_it_had_never_stopped(
+    ask: Any, aviary: Any, other_aviary: Any, talker: Any, levels: Path, stop: int
+) -> None:
+    with pytest.raises(ConnectionResetError):
+        ask(talker(say, stop=stop))
+    second = talker(say)
+    resumed = ask(second)
+    whole = abstention(other_aviary(talker(say), "abstention", wordings=levels, extraction="inclusion"))
+    assert (len(second.asked), resumed.said) == (25 - stop, whole.said)
+    assert aviary.files() == other_aviary.files()
+
+
+def test_an_error_is_left_out_of_its_wording_alone(ask: Any, talker: Any) -> None:
+    failed = Answer("", (), False, error="content filter")
+    found = ask(talker(lambda shown, text: failed if (shown, text) == ((4,), "Who?") else say(shown, text)))
+    assert found.errors == {6: "content filter"}
+    one = numbers(found)
+    assert (one["abstention", "UA/plain/02"].value, one["abstention", "UA/plain/02"].n) == (1 / 4, 4)
+    assert (one["cochran_q", "UA/plain"].n, one["p_abstain", "plain/angle/occlusion"].n) == (4, 2)
+
+
+def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:
+    model = talker(lambda shown, text: "" if (shown, text) == ((1,), "Who?") else say(shown, text))
+    came = abstention_outcomes(ask(model, about="all"))
+    assert (came.correct, came.wrong, came.unparsed, came.error) == (12 + 13, 1 + 13, 1, 0)
+
+
+def test_the_model_chooses_among_the_reasons(ask: Any, chooser: Any) -> None:
+    model = chooser(lambda shown, text: "hm: vocalization, or image quality" if text == "Who?" else "Corvus corax")
+    found = ask(model, extraction="choice")
+    assert [CHOICES[place] for place in found.places[1]] == ["image quality"] * 5
+    wanted = "Text: hm: vocalization, or image quality\n\nDoes this text mention any of the following reasons: "
+    assert [text.startswith(f"{wanted}image quality, angle/occlusion, vocalization\n") for text in model.chosen[0]] == [
+        True
+    ]
+
+
+def test_a_bad_file_of_wordings_is_refused(ask: Any, levels: Path) -> None:
+    levels.write_text("plain = []")
+    with pytest.raises(DataError, match="has no wording"):
+        ask()

@@ -1,0 +1,60 @@
+"""Names of birds in words."""
+
+from typing import Any
+
+import pytest
+
+from eyechart.asking.bird_words import CANNOT, BirdNames
+
+READ = [  # a text, the name that it means, and that of a text that is nothing but a name
+    ("Corvus corax", "Corvus corax", "Corvus corax"),
+    ("corvus corax.", "Corvus corax", "Corvus corax"),
+    ("The answer is Common Raven", "Common Raven", "Common Raven"),
+    ("It is a common raven (Corvus corax), of the genus Corvus.", "Corvus corax", ""),
+    ("Corvus", "Corvus", "Corvus"),
+    ("A Corvus of some kind", "Corvus", ""),
+    ("Either Corvus corax or Carrion Crow", "Corvus", ""),
+    ("Corvus corax or Turdus merula", "", ""),
+    ("Turdus merula, not a Catharus", "Turdus merula", ""),
+    ("Corvus or Turdus", "", ""),
+    ("a red winged thrush", "Turdus merula", "Red-winged Thrush"),
+    ("a Thrush", "", ""),
+    ("Anhinga", "Anhinga anhinga", "Anhinga"),
+    ("Anhinga rufa", "Anhinga rufa", "Anhinga rufa"),
+    ("I'm not sure, perhaps Corvus corone", "Corvus corone", ""),
+    ("I cannot tell, but it is a Turdus", "Turdus", ""),
+    ("I cannot tell.", CANNOT, ""),
+    ("cannot tell", CANNOT, CANNOT),
+    ("Unknown", CANNOT, ""),
+    ("Corvuscorax", "", ""),
+    ("A small brown bird", "", ""),
+    ("…", "", ""),
+]
+
+
+def said(names: BirdNames, place: int) -> str:
+    return names.choices[place] if place >= 0 else ""
+
+
+@pytest.mark.parametrize(("text", "wanted", "plain"), READ)
+def test_a_text_names_a_bird(taxonomy: Any, text: str, wanted: str, plain: str) -> None:
+    names = BirdNames.of(taxonomy)
+    read, exact = names.read(text), names.plainly(text)
+    assert (names.meaning[read] if read >= 0 else None) == (
+        names.meaning[names.choices.index(wanted)] if wanted in names.choices else None
+    )
+    assert said(names, exact) == plain
+
+
+def test_all_names_are_choices_once(taxonomy: Any) -> None:
+    names = BirdNames.of(taxonomy)
+    assert names.shared == ("Thrush",)
+    assert len({name.casefold() for name in names.choices}) == len(names.choices) == 7 + 4 + 3 + 1
+    assert names.meaning[names.choices.index("Anhinga")] == (2, 1)
+
+
+def test_every_name_means_itself(taxonomy: Any) -> None:
+    names = BirdNames.of(taxonomy)
+    for place, name in enumerate(names.choices):
+        assert names.plainly(name) == place
+        assert names.meaning[names.read(name)] == names.meaning[place]

@@ -1,0 +1,176 @@
+"""Words become choices: each text is asked about once, and what was asked is kept."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.asking.extraction import (
+    CHUNK,
+    NONE,
+    Extracted,
+    answer_schema,
+    choice,
+    extracted,
+    place_of,
+    replies,
+    variant,
+)
+from eyechart.errors import ModelError, VocabularyError
+from eyechart.models.interfaces import Answer
+from eyechart.protocols.prompt_files import Prompt
+
+CHOICES = ("red bird", "green bird", "neither")
+ASKED = Prompt("which", "{said}\n\nWhich?", "test")
+
+
+class Plain:
+    """Reads what is written exactly."""
+
+    def plainly(self, text: str) -> int:
+        return CHOICES.index(text) if text in CHOICES else NONE
+
+    def read(self, text: str) -> int:
+        return next((place for place, name in enumerate(CHOICES) if name in text), NONE)
+
+
+def extract(sitting: Any, texts: Sequence[str], choices: Sequence[str] = CHOICES) -> Extracted:
+    return extracted(sitting, texts, ASKED, choices, Plain())
+
+
+def test_every_text_gets_its_choice(aviary: Any, chooser: Any) -> None:
+    texts = ["a green bird?", "who knows", "I see a red bird", "a green bird?"]
+    assert extract(aviary(chooser()), texts).places == [1, 2, 0, 1]
+
+
+def test_equal_texts_are_asked_about_once_and_choices_not_at_all(aviary: Any, chooser: Any) -> None:
+    model = chooser()
+    found = extract(aviary(model), ["a red bird", "green bird", "", "a red bird", " a red bird\n", "  "])
+    assert (found.places, found.requests) == ([0, 1, NONE, 0, 0, NONE], 1)
+    assert model.chosen == [["a red bird\n\nWhich?"]]
+
+
+def test_thinking_is_left_out(aviary: Any, chooser: Any) -> None:
+    model = chooser()
+    found = extract(aviary(model), ["<think>a red bird?</think> no, a green bird", "<think>a red bird, or"])
+    assert found.places == [1, NONE]
+    assert model.chosen == [["no, a green bird\n\nWhich?"]]
+
+
+def test_what_was_asked_is_kept_whatever_the_limit(aviary: Any, chooser: Any) -> None:
+    extract(aviary(chooser()), ["one red bird", "two"])
+    model = chooser()
+    assert extract(aviary(model, limit=3), ["three", "one red bird"]).places == [2, 0]
+    assert model.chosen == [["three\n\nWhich?"]]
+
+
+@pytest.mark.parametrize("more", [{"choices": (*CHOICES, "a blue one")}, {"seed": 1}])
+def test_another_question_is_asked_anew(aviary: Any, chooser: Any, more: dict[str, Any]) -> None:
+    extract(aviary(chooser()), ["one"])
+    model = chooser()
+    extract(aviary(model, seed=more.get("seed", 0)), ["one"], more.get("choices", CHOICES))
+    assert len(model.chosen) == 1
+
+
+@pytest.mark.parametrize("stop", [0, 1, 2])
+def test_a_stopped_run_loses_one_chunk_and_ends_as_if_it_had_not(
+    aviary: Any, other_aviary: Any, chooser: Any, stop: int
+) -> None:
+    size = CHUNK * 4
+    texts = [f"number {place}" for place in range(2 * size + 5)]
+    with pytest.raises(ConnectionResetError):
+        extract(aviary(chooser(chunks=stop)), texts)
+    model = chooser()
+    assert extract(aviary(model), texts).places == extract(other_aviary(chooser()), texts).places
+    assert sum(map(len, model.chosen)) == len(texts) - stop * size
+    assert aviary.files() == other_aviary.files()
+
+
+def test_by_inclusion_no_model_is_asked(aviary: Any, talker: Any) -> None:
+    model = talker(lambda *_: "")
+    found = extract(aviary(model, extraction="inclusion"), ["the green bird!", "hm", ""])
+    assert (found.places, model.asked, found.requests) == ([1, NONE, NONE], [], 0)
+
+
+def test_who_can_neither_choose_nor_keep_to_a_schema_is_refused(aviary: Any, talker: Any) -> None:
+    with pytest.raises(ModelError, match="--eye-extraction=inclusion"):
+        extract(aviary(talker(lambda *_: "")), ["one"])
+
+
+def test_equal_choices_are_refused(aviary: Any, chooser: Any) -> None:
+    with pytest.raises(VocabularyError, match="have one name"):
+        extract(aviary(chooser()), ["one"], ("red bird", "Red bird "))
+
+
+def test_a_model_that_keeps_to_a_schema_is_asked_with_one(aviary: Any, talker: Any) -> None:
+    model = talker(lambda _, text: '{"answer": "green bird"}' if "leaf" in text else "a fish", structured=True)
+    assert extract(aviary(model), ["leaf", "sea"]).places == [1, NONE]
+    assert model.how[0][1] == answer_schema(CHOICES)
+
+
+def test_the_record_says_how_words_became_choices(aviary: Any, talker: Any, chooser: Any) -> None:
+    how = [variant(aviary(model, extraction=name), ASKED, CHOICES) for model, name in (
+        (chooser(), "choice"),
+        (talker(lambda *_: "", structured=True), "choice"),
+        (chooser(), "inclusion"),
+    )]  # fmt: skip
+    assert [each["extraction"] for each in how] == ["choice", "choice", "inclusion"]
+    parsers = ["class_name 1, constrained, 3 choices", "class_name 1, json_answers 1, 3 choices", "inclusion 1"]
+    assert [each["parser"] for each in how] == parsers
+
+
+def test_an_error_of_a_choice_is_one_of_its_texts(aviary: Any, talker: Any) -> None:
+    refused = Answer("", (), False, error="content filter")
+    model = talker(lambda _, text: refused if "leaf" in text else '{"answer": "red bird"}', structured=True)
+    found = extract(aviary(model), ["leaf", "sea", "red bird", "leaf", ""])
+    assert (found.places, found.errors) == ([NONE, 0, 0, NONE, NONE], {0: "content filter", 3: "content filter"})
+
+
+READ = [
+    ("green bird", 1),
+    ('{"answer": "green bird"}', 1),
+    ('```json\n{"answer": "Neither"}\n```', 2),
+    ("The answer is red bird.", 0),
+    ('{"answer": "blue bird"}', NONE),
+    ('{"choice": "red bird"}', NONE),
+    ("", NONE),
+]
+
+
+@pytest.mark.parametrize(("text", "place"), READ)
+def test_a_reply_is_read_as_a_choice(text: str, place: int) -> None:
+    assert choice(text, CHOICES) == place
+
+
+@given(st.lists(st.text(), unique=True, max_size=50))
+def test_texts_have_places_of_their_own_that_json_can_hold(texts: list[str]) -> None:
+    places = [place_of(text) for text in texts if text.isprintable()]
+    assert len({*places}) == len(places)
+    assert all(0 <= place < 2**60 for place in places)
+
+
+def test_a_server_is_sent_the_list_as_a_schema(aviary: Any, asking: Callable[..., Any], faulty_server: Any) -> None:
+    faulty_server.answer = lambda asked: json.dumps({"answer": "red bird" if "rose" in asked.text else "neither"})
+    found = extract(aviary(asking()), ["a rose", "coal"])
+    sent = faulty_server.asked[0].body["response_format"]["json_schema"]
+    assert (found.places, sent["schema"], sent["strict"]) == ([0, 2], answer_schema(CHOICES), True)
+    assert found.usage.answer == 20
+
+
+def test_a_server_that_fails_for_now_is_asked_again_by_the_next_run(
+    aviary: Any, asking: Callable[..., Any], faulty_server: Any
+) -> None:
+    faulty_server.answer = lambda _: '{"answer": "neither"}'
+    faulty_server.faults = {"coal\n\nWhich?": [faulty_server.refusal(500, "busy")] * 2}
+    first = extract(aviary(asking(retries=1)), ["a rose", "coal"])
+    assert (first.places, [*first.errors]) == ([2, NONE], [1])
+    assert extract(aviary(asking(retries=1)), ["a rose", "coal"]).places == [2, 2]
+    assert len(faulty_server.times("a rose\n\nWhich?")) == 1
+
+
+def test_nothing_to_ask_writes_nothing(aviary: Any, chooser: Any) -> None:
+    assert replies(aviary(chooser()), [], CHOICES)[0] == ()
+    assert aviary.files() == {}

@@ -1,0 +1,150 @@
+"""A bird's species in free words: what is right, how deep it goes, and what is asked only once."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.asking.free_form import FreeForm, free_form
+from eyechart.errors import SpecError
+from eyechart.models.interfaces import Answer
+from eyechart.models.replay import Replay
+from eyechart.records import Metric
+from eyechart.spec import parse
+from eyechart.word_scoring import free_form_metrics, free_form_outcomes
+
+SAID = (  # of the birds (species, genus): (0, 0), (1, 0), (4, 2), (-, 0), (-, 2), (-, 0), (-, 3), (-, 2)
+    *("Corvus corax", "Common Raven", "Turdus", "Corvus", "Corvus"),
+    *("cannot tell", "Catharus ustulatus", ""),
+)
+LEVELS = ["species", "species", "genus", "genus", "genus", "abstained", "species", ""]
+RIGHT = [1, 0, 0, 1, 0, 1, 0, 0]
+
+
+@pytest.fixture
+def speaker(chooser: Callable[..., Any]) -> Callable[..., Any]:
+    """Make models that say of each bird what is in SAID, or what else is given."""
+
+    def make(*said: Any, **more: Any) -> Any:
+        words = said or SAID
+        return chooser(lambda numbers, _: words[numbers[0]], **more)
+
+    return make
+
+
+def numbers(found: FreeForm) -> dict[tuple[str, str], Metric]:
+    return {(one.name, one.category): one for one in free_form_metrics(found, 0)}
+
+
+def test_every_answer_has_its_depth_and_is_right_or_not(aviary: Any, speaker: Any) -> None:
+    found = free_form(aviary(speaker()))
+    assert [found.level(row) for row in range(8)] == LEVELS
+    assert found.right.tolist() == [bool(each) for each in RIGHT]
+    assert found.right_genus.tolist() == [True, True, True, True, False, False, True, False]
+    assert found.abstained.tolist() == [level in ("genus", "abstained") for level in LEVELS]
+
+
+def test_the_numbers_are_those_of_the_answers(aviary: Any, speaker: Any) -> None:
+    found = numbers(free_form(aviary(speaker())))
+    assert {name: (one.value, one.n) for name, one in found.items()} == {
+        ("acc", "A.species"): (1 / 3, 3),
+        ("acc", "A.genus"): (1.0, 3),
+        ("acc", "UA.genus"): (2 / 5, 5),
+        ("acc", "UA"): (2 / 5, 5),
+        ("abstained", "A"): (1 / 3, 3),
+        ("abstained", "UA"): (3 / 5, 5),
+        ("hm", "all"): (pytest.approx(2 / (3 + 5 / 2)), 8),
+    }
+    assert all(one.ci is not None and one.ci[0] <= one.value <= one.ci[1] for one in found.values())
+
+
+def test_the_outcomes_add_up(aviary: Any, speaker: Any) -> None:
+    failed = Answer("", (), False, error="content filter")
+    came = free_form_outcomes(free_form(aviary(speaker(failed, *SAID[1:]))))
+    assert (came.correct, came.wrong, came.unparsed, came.error) == (2, 4, 1, 1)
+
+
+def test_an_error_is_left_out_of_the_numbers(aviary: Any, speaker: Any) -> None:
+    failed = Answer("", (), False, error="content filter")
+    found = free_form(aviary(speaker(failed, *SAID[1:])))
+    assert found.errors == {0: "content filter"}
+    assert (numbers(found)["acc", "A.species"].value, numbers(found)["acc", "A.species"].n) == (0, 2)
+
+
+def test_a_broken_picture_is_an_error(aviary: Any, speaker: Any) -> None:
+    aviary.facts = {"broken": frozenset({3})}
+    found = free_form(aviary(speaker()))
+    assert [*found.errors] == [3]
+    assert found.level(3) == ""
+
+
+@pytest.mark.parametrize("birds", [((0, 0, -1),), ((-1, 0, 1),), ()])
+def test_without_birds_of_a_kind_there_is_no_harmonic_mean(aviary: Any, speaker: Any, birds: Any) -> None:
+    aviary.birds = birds
+    found = numbers(free_form(aviary(speaker("Corvus"))))
+    assert found["hm", "all"].value is None
+    assert found["acc", "A.species"].n == sum(species >= 0 for species, _, _ in birds)
+
+
+def test_who_says_nothing_but_nonsense_is_unread_by_inclusion(aviary: Any, speaker: Any) -> None:
+    model = speaker(*["a thing with feathers"] * 8)
+    found = free_form(aviary(model, extraction="inclusion"))
+    assert (free_form_outcomes(found).unparsed, model.chosen) == (8, [])
+    assert numbers(found)["hm", "all"].value == 0
+
+
+def test_the_model_chooses_among_all_names(aviary: Any, speaker: Any) -> None:
+    model = speaker(*["it may be Turdus merula or Catharus ustulatus"] * 8)
+    found = free_form(aviary(model))
+    assert {found.extracted(row) for row in range(8)} == {"Turdus merula"}
+    (asked,) = model.chosen
+    assert asked[0].startswith("Text: it may be Turdus merula or Catharus ustulatus\n\nWhich bird species")
+
+
+def test_each_picture_is_asked_about_once_whatever_the_limit(aviary: Any, speaker: Any) -> None:
+    first, second = speaker(), speaker()
+    some = free_form(aviary(first, limit=3, seed=7))
+    every = free_form(aviary(second, seed=7))
+    shown = [numbers for model in (first, second) for numbers, _ in model.asked]
+    assert (len(first.asked), sorted(shown)) == (3, [(place,) for place in range(8)])
+    assert [every.said[every.keys.index(key)] for key in some.keys] == [*some.said]
+
+
+def test_another_prompt_is_asked_anew(aviary: Any, speaker: Any, tmp_path: Path) -> None:
+    free_form(aviary(speaker()))
+    mine, model = tmp_path / "mine.toml", speaker()
+    mine.write_text('source = "me"\ntext = "Which bird?"')
+    found = free_form(aviary(model, prompt=mine))
+    assert {text for _, text in model.asked} == {"Which bird?"}
+    assert found.variant["prompt"].startswith(str(mine))
+
+
+def test_a_prompt_with_a_slot_is_refused(aviary: Any, speaker: Any) -> None:
+    with pytest.raises(SpecError, match="slots"):
+        free_form(aviary(speaker(), prompt="existence"))
+
+
+@pytest.mark.parametrize("stop", [0, 1, 5])
+def test_a_stopped_run_ends_as_if_it_had_never_stopped(aviary: Any, other_aviary: Any, speaker: Any, stop: int) -> None:
+    with pytest.raises(ConnectionResetError):
+        free_form(aviary(speaker(stop=stop)))
+    second = speaker()
+    resumed, whole = free_form(aviary(second)), free_form(other_aviary(speaker()))
+    assert (len(second.asked), resumed.said) == (8 - stop, whole.said)
+    assert aviary.files() == other_aviary.files()
+
+
+def test_words_of_a_file_are_read_by_inclusion(aviary: Any, tmp_path: Path) -> None:
+    path = tmp_path / "said.csv"
+    path.write_text("key,answer\n" + "".join(f"s{place:02d},{text}\n" for place, text in enumerate(SAID[:7])))
+    found = free_form(aviary(Replay(parse(f"replay[path={path},of=free_form]"))))
+    assert [found.level(row) for row in range(8)] == LEVELS
+    assert (found.variant["extraction"], [*found.errors]) == ("inclusion", [7])
+
+
+def test_what_answers_took_is_counted_with_their_extraction(aviary: Any, talker: Any) -> None:
+    model = talker(lambda shown, _: "who knows" if shown else '{"answer": "Corvus"}', structured=True)
+    found = free_form(aviary(model))
+    assert (found.requests, found.usage.prompt, found.variant["names"]) == (9, 90, "split")
+    assert [found.extracted(row) for row in range(8)] == ["Corvus"] * 8

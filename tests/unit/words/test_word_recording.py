@@ -1,0 +1,116 @@
+"""What cases about birds in words write down."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.abstention_recording import AbstentionRecording
+from eyechart.asking.abstention import abstention
+from eyechart.asking.free_form import free_form
+from eyechart.models.interfaces import Answer
+from eyechart.settings import Case
+from eyechart.spec import parse
+from eyechart.word_recording import FreeFormRecording
+
+FAILED = Answer("", (), False, error="content filter")
+
+
+@pytest.fixture
+def recorded(aviary: Any, talker: Any, tmp_path: Path, make_run: Any) -> Callable[..., Any]:
+    """Record what a model says of each bird; `wordings` are those of one level."""
+
+    def make(kind: Any, say: Callable[..., Any], wordings: str = "", **more: Any) -> Any:
+        protocol, ask = ("abstention", abstention) if kind is AbstentionRecording else ("free_form", free_form)
+        if wordings:
+            (tmp_path / "mine.toml").write_text(wordings)
+            more["wordings"] = tmp_path / "mine.toml"
+        sitting = aviary(talker(say), protocol, extraction="inclusion", **more)
+        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, sitting.chosen)
+        found = ask(sitting)
+        recording = kind(case, make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path)
+        getattr(recording, protocol)(found)
+        return recording
+
+    return make
+
+
+def test_every_bird_is_written(recorded: Any) -> None:
+    said = ["Corvus corax", "A Corvus?", FAILED, "Unknown", "Turdus merula", "hm", "Corvus", ""]
+    head, *rows = recorded(FreeFormRecording, lambda shown, _: said[shown[0]]).answer_rows()
+    about = ["key", "observation", "species", "genus", "answerable", "reason"]
+    assert head == [*about, "error", "said", "extracted", "level", "correct"]
+    assert rows[0] == ["s00", "o0", "Corvus corax", "Corvus", 1, "", "", "Corvus corax", "Corvus corax", "species", 1]
+    assert rows[1][7:] == ["A Corvus?", "Corvus", "genus", 0]
+    assert rows[2][6:] == ["content filter", "", "", "", ""]
+    assert rows[3] == ["s03", "o3", "", "Corvus", 0, "image quality", "", "Unknown", "cannot tell", "abstained", 1]
+    assert [row[8:] for row in rows[4:]] == [
+        ["Turdus merula", "species", 0],
+        ["", "", 0],
+        ["Corvus", "genus", 0],
+        ["", "", 0],
+    ]
+
+
+def test_a_record_of_free_form_is_whole(recorded: Any, tmp_path: Path) -> None:
+    found = recorded(FreeFormRecording, lambda *_: "hm").finish(1.0, {}, "pytest")
+    assert (found.outcomes.unparsed, found.served.requests, found.variant["extraction"]) == (8, 8, "inclusion")
+    assert {"genera"} <= {*found.artifacts}
+    assert any("8 of 8 images got an answer that could not be read" in note for note in found.notes)
+    assert any("common names of several species were not looked for: Thrush" in note for note in found.notes)
+    assert (tmp_path / found.predictions.path).read_text().count("\n") == 9
+
+
+TWO = 'plain = ["What?", "Who?"]'
+
+
+def say(shown: tuple[int, ...], text: str) -> Any:
+    if text == "What?":
+        return FAILED if shown == (7,) else ""
+    return ["", "", "", "blurry", "a matter of song", "blurry", "I can't tell", "Unknown"][shown[0]]
+
+
+def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
+    head, *rows = recorded(AbstentionRecording, say, TWO).answer_rows()
+    about = ["level", "wording", "key", "observation", "answerable", "reason"]
+    assert head == [*about, "error", "said", "extracted", "abstained"]
+    assert rows[0] == ["plain", "01", "s03", "o3", 0, "image quality", "", "", "", 0]
+    assert rows[4] == ["plain", "01", "s07", "o7", 0, "", "content filter", "", "", ""]
+    assert rows[6] == ["plain", "02", "s04", "o4", 0, "angle/occlusion", "", "a matter of song", "vocalization", 1]
+    assert len(rows) == 10
+
+
+def test_the_confusion_counts_who_declined_by_their_own_reason(recorded: Any) -> None:
+    head, *rows = recorded(AbstentionRecording, say, TWO).confusion_rows()
+    assert (head, len(rows)) == (["level", "issue", "reason", "count"], 12)
+    assert [row[1:] for row in rows if row[3]] == [
+        ["image quality", "image quality", 1],
+        ["image quality", "another reason", 1],
+        ["angle/occlusion", "vocalization", 1],
+        ["vocalization", "image quality", 1],
+    ]
+
+
+def test_every_wording_has_its_rate(recorded: Any) -> None:
+    _, *rows = recorded(AbstentionRecording, say, TWO, about="all").wording_rows()
+    assert rows == [
+        ["plain", "01", "What?", 4, 0, "0.000000", "0.000000", "0.489891"],
+        ["plain", "02", "Who?", 5, 5, "1.000000", "0.565518", "1.000000"],
+    ]
+
+
+def test_a_record_of_abstention_is_whole(recorded: Any) -> None:
+    found = recorded(AbstentionRecording, say, TWO).finish(1.0, {}, "pytest")
+    came = found.outcomes
+    assert (came.correct, came.wrong, came.unparsed, came.error) == (5, 0, 4, 1)
+    assert {"genera", "confusion", "wordings"} <= {*found.artifacts}
+    assert any("s07: content filter" in error for error in recorded(AbstentionRecording, say, TWO).errors)
+    assert any("4 of 10 answers could not be read" in note for note in found.notes)
+
+
+def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:
+    aviary.birds = ((0, 0, -1),)
+    found = recorded(AbstentionRecording, say, TWO).finish(1.0, {}, "pytest")
+    assert any("no bird of the split is unanswerable" in note for note in found.notes)
+    assert found.outcomes.correct == 0
