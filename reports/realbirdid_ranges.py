@@ -6,7 +6,6 @@ from statistics import fmean, stdev
 
 from eyechart.metrics.intervals import t_interval
 
-from .oodbench_measures import ends
 from .realbirdid_families import SETS, Shown, family, shown
 from .realbirdid_homes import ELIGIBLE, RANGE, SPECIES, number
 from .render import PERCENT, Cell, Number, Row, Style, Table
@@ -122,7 +121,9 @@ def mean_and_sd(numbers: Sequence[Number]) -> list[Number]:
     values, style = [number.value or 0.0 for number in numbers], numbers[0].style
     if len(values) < 2:
         return [Number(values[0], style=style), Number(None)]
-    interval = ends(t_interval(values))
+    low, high = t_interval(values)
+    least = -1.0 if style is CHANGED else 0.0  # no mean lies beyond what a number can be
+    interval = (max(low, least), min(high, 1.0))
     return [Number(fmean(values), ci=interval, style=style), Number(stdev(values), style=PERCENT)]
 
 

@@ -19,6 +19,7 @@ from eyechart.metrics.selective import auc_interval, balanced_weights, macro_auc
 from eyechart.metrics.stopping import cross_fitted, right_between
 from eyechart.metrics.thresholds import accuracy_coverage_auc
 from eyechart.records import Metric
+from eyechart.species_changes import range_changes
 from eyechart.species_views import View, Views, named
 
 Bools = NDArray[np.bool_]
@@ -39,6 +40,7 @@ def species_metrics(views: Views, seed: int) -> Iterator[Metric]:
         for name, place, mask in view.sets():
             yield from accuracies(view, name, place, mask)
             yield from areas(view, name, place, mask, seed)
+    yield from range_changes(views, seed)
 
 
 def gains(view: View, tree: Tree, seed: int) -> Iterator[Metric]:

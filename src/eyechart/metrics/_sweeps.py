@@ -75,3 +75,19 @@ def steps(coverage: Floats) -> Floats:
     array([0.25, 0.5 , 0.25])
     """
     return np.diff(coverage, prepend=0.0)
+
+
+def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> float:
+    """The share of pairs, each image taken so many times, that uncertainty puts in the right order, ties a half.
+
+    The least certain come first; `last` has the last place of each run of equally certain ones.
+
+    >>> concordance(np.array([True, False, True, False]), np.array([0, 2, 3]), np.ones(4, np.int64))
+    0.875
+    """
+    positive = np.cumsum(counts * without)[last]
+    negative = np.cumsum(counts)[last] - positive
+    if not last.size or not positive[-1] or not negative[-1]:
+        return float("nan")
+    twice = np.diff(negative, prepend=0) @ (positive + np.append(0, positive[:-1]))
+    return float(twice / (2 * positive[-1] * negative[-1]))

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import booleans, demand, lengths, outcome_array
-from eyechart.metrics._sweeps import ends, vector
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics._sweeps import concordance, ends, vector
+from eyechart.metrics.alike import ROUNDING, share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn, resampled
 
@@ -103,7 +103,7 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
     0.875
     """
     unsure, without = _falling("ua_a", uncertainty, unanswerable)
-    return _concordance(without, ends(unsure), np.ones(len(unsure), np.int64))
+    return concordance(without, ends(unsure), np.ones(len(unsure), np.int64))
 
 
 def ua_a_interval(
@@ -128,8 +128,8 @@ def ua_a_interval(
     samples = drawn(len(unsure), times, seed, without.astype(np.int64))
     if not fewest or not times:
         return _NONE
-    draws = [_concordance(without, last, counts) for counts in samples]
-    share = _concordance(without, last, np.ones(len(unsure), np.int64))
+    draws = [concordance(without, last, counts) for counts in samples]
+    share = concordance(without, last, np.ones(len(unsure), np.int64))
     return share_interval(draws, share, int(fewest), level)
 
 
@@ -191,16 +191,6 @@ def _share(totals: NDArray[np.int64]) -> Floats:
     return totals / totals[-1] if totals[-1] else np.full(len(totals), np.nan)
 
 
-def _concordance(without: NDArray[np.bool_], last: NDArray[np.int64], counts: NDArray[np.int64]) -> float:
-    """The share of pairs, each image taken so many times, that uncertainty puts in the right order, ties a half."""
-    positive = np.cumsum(counts * without)[last]
-    negative = np.cumsum(counts)[last] - positive
-    if not last.size or not positive[-1] or not negative[-1]:
-        return float("nan")
-    twice = np.diff(negative, prepend=0) @ (positive + np.append(0, positive[:-1]))
-    return float(twice / (2 * positive[-1] * negative[-1]))
-
-
 def _harmonic(a: Floats | np.float64, b: Floats | np.float64) -> Floats:
     total = np.asarray(a + b)
     return np.divide(2 * a * b, total, out=np.zeros(total.shape), where=total != 0)
@@ -211,7 +201,7 @@ def _harmonic_interval(draws: list[Floats], sides: list[Floats], level: float) -
     found = _harmonic(draws[0], draws[1])
     if not found.size:
         return _NONE
-    if np.ptp(found) > 0:
+    if np.ptp(found) > ROUNDING:
         return share_interval(found, harmonic_mean(*means), min(map(len, sides)), level)
     own = [share_interval(d, m, len(s), level) for d, m, s in zip(draws, means, sides, strict=True)]
     return Interval(harmonic_mean(own[0].low, own[1].low), harmonic_mean(own[0].high, own[1].high))

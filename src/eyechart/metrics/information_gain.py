@@ -5,15 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, lengths
-from eyechart.metrics._sweeps import ends
+from eyechart.metrics._checks import demand
+from eyechart.metrics._gains import events
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.hierarchy import Stairs, Tree
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Gain(NamedTuple):
@@ -51,11 +50,11 @@ def information_gain(
     >>> found.thresholds.tolist(), found.gain.tolist(), found.accuracy.tolist(), found.area
     ([inf, 0.8, 0.6], [0.0, 0.5, 1.0], [1.0, 1.0, 0.0], 0.75)
     """
-    events = _events("information_gain", tree, stairs, truth, correct_only, depth)
-    if not events.n:
+    found = events("information_gain", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    if not found.n:
         return Gain(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
-    gain, accuracy = _curve(events, np.ones(events.n, np.int64))
-    return Gain(np.append(np.inf, events.thresholds), gain, accuracy, _area(gain, accuracy))
+    once = np.ones(found.n, np.int64)
+    return Gain(np.append(np.inf, found.thresholds), *found.curve(once), found.area(once))
 
 
 def information_gain_interval(
@@ -85,51 +84,9 @@ def information_gain_interval(
     True
     """
     demand(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
-    events = _events("information_gain_interval", tree, stairs, truth, correct_only, depth)
-    samples, ones = drawn(events.n, times, seed), np.ones(events.n, np.int64)
-    draws = np.round([_area(*_curve(events, counts)) for counts in samples], 12) if events.n else np.zeros(0)
+    found = events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    samples, once = drawn(found.n, times, seed), np.ones(found.n, np.int64)
+    draws = np.round([found.area(counts) for counts in samples], 12) if found.n else np.zeros(0)
     if not draws.size:
         return Interval(float("nan"), float("nan"))
-    return share_interval(draws, _area(*_curve(events, ones)), events.n, level)
-
-
-class _Events(NamedTuple):
-    """What changes from threshold to threshold, falling: of which image, by how much; `last` of each threshold."""
-
-    n: int
-    image: Ints
-    gain: Floats
-    right: Floats
-    last: Ints
-    thresholds: Floats
-
-
-def _events(function: str, tree: Tree, stairs: Stairs, truth: ArrayLike, correct_only: bool, depth: bool) -> _Events:
-    true = integers(function, "truth", truth, ndim=1, below=tree.root + 1)
-    lengths(function, "truth", true, len(stairs))
-    kept = true >= 0
-    chosen, true = stairs.of(kept), true[kept]
-    right = tree.covers(chosen.nodes, true[chosen.images]).astype(np.float64)
-    worth = tree.depth / tree.depth.max() if depth else tree.information
-    gain = worth[chosen.nodes] * (right if correct_only else 1)
-    later = np.ones(len(chosen.nodes), np.bool_)
-    later[chosen.offsets[:-1]] = False  # each image's first step is the root: gain 0, right
-    order = np.flatnonzero(later)
-    order = order[np.argsort(-chosen.thresholds[order], kind="stable")]
-    falling = chosen.thresholds[order]
-    last = ends(falling)
-    gained, turned = (np.diff(each, prepend=0)[order] for each in (gain, right))
-    return _Events(int(kept.sum()), chosen.images[order], gained, turned, last, falling[last])
-
-
-def _curve(events: _Events, counts: Ints) -> tuple[Floats, Floats]:
-    """Gain and accuracy from the root's point on, each image taken so many times."""
-    taken = counts[events.image]
-    sums = (np.append(0, np.cumsum(change * taken)[events.last]) for change in (events.gain, events.right))
-    gain, right = (each / events.n for each in sums)
-    return gain, 1 + right
-
-
-def _area(gain: Floats, accuracy: Floats) -> float:
-    reached = np.minimum(np.maximum.accumulate(gain), 1)
-    return float(np.diff(reached) @ (accuracy[1:] + accuracy[:-1]) / 2)
+    return share_interval(draws, found.area(once), found.n, level)

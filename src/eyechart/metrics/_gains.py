@@ -1,0 +1,64 @@
+"""What changes from threshold to threshold where nodes of a tree are predicted: shared by the gain and its change."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import integers, lengths
+from eyechart.metrics._sweeps import ends
+from eyechart.metrics.hierarchy import Stairs, Tree
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Events(NamedTuple):
+    """What changes from threshold to threshold, falling: of which image, by how much; `last` of each threshold."""
+
+    n: int
+    image: Ints
+    gain: Floats
+    right: Floats
+    last: Ints
+    thresholds: Floats
+
+    def curve(self, counts: Ints) -> tuple[Floats, Floats]:
+        """Gain and accuracy from the root's point on, each image taken so many times."""
+        taken = counts[self.image]
+        sums = (np.append(0, np.cumsum(change * taken)[self.last]) for change in (self.gain, self.right))
+        gain, right = (each / self.n for each in sums)
+        return gain, 1 + right
+
+    def area(self, counts: Ints) -> float:
+        """The area under that curve as far to the right as it goes."""
+        gain, accuracy = self.curve(counts)
+        reached = np.minimum(np.maximum.accumulate(gain), 1)
+        return float(np.diff(reached) @ (accuracy[1:] + accuracy[:-1]) / 2)
+
+
+def events(
+    function: str, tree: Tree, stairs: Stairs, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
+) -> Events:
+    """What changes along the stairs of the images that have a true node.
+
+    >>> from eyechart.metrics.hierarchy import stairs
+    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> events("information_gain", tree, stairs(tree, [[0.6, 0.2, 0.1, 0.1]]), [1]).thresholds.tolist()
+    [0.8, 0.6]
+    """
+    true = integers(function, "truth", truth, ndim=1, below=tree.root + 1)
+    lengths(function, "truth", true, len(stairs))
+    kept = true >= 0
+    chosen, true = stairs.of(kept), true[kept]
+    right = tree.covers(chosen.nodes, true[chosen.images]).astype(np.float64)
+    worth = tree.depth / tree.depth.max() if depth else tree.information
+    gain = worth[chosen.nodes] * (right if correct_only else 1)
+    later = np.ones(len(chosen.nodes), np.bool_)
+    later[chosen.offsets[:-1]] = False  # each image's first step is the root: gain 0, right
+    order = np.flatnonzero(later)
+    order = order[np.argsort(-chosen.thresholds[order], kind="stable")]
+    falling = chosen.thresholds[order]
+    last = ends(falling)
+    gained, turned = (np.diff(each, prepend=0)[order] for each in (gain, right))
+    return Events(int(kept.sum()), chosen.images[order], gained, turned, last, falling[last])

@@ -1,0 +1,141 @@
+"""How far areas under sweeps move when the same images are answered from another list of choices."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eyechart.metrics._checks import booleans, demand, lengths
+from eyechart.metrics._gains import events
+from eyechart.metrics._sweeps import concordance, ends, vector
+from eyechart.metrics.alike import unseen
+from eyechart.metrics.hierarchy import Stairs, Tree
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import Seed, drawn, percentile
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Change(NamedTuple):
+    """After less before, with its paired interval, both fractions."""
+
+    value: float
+    interval: Interval
+
+
+NONE = Change(float("nan"), Interval(float("nan"), float("nan")))
+
+
+def information_gain_change(
+    tree: Tree,
+    before: Stairs,
+    after: Stairs,
+    truth: ArrayLike,
+    *,
+    times: int = 1000,
+    seed: Seed = 0,
+    level: float = 0.95,
+) -> Change:
+    """The change of `information_gain`'s area between two predictions for the same images.
+
+    Args: `before` and `after`, the stairs of n images in one order; `truth` (n,) as for `information_gain`; `times`,
+    how many resamples, each of the same images on both sides; `seed`, a whole number or a numpy Generator; `level` in
+    (0, 1).
+    Returns: Change, its interval that of percentiles; where no resample differs it is widened by what images of
+    another kind, of which none was seen, could make of it. NaN without an image, its interval also without resamples.
+    Raises: ValueError as `information_gain` does, where the numbers of images differ, `times` is negative or the level
+    is no level.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs; RealBirdID, arXiv 2603.27033, Figures 6 and
+    19, which have the changes without intervals.
+
+    >>> from eyechart.metrics.hierarchy import stairs
+    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> one, other = (stairs(tree, [row] * 9) for row in ([0.2, 0.6, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]))
+    >>> found = information_gain_change(tree, one, other, [0] * 9)
+    >>> round(found.value, 3), found.interval.low < found.value <= found.interval.high
+    (0.25, True)
+    """
+    sides = [events("information_gain_change", tree, each, truth) for each in (before, after)]
+    n = sides[0].n
+    return _change("information_gain_change", (sides[0].area, sides[1].area), n, n, None, times, seed, level)
+
+
+def ua_a_change(
+    before: ArrayLike,
+    after: ArrayLike,
+    unanswerable: ArrayLike,
+    *,
+    times: int = 1000,
+    seed: Seed = 0,
+    level: float = 0.95,
+) -> Change:
+    """The change of UA/A between two uncertainties about the same images.
+
+    Args: `before` and `after` (n,) as `ua_a`'s uncertainty, in one order; an image counts that has both;
+    `unanswerable` (n,) booleans; `times`, `seed` and `level` as for `information_gain_change`, the resamples within the
+    answerable and within the unanswerable images.
+    Returns: Change, as for `information_gain_change`; NaN without answerable or unanswerable images.
+    Raises: ValueError where the lengths differ, an uncertainty is infinity, `times` is negative or the level is no
+    level.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs in two strata; E. R. DeLong, D. M. DeLong and
+    D. L. Clarke-Pearson, Biometrics 44 (1988) 837-845, for why areas of the same images are compared in pairs.
+
+    >>> found = ua_a_change([0.1, 0.9, 0.5, 0.6], [0.1, 0.2, 0.5, 0.6], [False, False, True, True])
+    >>> found.value, found.interval.high
+    (0.5, 1.0)
+    """
+    name = "ua_a_change"
+    one, other = vector(name, "before", before), vector(name, "after", after)
+    lengths(name, "after", other, len(one))
+    without = booleans(name, "unanswerable", unanswerable, len(one))
+    demand(not np.isposinf([*one, *other]).any(), name, "before and after", "below infinity or NaN", np.inf)
+    both = ~np.isnan(one) & ~np.isnan(other)
+    sides = _ranked(one[both], without[both]), _ranked(other[both], without[both])
+    kinds = without[both].astype(np.int64)
+    fewest = min(int(kinds.sum()), int((1 - kinds).sum()))
+    return _change(name, sides, len(kinds) if fewest else 0, fewest, kinds, times, seed, level)
+
+
+def _ranked(uncertainty: Floats, without: NDArray[np.bool_]) -> Callable[[Ints], float]:
+    """UA/A by how often each image is taken."""
+    order = np.argsort(-uncertainty, kind="stable")
+    kind, last = without[order], ends(uncertainty[order])
+
+    def value(counts: Ints) -> float:
+        return concordance(kind, last, counts[order])
+
+    return value
+
+
+def _change(
+    function: str,
+    sides: tuple[Callable[[Ints], float], Callable[[Ints], float]],
+    n: int,
+    units: int,
+    strata: Ints | None,
+    times: int,
+    seed: Seed,
+    level: float,
+) -> Change:
+    """The change of a number that each side makes of how often each of n images is taken."""
+    demand(0 < level < 1, function, "level", "between 0 and 1", level)
+    samples = drawn(n, times, seed, strata if n else None)
+    if not n:
+        return NONE
+    before, after = sides
+
+    def moved(counts: Ints) -> float:
+        return after(counts) - before(counts)
+
+    value = moved(np.ones(n, np.int64))
+    return Change(value, _interval(np.round([moved(counts) for counts in samples], 12), value, units, level))
+
+
+def _interval(draws: Floats, value: float, units: int, level: float) -> Interval:
+    """Percentiles, or what a share of images that none was seen of could make of the change."""
+    if len({*draws[~np.isnan(draws)].tolist()}) != 1:
+        return percentile(draws, level)
+    other = unseen(units, level)
+    return Interval(max(-1.0, (1 - other) * value - other), min(1.0, (1 - other) * value + other))

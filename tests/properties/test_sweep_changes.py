@@ -1,0 +1,112 @@
+"""Paired changes of areas against the areas themselves, resample by resample."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.metrics.abstention import ua_a
+from eyechart.metrics.hierarchy import Tree, stairs
+from eyechart.metrics.information_gain import information_gain
+from eyechart.metrics.resampling import drawn, percentile
+from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
+
+TREE = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+RANDOM = np.random.default_rng(3)
+BEFORE, AFTER = (RANDOM.dirichlet(np.full(4, 0.7), 12) for _ in range(2))
+TRUTH = RANDOM.integers(0, 4, 12)
+KINDS = np.arange(12) % 3 == 0
+UNSURE = tuple(np.round(RANDOM.random(12), 1) for _ in range(2))
+images = st.lists(st.tuples(st.sampled_from([0.1, 0.5, 0.9]), st.sampled_from([0.1, 0.5, 0.9]), st.booleans()))
+
+
+def gained(rows):
+    """The change of the gain of some images, each side on its own."""
+    areas = [information_gain(TREE, stairs(TREE, side[rows]), TRUTH[rows]).area for side in (BEFORE, AFTER)]
+    return areas[1] - areas[0]
+
+
+def told(rows):
+    """The change of UA/A of some images, each side on its own."""
+    return ua_a(UNSURE[1][rows], KINDS[rows]) - ua_a(UNSURE[0][rows], KINDS[rows])
+
+
+def plain(value, strata, times, seed):
+    """The interval from images that are written down as often as they are drawn, for both sides alike."""
+    draws = [value(np.repeat(np.arange(12), counts)) for counts in drawn(12, times, seed, strata)]
+    return percentile(np.round(draws, 12))
+
+
+def change_of_gain(**how):
+    return information_gain_change(TREE, stairs(TREE, BEFORE), stairs(TREE, AFTER), TRUTH, **how)
+
+
+def test_the_gains_change_is_that_of_the_areas_and_of_resamples_of_both():
+    found = change_of_gain(times=50, seed=7)
+    assert found.value == pytest.approx(gained(np.arange(12)))
+    assert found.interval == pytest.approx(plain(gained, None, 50, 7))
+
+
+def test_the_tradeoffs_change_is_that_of_the_areas_and_of_resamples_of_both():
+    found = ua_a_change(*UNSURE, KINDS, times=50, seed=7)
+    assert found.value == pytest.approx(told(np.arange(12)))
+    assert found.interval == pytest.approx(plain(told, KINDS.astype(int), 50, 7))
+
+
+@given(images)
+def test_sides_the_other_way_round_change_the_sign(rows):
+    before, after, kinds = np.array(rows).reshape(-1, 3).T
+    one, other = (ua_a_change(*sides, kinds == 1, times=20) for sides in ((before, after), (after, before)))
+    assert one.value == pytest.approx(-other.value, nan_ok=True)
+    assert one.interval == pytest.approx((-other.interval.high, -other.interval.low), nan_ok=True)
+
+
+@given(images)
+def test_the_interval_holds_no_more_than_can_be_and_nothing_of_one_kind(rows):
+    before, after, kinds = np.array(rows).reshape(-1, 3).T
+    found = ua_a_change(before, after, kinds == 1, times=20)
+    assert math.isnan(found.value) == (len({*kinds.tolist()}) < 2)
+    assert math.isnan(found.value) or -1 <= found.interval.low <= found.interval.high <= 1
+
+
+def test_sides_that_are_alike_are_no_proof_that_nothing_changes():
+    same = stairs(TREE, BEFORE)
+    for found in (information_gain_change(TREE, same, same, TRUTH), ua_a_change(UNSURE[0], UNSURE[0], KINDS)):
+        assert found.value == 0
+        assert found.interval.low < 0 < found.interval.high
+
+
+def test_pairs_say_more_than_each_side_on_its_own():
+    before = RANDOM.random(200)
+    kinds = RANDOM.random(200) < before
+    low, high = ua_a_change(before, before + 0.05 * RANDOM.random(200), kinds).interval
+    assert high - low < 0.05
+
+
+def test_an_image_without_an_uncertainty_on_one_side_counts_on_none():
+    before, after = UNSURE
+    gap = np.where(np.arange(12) == 4, np.nan, after)
+    rest = np.arange(12) != 4
+    assert ua_a_change(before, gap, KINDS) == ua_a_change(before[rest], after[rest], KINDS[rest])
+
+
+def test_an_image_without_a_truth_counts_on_neither_side():
+    truth = np.where(np.arange(12) == 4, -1, TRUTH)
+    sides = [stairs(TREE, each) for each in (BEFORE, AFTER)]
+    rest = truth >= 0
+    fewer = [side.of(rest) for side in sides]
+    assert information_gain_change(TREE, *sides, truth) == information_gain_change(TREE, *fewer, truth[rest])
+
+
+@pytest.mark.parametrize("how", [{"times": -1}, {"level": 1.0}])
+def test_what_cannot_be_is_refused_in_a_sentence(how):
+    for change in (change_of_gain, lambda **how: ua_a_change(*UNSURE, KINDS, **how)):
+        with pytest.raises(ValueError, match="must be"):
+            change(**how)
+
+
+def test_an_infinite_uncertainty_is_refused():
+    with pytest.raises(ValueError, match="below infinity"):
+        ua_a_change([np.inf, 0.0], [0.0, 0.0], [True, False])
