@@ -68,3 +68,8 @@ def test_a_constant_share_is_inside(share: float, n: int) -> None:
 
 def test_draws_that_differ_are_taken_as_they_are() -> None:
     assert share_interval([0.2, 0.4, float("nan")], 0.3, 10) == percentile([0.2, 0.4])
+
+
+def test_a_difference_of_rounding_is_none() -> None:
+    assert share_interval([1.0, 1 - 2**-53], 1.0, 41) == share_interval([1.0, 1.0], 1.0, 41)
+    assert share_interval([1.0, 1 - 1e-9], 1.0, 41).low > 0.99

@@ -174,13 +174,12 @@ def test_the_bootstrap_agrees_with_the_influence(ties) -> None:
     assert auc_interval(sure, right) == pytest.approx(accuracy_coverage_interval(sure, right), abs=0.012)
 
 
-@pytest.mark.parametrize("average", AVERAGES)
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_all_right_or_all_wrong_is_not_known_for_sure(average, value) -> None:
-    label = np.arange(40) % 3
-    low, high = auc_interval(label / 3, np.full(40, value), classes=label, average=average, times=20)
-    assert high - low == pytest.approx(share_interval([0.0, 0.0], 0.0, 40).high)
-    assert value in (low, high)
+@given(st.integers(1, 400), st.integers(1, 7), st.sampled_from(AVERAGES), st.sampled_from([0.0, 1.0]))
+def test_all_right_or_all_wrong_is_not_known_for_sure(n, classes, average, value) -> None:
+    label = np.arange(n) % classes
+    low, high = auc_interval(np.arange(n), np.full(n, value), classes=label, average=average, times=20)
+    assert high - low == pytest.approx(share_interval([0.0, 0.0], 0.0, n).high)
+    assert (high if value else low) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("average", AVERAGES)

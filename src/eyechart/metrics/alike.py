@@ -11,6 +11,7 @@ from eyechart.metrics.resampling import percentile
 from eyechart.metrics.yes_no import MEASURES, measures
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-12  # how far apart sums of equal shares in another order may be
 
 
 def unseen(n: int, level: float = 0.95) -> float:
@@ -32,7 +33,7 @@ def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) 
 
     Args: `draws` (times,) of the share, as its resamples have it; `share` in [0, 1] as observed; `n` units that were
     resampled, at least 1; `level` in (0, 1).
-    Returns: Interval of fractions; where the draws are all alike, at a share of 0 or 1 it is Wilson's.
+    Returns: Interval of fractions; where the draws are all alike but for rounding, at a share of 0 or 1 it is Wilson's.
     Raises: ValueError where the share, n or the level is out of range.
     Source: own definition, from `unseen`.
 
@@ -42,7 +43,8 @@ def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) 
     """
     demand(0 <= share <= 1, "share_interval", "share", "in [0, 1]", share)
     values = np.asarray(draws, np.float64)
-    if len({*values[~np.isnan(values)].tolist()}) > 1:
+    known = values[~np.isnan(values)]
+    if known.size and np.ptp(known) > ROUNDING:
         return percentile(values, level)
     other = unseen(n, level)
     return Interval((1 - other) * share, (1 - other) * share + other)
