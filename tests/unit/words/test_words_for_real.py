@@ -1,0 +1,114 @@
+"""Birds that are drawn, files on disk, packaged weights, a real server: the same answers on every way."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.asking import Asker, Sitting
+from eyechart.asking.abstention import abstention
+from eyechart.asking.free_form import free_form
+from eyechart.asking.reason_words import CHOICES
+from eyechart.data.birds import open_birds
+from eyechart.data.dataset import Dataset
+from eyechart.models.registry import create
+from eyechart.protocols.choices import PROTOCOLS
+from eyechart.spec import parse
+from eyechart.store import Store
+from eyechart.toybox import birds
+
+WORDINGS = """
+naive = ["What species of bird is in this image?"]
+refuse = ["What is the species of this bird? Some images cannot be answered. If unsure, refuse and give the reason."]
+"""
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """A table of drawn birds as `python -m eyechart.toybox --part birds` writes it."""
+    folder = tmp_path_factory.mktemp("birds")
+    birds.write(folder, 42, 12)
+    return open_birds(folder / "toybox", "realbirdid", "toybox")
+
+
+@dataclass
+class Seat:
+    """Seats models before the drawn birds."""
+
+    store: Path
+    dataset: Dataset
+
+    def __call__(self, model: Any, protocol: str, **more: Any) -> Sitting:
+        asker = Asker(Store(self.store), None, 42, lambda *_: None)
+        chosen = {**PROTOCOLS[protocol].defaults(), **{name: str(value) for name, value in more.items()}}
+        return Sitting(asker, model, self.dataset, self.dataset.names, "split", chosen)
+
+
+@pytest.fixture
+def seat(tmp_path: Path, drawn: Dataset) -> Seat:
+    return Seat(tmp_path / "store", drawn)
+
+
+@pytest.fixture(scope="module")
+def toybox(one_thread: None) -> Any:
+    """The packaged model."""
+    return create(parse("hf[toybox-mllm,batch_size=4]"), device="cpu", offline=True)
+
+
+def test_the_packaged_model_names_drawn_birds(seat: Seat, toybox: Any) -> None:
+    found = free_form(seat(toybox, "free_form"))
+    answerable = found.observed.answerable
+    assert found.right[answerable].mean() > 0.5
+    assert not found.errors
+    read = free_form(seat(toybox, "free_form", extraction="inclusion"))
+    assert read.said == found.said
+
+
+def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(WORDINGS)
+    found = abstention(seat(toybox, "abstention", wordings=path, extraction="inclusion"))
+    naive, refuse = found.abstained.sum(axis=1).tolist()
+    assert naive < refuse
+    chosen = abstention(seat(toybox, "abstention", wordings=path))
+    assert chosen.said == found.said
+    assert {*chosen.places[chosen.read].tolist()} <= {*range(len(CHOICES))}
+
+
+def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from eyechart.asking import extraction
+
+    monkeypatch.setattr(extraction, "CHUNK", 1)
+    texts = [f"a bird, or {number} of them" for number in range(10)]
+    sitting, best, calls = seat(toybox, "free_form"), toybox.best, []
+
+    def breaking(*asked: Any) -> Any:
+        calls.append(asked)
+        if len(calls) == 2:
+            raise ConnectionResetError("stopped")
+        return best(*asked)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(toybox, "best", breaking)
+        with pytest.raises(ConnectionResetError):
+            extraction.replies(sitting, texts, CHOICES)
+    found, _ = extraction.replies(sitting, texts, CHOICES)
+    whole, _ = extraction.replies(
+        Seat(seat.store.with_name("other"), seat.dataset)(toybox, "free_form"), texts, CHOICES
+    )
+    assert (found, len(calls)) == (whole, 2)
+
+
+def test_a_server_answers_in_words_and_then_by_a_schema(
+    seat: Seat, asking: Callable[..., Any], faulty_server: Any
+) -> None:
+    name = seat.dataset.names[0]
+    faulty_server.answer = lambda asked: "Hard to say" if asked.pictures else json.dumps({"answer": name})
+    found = free_form(seat(asking(), "free_form"))
+    rows = range(len(seat.dataset))
+    assert ({found.extracted(row) for row in rows}, found.requests) == ({name}, len(rows) + 1)
+    (schema,) = (asked.body["response_format"] for asked in faulty_server.asked if not asked.pictures)
+    assert {*seat.dataset.names} < {*schema["json_schema"]["schema"]["properties"]["answer"]["enum"]}
