@@ -1,4 +1,4 @@
-"""Identifiers: every form of one photo, observation or address has one key, others have others, a key is its own key."""
+"""Identifiers: every form of one photo, observation or address has one key, others have others."""
 
 from urllib.parse import quote
 
@@ -30,7 +30,8 @@ def photo_forms(draw: st.DrawFn, number: int) -> str:
     site = draw(st.sampled_from(sorted(PARTNERS)))
     www = draw(st.sampled_from(["", "www.", "WWW."]))
     page = f"{draw(schemes)}{www}{site}/photos/{number}{draw(tails)}"
-    held = f"https://api.gbif.org/v1/image/unsafe/fit-in/500x/{quote(f'https://{where}/photos/{number}/original.jpg', safe='')}"
+    original = quote(f"https://{where}/photos/{number}/original.jpg", safe="")
+    held = f"https://api.gbif.org/v1/image/unsafe/fit-in/500x/{original}"
     archived = f"https://web.archive.org/web/20200101000000/https://www.inaturalist.org/photos/{number}"
     bucket = f"s3://inaturalist-open-data/photos/{number}/{draw(sizes)}.jpg"
     local = f"photos/{number}/{draw(sizes)}.jpg"

@@ -10,17 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 Kind = Literal["photo", "url", "observation", "occurrence"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+PICTURE_KINDS = ("photo", "url")
 PARTNERS = frozenset(
     {
-        *("inaturalist.org", "inaturalist.ca", "inaturalist.nz", "inaturalist.lu", "inaturalist.se", "inaturalist.fi"),
-        *(
-            "inaturalist.laji.fi",
-            "inaturalist.mma.gob.cl",
-            "inaturalist.ala.org.au",
-            "inaturalist.cz",
-            "naturalista.mx",
-        ),
-        *("naturalista.uy", "argentinat.org", "biodiversity4all.org", "natusfera.gbif.es"),
+        *("inaturalist.org", "inaturalist.ca", "inaturalist.nz", "inaturalist.lu", "inaturalist.se"),
+        *("inaturalist.laji.fi", "inaturalist.mma.gob.cl", "inaturalist.ala.org.au", "naturalista.mx"),
+        *("naturalista.uy", "argentinat.org", "biodiversity4all.org"),
     }
 )
 OPEN_DATA = "inaturalist-open-data"

@@ -1,0 +1,60 @@
+"""Pictures of observations on disk, found by the number that their names begin with."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyechart.data.images import SUFFIXES
+from eyechart.errors import DataError
+
+PHOTO, OBSERVATION = "photo", "observation"
+_NUMBER = re.compile(r"[^\W\d]*[_-]?0*(\d+)(?!\d)")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A picture of an observation; whether its name is the photo's number."""
+
+    path: Path
+    by_photo: bool
+
+
+def pictures(folder: Path, photos: Mapping[str, str], observations: Sequence[str]) -> dict[str, list[Found]]:
+    """Return the pictures of every observation, in the order of their paths.
+
+    `photos` are the observations' ids by their photo's. A picture is `17.jpg`, `17_2.jpg` or `17/medium.jpg`. Photos
+    and observations have numbers from one range: what most files are named by goes first, observations if as many.
+    """
+    files = numbered(folder)
+    known = {PHOTO: photos, OBSERVATION: {one: one for one in observations}}
+    count = {kind: sum(number in known[kind] for _, number in files) for kind in known}
+    order = sorted(known, key=lambda kind: (-count[kind], kind))
+    found: defaultdict[str, list[Found]] = defaultdict(list)
+    for path, number in files:
+        kind = next((kind for kind in order if number in known[kind]), None)
+        if kind is not None:
+            found[known[kind][number]].append(Found(path, kind == PHOTO))
+    return dict(found)
+
+
+def numbered(folder: Path) -> list[tuple[Path, str]]:
+    """Return every picture below a folder with its number, or else with that of the folder it lies in.
+
+    Raises DataError where there is no such picture.
+    """
+    if not folder.is_dir():
+        raise DataError(f"--images={folder} is no folder: give the one that the pictures are in.")
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    found = [(path, match[1]) for path in paths if (match := _number(path))]
+    if not found:
+        raise DataError(
+            f"{folder} has no picture that is named by a number: name them by the photo, as 17.jpg or 17/medium.jpg, "
+            "or by the observation."
+        )
+    return found
+
+
+def _number(path: Path) -> re.Match[str] | None:
+    return _NUMBER.match(path.stem) or _NUMBER.fullmatch(path.parent.name)

@@ -1,0 +1,149 @@
+"""Tables of any length, read a part at a time: csv, tab-separated text, parquet, or a list with one text a line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from eyechart.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BLOCK = 1 << 24  # bytes of csv
+ROWS = 1 << 16  # rows of parquet or of a list
+LINES = "lines"
+SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
+Choose = Callable[[Sequence[str]], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a table: the number of the first, counted from 1, and the texts of its columns, None for none."""
+
+    first: int
+    rows: int
+    columns: dict[str, pa.StringArray]
+
+
+def parts(path: Path, choose: Choose) -> Iterator[Part]:
+    """Yield a table's parts with the columns that `choose` picks of its header; a list has the one column `lines`.
+
+    A folder is read as the tables in it, in the order of their names. Raises DataError naming the file.
+    """
+    if path.is_dir():
+        first = 1
+        for inner in _inside(path):
+            for part in parts(inner, choose):
+                yield Part(first, part.rows, part.columns)
+                first += part.rows
+        return
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise DataError(f"{path} needs `pyarrow` to be read ({error}): pip install 'eyechart[hub]'.") from error
+    try:
+        yield from _read(path, choose)
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        what = getattr(error, "strerror", None) or str(error).strip().rstrip(".")
+        raise DataError(
+            f"{path} cannot be read ({what}). Expected csv, tab-separated text, parquet or a list."
+        ) from error
+
+
+def _inside(folder: Path) -> list[Path]:
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and _suffix(path) in SUFFIXES)
+    if not found:
+        raise DataError(f"{folder} holds no table: expected files that end in {', '.join(SUFFIXES)}, or .gz after it.")
+    return found
+
+
+def _suffix(path: Path) -> str:
+    return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+
+
+def _read(path: Path, choose: Choose) -> Iterator[Part]:
+    kind = _suffix(path)
+    if kind not in SUFFIXES:
+        raise DataError(f"{path} is no table by its name: expected one that ends in {', '.join(SUFFIXES)}.")
+    if kind == ".parquet":
+        return _parquet(path, choose)
+    with _opened(path) as file:
+        head = file.readline().rstrip("\r\n")
+    if kind == ".txt" and "\t" not in head:
+        return _lines(path)
+    return _text(path, head, choose)
+
+
+def _opened(path: Path) -> TextIO:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _lines(path: Path) -> Iterator[Part]:
+    import pyarrow as pa
+
+    first = 1
+    with _opened(path) as file:
+        while block := [line.strip() for line in islice(file, ROWS)]:
+            yield Part(first, len(block), {LINES: pa.array(block, pa.string())})
+            first += len(block)
+
+
+def _text(path: Path, head: str, choose: Choose) -> Iterator[Part]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    tabs = head.count("\t") > head.count(",")
+    names = next(csv.reader([head], delimiter="\t" if tabs else ","), [])
+    chosen = _chosen(path, names, choose)
+    parse = arrow.ParseOptions(
+        delimiter="\t" if tabs else ",", quote_char=False if tabs else '"', newlines_in_values=not tabs
+    )
+    convert = arrow.ConvertOptions(include_columns=chosen, column_types=dict.fromkeys(chosen, pa.string()))
+    reader = arrow.open_csv(
+        path, read_options=arrow.ReadOptions(block_size=BLOCK), parse_options=parse, convert_options=convert
+    )
+    return _counted(reader)
+
+
+def _parquet(path: Path, choose: Choose) -> Iterator[Part]:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path)
+    chosen = _chosen(path, file.schema_arrow.names, choose)
+    return _counted(file.iter_batches(batch_size=ROWS, columns=chosen))
+
+
+def _chosen(path: Path, names: Sequence[str], choose: Choose) -> list[str]:
+    twice = [name for name in names if list(names).count(name) > 1]
+    if twice:
+        raise DataError(f"{path} has two columns '{twice[0]}': rename or remove one.")
+    return [*choose(names)]
+
+
+def _counted(batches: Any) -> Iterator[Part]:
+    first = 1
+    for batch in batches:
+        columns = {name: texts(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+        yield Part(first, batch.num_rows, columns)
+        first += batch.num_rows
+
+
+def texts(column: Any) -> pa.StringArray:
+    """Return a column's cells as text: whole numbers without a point, None where there is no number."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_floating(column.type):
+        whole = compute.if_else(compute.is_finite(column), column, None)
+        column = compute.cast(whole, pa.int64(), safe=False)
+    if not (pa.types.is_nested(column.type) or pa.types.is_string(column.type)):
+        return compute.cast(column, pa.string(), safe=False)
+    return pa.nulls(len(column), pa.string()) if pa.types.is_nested(column.type) else column
