@@ -9,7 +9,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from . import abstention, collection, division, mmd, posterior, prefix, reading, serving, zero_shot
+from . import abstention, collection, division, mmd, posterior, prefix, reading, retrieval, serving, zero_shot
 from . import pairs as statistics
 from .paired import ratio
 
@@ -25,7 +25,18 @@ def main(pairs: int) -> None:
             )
         others = (
             one.facts(pairs)
-            for one in (collection, reading, division, statistics, mmd, abstention, posterior, prefix, serving)
+            for one in (
+                collection,
+                reading,
+                division,
+                statistics,
+                mmd,
+                abstention,
+                posterior,
+                retrieval,
+                prefix,
+                serving,
+            )
         )
         for line in chain(bench.facts(pairs), *others):
             print(f"- {line}", flush=True)
