@@ -1,0 +1,132 @@
+"""What all sweeps over 35,138 probabilities of 3,651 species cost beside a loop over thresholds."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.metrics.abstention import CRITERIA, ua_a, uncertainty
+from eyechart.metrics.hierarchy import Tree
+from eyechart.metrics.information_gain import information_gain, information_gain_interval
+from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.species_summary import Summary, summarised
+
+from .paired import ratio, seconds
+
+ANSWERABLE, IMAGES, SPECIES, GENERA = 31_885, 35_138, 3651, 248
+THRESHOLDS = (0.9, 0.7, 0.5, 0.3, 0.1)  # of the peer's: one costs as much as another
+MANY = 20  # times as many are a hundred
+BLOCK = 64  # of the peer's rows, which then stay in the cache: as fast as it gets
+Ints = NDArray[np.int64]
+
+
+class Birds:
+    """Probabilities on disk, and what is true."""
+
+    def __init__(self, file: Path) -> None:
+        random = np.random.default_rng(0)
+        more = random.choice(GENERA, SPECIES - GENERA, p=random.dirichlet(np.ones(GENERA)))
+        self.genus = np.sort(np.concatenate([np.arange(GENERA), more]))  # genera of 1 to about 100 species
+        self.species = random.integers(SPECIES, size=IMAGES)
+        if not file.exists():
+            self.write(file, random)
+        self.probabilities = np.load(file, mmap_mode="r")
+
+    @property
+    def ancestors(self) -> list[Ints]:
+        """The place at each level of every species."""
+        return [np.arange(SPECIES), self.genus]
+
+    def write(self, file: Path, random: np.random.Generator) -> None:
+        """A model that knows something of both levels: about half of the genera and a tenth of the species."""
+        table = np.lib.format.open_memmap(file, "w+", np.float32, (IMAGES, SPECIES))
+        for start in range(0, IMAGES, 2048):
+            truth = self.species[start : start + 2048]
+            genera = random.normal(size=(len(truth), GENERA)) + 3 * np.eye(GENERA)[self.genus[truth]]
+            logits = genera[:, self.genus] + 1.5 * random.normal(size=(len(truth), SPECIES))
+            logits[range(len(truth)), truth] += 2.5
+            chances = np.exp(logits)
+            table[start : start + 2048] = chances / chances.sum(axis=1, keepdims=True)
+        table.flush()
+
+    def read(self, start: int, stop: int) -> NDArray[np.float32]:
+        """Some rows of the file."""
+        return self.probabilities[start:stop]
+
+
+def ours(birds: Birds) -> dict[str, float]:
+    """Everything: sums, the nodes at all thresholds, IG, and for three criteria UA/A and the areas of three levels."""
+    found = summarised(birds.read, IMAGES, birds.ancestors)
+    tree, kept = Tree.of_levels(birds.ancestors), np.arange(IMAGES) < ANSWERABLE
+    gain = information_gain(tree, found.stairs, np.where(kept, birds.species, -1))
+    return {"ig": gain.area, **dict(areas(birds, found, kept))}
+
+
+def areas(birds: Birds, found: Summary, kept: NDArray[np.bool_]) -> Iterator[tuple[str, float]]:
+    """UA/A, and AUC of species and genus on answerable birds, of genus on the others."""
+    rights = [found.levels[0].best == birds.species, found.levels[1].best == birds.genus[birds.species]]
+    for criterion in CRITERIA:
+        unsure = [uncertainty(criterion, one.probability, one.second, one.entropy) for one in found.levels]
+        yield f"ua_a {criterion}", ua_a(unsure[0], ~kept)
+        for name, place, rows in (("A.species", 0, kept), ("A.genus", 1, kept), ("UA.genus", 1, ~kept)):
+            yield f"{name} {criterion}", accuracy_coverage_auc(-unsure[place][rows], rights[place][rows])
+
+
+class Loop:
+    """The peer, for IG alone: every node of all images looked at in numpy, threshold by threshold."""
+
+    def __init__(self, birds: Birds) -> None:
+        tree, leaves = Tree.of_levels(birds.ancestors), birds.probabilities[:ANSWERABLE]
+        sums = np.add.reduceat(leaves, np.searchsorted(birds.genus, range(GENERA)), axis=1)
+        self.nodes = np.concatenate([leaves, sums, np.ones((ANSWERABLE, 1), np.float32)], axis=1)
+        self.information = tree.information.astype(np.float32)
+        self.worth = self.information + np.float32(1e-4) * self.nodes  # of equals the likeliest
+        genera = SPECIES + birds.genus[birds.species[:ANSWERABLE]]
+        self.true = np.stack([birds.species[:ANSWERABLE], genera, np.full(ANSWERABLE, tree.root)])
+
+    def point(self, threshold: float, block: int = ANSWERABLE) -> tuple[float, float]:
+        """Mean information and accuracy at a threshold, so many images at a time."""
+        parts = [slice(start, start + block) for start in range(0, ANSWERABLE, block)]
+        worth = [np.where(self.nodes[rows] >= threshold, self.worth[rows], np.float32(-1)) for rows in parts]
+        chosen = np.concatenate([each.argmax(axis=1) for each in worth])
+        return float(self.information[chosen].mean()), float((chosen == self.true).any(axis=0).mean())
+
+
+def points(loop: Loop, block: int) -> list[tuple[float, float]]:
+    """Some of the peer's points, so many images at a time."""
+    return [loop.point(threshold, block) for threshold in THRESHOLDS]
+
+
+def facts(pairs: int) -> Iterator[str]:
+    """The wall time, the memory of a process of its own, and the ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        birds = Birds(file := Path(folder) / "probabilities.npy")
+        wall = min(seconds(lambda: ours(birds)) for _ in range(pairs))
+        command = [sys.executable, "-m", "tests.speed.birds", str(file)]
+        memory = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        loop = Loop(birds)
+        whole, blocks = (ratio(lambda: ours(birds), partial(points, loop, n), pairs, MANY) for n in (ANSWERABLE, BLOCK))
+        yield (
+            f"{IMAGES:,} birds by {SPECIES:,} species, sums, all thresholds, three criteria, IG and AUC: {wall:.2f} s "
+            f"and {float(memory):.2f} GiB; {{:.0f}} ({{:.0f}}–{{:.0f}}) times faster than the points of IG alone, "
+            f"the sums given, by a loop over {MANY * len(THRESHOLDS)} thresholds in numpy".format(*whole)
+            + ", {:.0f} ({:.0f}–{:.0f}) times where it takes {} birds at a time".format(*blocks, BLOCK)
+        )
+        found, kept = summarised(birds.read, IMAGES, birds.ancestors), np.arange(IMAGES) < ANSWERABLE
+        tree, stairs = Tree.of_levels(birds.ancestors), found.stairs.of(kept)
+        wall = seconds(lambda: information_gain_interval(tree, stairs, birds.species[kept]))
+        yield f"1,000 resamples of {ANSWERABLE:,} birds' IG: {wall:.1f} s"
+
+
+if __name__ == "__main__" and len(sys.argv) == 2:  # the process of its own
+    ours(Birds(Path(sys.argv[1])))
+    print(getrusage(RUSAGE_SELF).ru_maxrss / 2**20)
+elif __name__ == "__main__":
+    for line in facts(3):
+        print(line, flush=True)
