@@ -92,18 +92,20 @@ def combinations(result: pytest.RunResult) -> set[str]:
 COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only", "-q")
 IMAGENET = {"imagenet timm[tf_efficientnet_lite0]", "imagenet conse[]"}
 TOYBOX = {"toybox open_clip[toybox-clip]", "toybox conse[]", "toybox hf[toybox-mllm]"}
+BIRDS = {"realbirdid open_clip[toybox-clip]", "realbirdid conse[]", "realbirdid hf[toybox-mllm]"}
 OODBENCH = {"oodbench open_clip[toybox-clip]", "oodbench open_clip[toybox-clip-b]", "oodbench hf[toybox-mllm]"}
 
 
 @pytest.mark.parametrize(
     ("chosen", "found"),
     [
-        ((), IMAGENET | TOYBOX | OODBENCH),
+        ((), IMAGENET | TOYBOX | OODBENCH | BIRDS),
         (("-k", "imagenet"), IMAGENET),
         (("-k", "toybox/"), TOYBOX),
         (("-k", "oodbench"), OODBENCH),
+        (("-k", "realbirdid"), BIRDS),
     ],
-    ids=["all", "imagenet", "toybox", "oodbench"],
+    ids=["all", "imagenet", "toybox", "oodbench", "realbirdid"],
 )
 def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
     world: Any, chosen: tuple[str, ...], found: set[str]
@@ -114,7 +116,7 @@ def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
 
 
 def test_a_model_that_was_asked_for_meets_every_benchmark(world: Any) -> None:
-    asked = {f"{benchmark} open_clip[toybox-clip]" for benchmark in ("imagenet", "toybox", "oodbench")}
+    asked = {f"{benchmark} open_clip[toybox-clip]" for benchmark in ("imagenet", "toybox", "oodbench", "realbirdid")}
     assert combinations(world.call(*COLLECT, "--eye-model=open_clip[toybox-clip]")) == asked
     (world.folder / "pytest.ini").write_text("[pytest]\neye_model = open_clip[toybox-clip]\n")
     assert combinations(world.call(*COLLECT)) == asked

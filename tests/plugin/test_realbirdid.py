@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from eyechart.toybox import birds as birds_of_the_toybox
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
-SPLITS, TOY = ("sample", "sample-toybox"), "realbirdid/sample-toybox"
+SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"
 IN_WORDS, BY_NUMBER = ("abstention", "free_form"), ("flat_list", "species")
 
 
@@ -40,7 +40,7 @@ def birds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root with a split of birds, and one of pictures alone."""
     root = tmp_path_factory.mktemp("root")
     birds_of_the_toybox.write(root / "realbirdid", 42, 12)
-    (picture, *_) = sorted((root / "realbirdid" / "toybox" / "images").iterdir())
+    (picture, *_) = sorted((root / "realbirdid" / "drawn" / "images").iterdir())
     (root / "realbirdid" / "pictures" / "gull").mkdir(parents=True)
     (root / "realbirdid" / "pictures" / "gull" / "one.jpg").write_bytes(picture.read_bytes())
     return root
@@ -109,7 +109,7 @@ def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
 
 def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
     world.installed(TOY, "-n2")
-    wanted = [one for one in asked.first if one["split"] == "sample-toybox"]
+    wanted = [one for one in asked.first if one["split"] == "sample-drawn"]
     assert world.records == wanted
     assert world.files.items() <= asked.written.items()
 
@@ -123,8 +123,8 @@ def test_common_names_are_another_question(asked: Any) -> None:
 
 
 def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:
-    world.installed("realbirdid/toybox/", f"--eye-data={birds}")
-    assert {one["case"] for one in world.records} == {f"realbirdid/toybox/{model}" for model in (*ENCODERS, MLLM)}
+    world.installed("realbirdid/drawn/", f"--eye-data={birds}")
+    assert {one["case"] for one in world.records} == {f"realbirdid/drawn/{model}" for model in (*ENCODERS, MLLM)}
 
 
 def test_a_folder_without_observations_fails_with_a_sentence(world: Any, birds: Path) -> None:

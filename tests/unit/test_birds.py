@@ -140,7 +140,7 @@ def test_what_the_toybox_writes_opens(tmp_path: Path) -> None:
     main([str(tmp_path), "--part", "birds", "--birds", "20"])
     for ref in (ref for ref in available(tmp_path) if ref.layout == "birds"):
         split = open_split(ref)
-        assert str(ref).startswith("realbirdid/toybox")
+        assert str(ref).startswith("realbirdid/drawn")
         assert split.observed is not None
         assert split.names == tuple(one.name for one in birds.species())
         assert 0 < split.observed.answerable.sum() < len(split)

@@ -22,7 +22,7 @@ from eyechart.toybox.__main__ import SEED
 from eyechart.toybox.species import species
 from eyechart.toybox.styles import TRAINING
 
-FACTS = {"sample": (40, 33, 5, 69), "sample-toybox": (135, 76, 109, 26)}
+FACTS = {"sample": (40, 33, 5, 69), "sample-drawn": (135, 76, 109, 26)}
 FOLDERS = ("gcompris", "tuxpaint")
 MOST = 2_000_000
 whole = pytest.mark.skipif(
@@ -181,13 +181,13 @@ def test_all_folders_deleted(copy: Path) -> None:
 
 def test_a_split_may_be_deleted(copy: Path) -> None:
     shutil.rmtree(copy / "sample")
-    assert splits(copy) == ("sample-toybox",)
-    with pytest.raises(DataError, match="has no split 'sample'; it has sample-toybox"):
+    assert splits(copy) == ("sample-drawn",)
+    with pytest.raises(DataError, match="has no split 'sample'; it has sample-drawn"):
         open_realbirdid("sample", copy)
 
 
 @pytest.mark.parametrize(
-    "name", ["sample/taxonomy.csv", "sample/gcompris/erase-heron.webp", "sample-toybox/images/00001a.jpg"]
+    "name", ["sample/taxonomy.csv", "sample/gcompris/erase-heron.webp", "sample-drawn/images/00001a.jpg"]
 )
 def test_changed_and_missing_files_are_refused(copy: Path, name: str) -> None:
     path = copy / name
@@ -201,21 +201,21 @@ def test_changed_and_missing_files_are_refused(copy: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["birds.csv", "taxonomy.csv", "ranges.csv", "LICENSE-google.txt"])
 def test_the_drawn_tables_are_made_again_byte_for_byte(remade: Path, name: str) -> None:
-    assert (remade / name).read_bytes() == (packaged_root() / "sample-toybox" / name).read_bytes()
+    assert (remade / name).read_bytes() == (packaged_root() / "sample-drawn" / name).read_bytes()
 
 
 def test_the_drawn_pictures_are_made_again(remade: Path) -> None:
     """JPEG decoders of other builds may differ by a shade."""
     for path in sorted((remade / "images").iterdir())[::7]:
-        with Image.open(path) as one, Image.open(packaged_root() / "sample-toybox/images" / path.name) as other:
+        with Image.open(path) as one, Image.open(packaged_root() / "sample-drawn/images" / path.name) as other:
             assert max(most for _, most in ImageChops.difference(one, other).getextrema()) <= 8
 
 
 def test_drawn_birds_are_in_the_training_styles_and_none_is_under_the_gpl() -> None:
-    lines = rows(packaged_root() / "sample-toybox/manifest.csv")
-    assert {row["style"] for row in rows(packaged_root() / "sample-toybox/birds.csv")} == {*TRAINING}
+    lines = rows(packaged_root() / "sample-drawn/manifest.csv")
+    assert {row["style"] for row in rows(packaged_root() / "sample-drawn/birds.csv")} == {*TRAINING}
     assert not any(line["licence"].startswith("GPL") for line in lines)
-    assert all((packaged_root() / f"sample-toybox/LICENSE-{style}.txt").is_file() for style in TRAINING)
+    assert all((packaged_root() / f"sample-drawn/LICENSE-{style}.txt").is_file() for style in TRAINING)
 
 
 @pytest.fixture

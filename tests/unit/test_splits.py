@@ -69,7 +69,7 @@ def test_samples_are_always_there() -> None:
     assert here[:3] == ["imagenet/sample", "imagenet/sample-near", "imagenet/sample-drawing"]
     assert here[3:-6] == [f"toybox/sample{kind}" for kind in ("", "-noto-v1", "-fluent-3d", "-cutouts", "-scenes")]
     assert here[-6:-2] == [f"oodbench/sample-{kind}" for kind in ("coco", "lvis", "nuscenes", "cityscapes")]
-    assert here[-2:] == ["realbirdid/sample", "realbirdid/sample-toybox"]
+    assert here[-2:] == ["realbirdid/sample", "realbirdid/sample-drawn"]
 
 
 def test_the_validation_images_are_named_with_the_remedy_where_they_are_not_there(tmp_path: Path) -> None:

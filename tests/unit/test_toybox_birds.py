@@ -33,7 +33,7 @@ def read(path: Path) -> list[Line]:
 
 @pytest.fixture(scope="module")
 def lines(folder: Path) -> list[Line]:
-    return read(folder / "toybox/birds.csv")
+    return read(folder / "drawn/birds.csv")
 
 
 def test_there_are_at_least_fifteen_species_and_genera_of_several() -> None:
@@ -71,7 +71,7 @@ def test_other_species_do_not_look_alike() -> None:
 
 
 def test_taxonomy_and_ranges_are_those_of_every_species(folder: Path) -> None:
-    taxa, ranges = read(folder / "toybox/taxonomy.csv"), read(folder / "toybox/ranges.csv")
+    taxa, ranges = read(folder / "drawn/taxonomy.csv"), read(folder / "drawn/ranges.csv")
     assert [line["species"] for line in taxa] == [line["species"] for line in ranges] == [one.name for one in species()]
     assert all(line["species"].startswith(f"{line['genus']} ") for line in taxa)
     assert all(
@@ -80,7 +80,7 @@ def test_taxonomy_and_ranges_are_those_of_every_species(folder: Path) -> None:
 
 
 def test_every_picture_is_there(folder: Path, lines: list[Line]) -> None:
-    images = {path.relative_to(folder / "toybox").as_posix() for path in (folder / "toybox/images").iterdir()}
+    images = {path.relative_to(folder / "drawn").as_posix() for path in (folder / "drawn/images").iterdir()}
     assert images == {line["image"] for line in lines}
     assert len(lines) == len(images)
 
@@ -165,7 +165,7 @@ def test_hidden_birds_are_mostly_not_seen() -> None:
 
 
 def test_the_training_table_holds_training_styles_and_other_pictures(folder: Path) -> None:
-    rows = read(folder / "toybox-train/birds.csv")
+    rows = read(folder / "drawn-train/birds.csv")
     assert {row["style"] for row in rows} <= {*TRAINING}
     pictures = [path.read_bytes() for path in folder.glob("*/images/*.jpg")]
     assert len({*pictures}) == len(pictures)

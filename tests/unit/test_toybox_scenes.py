@@ -42,7 +42,7 @@ def test_the_same_command_gives_the_same_bytes(world: Path, tmp_path: Path) -> N
 
 def test_another_seed_gives_other_pictures_in_the_same_files(world: Path, tmp_path: Path) -> None:
     main([str(tmp_path), *SMALL, "--seed", "1", "--part", "birds"])
-    birds = {name: data for name, data in files(world).items() if name.startswith("realbirdid/toybox/images")}
+    birds = {name: data for name, data in files(world).items() if name.startswith("realbirdid/drawn/images")}
     other = {name: data for name, data in files(tmp_path).items() if name in birds}
     assert other.keys() == birds.keys()
     assert all(data != birds[name] for name, data in other.items())

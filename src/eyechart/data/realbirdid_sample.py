@@ -16,7 +16,7 @@ from eyechart.errors import DataError
 from eyechart.toybox.art import REMEDY, checksums, intact
 
 BENCHMARK = "realbirdid"
-SPLITS = ("sample", "sample-toybox")
+SPLITS = ("sample", "sample-drawn")
 
 
 def packaged_root() -> Path:

@@ -161,9 +161,9 @@ def write_table_of(folder: Path, seed: int, name: str, chosen: Sequence[str], nu
 
 
 def write(folder: Path, seed: int, number: int) -> None:
-    """Write the table `toybox` in all styles, and `toybox-train` in the styles that models may train on."""
+    """Write the table `drawn` in all styles, and `drawn-train` in the styles that models may train on."""
     there = styles()
-    write_table_of(folder / "toybox", seed, NAME, there, number)
+    write_table_of(folder / "drawn", seed, NAME, there, number)
     trained = [style for style in TRAINING if style in there]
     if trained:
-        write_table_of(folder / "toybox-train", seed, f"{NAME}-train", trained, number)
+        write_table_of(folder / "drawn-train", seed, f"{NAME}-train", trained, number)

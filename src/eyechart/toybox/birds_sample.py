@@ -12,11 +12,11 @@ from eyechart.toybox.oodbench_sample import MANIFEST, SEALED, manifest
 from eyechart.toybox.styles import TRAINING
 
 NAME, NUMBER = "birds-sample", 120
-FOLDER = "sample-toybox"
+FOLDER = "sample-drawn"
 
 
 def write(target: Path, seed: int) -> None:
-    """Write the table `sample-toybox` with its manifest, checksums and licences."""
+    """Write the table `sample-drawn` with its manifest, checksums and licences."""
     folder = target / FOLDER
     found = birds.write_table_of(folder, seed, NAME, TRAINING, NUMBER)
     write_table(folder / "manifest.csv", MANIFEST, manifest(folder, iter(_pictures(found))))
