@@ -9,7 +9,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from . import abstention, collection, division, mmd, posterior, prefix, reading, retrieval, serving, zero_shot
+from . import abstention, birds, collection, division, mmd, posterior, prefix, reading, retrieval, serving, zero_shot
 from . import pairs as statistics
 from .paired import ratio
 
@@ -31,6 +31,7 @@ def main(pairs: int) -> None:
                 division,
                 statistics,
                 mmd,
+                birds,
                 abstention,
                 posterior,
                 retrieval,
