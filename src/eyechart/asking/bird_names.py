@@ -111,7 +111,7 @@ def replayed(sitting: Sitting) -> Told:
         with np.errstate(divide="ignore"):
             return np.log(np.asarray(found[start:stop], np.float32))
 
-    return Told(read, {}, {})
+    return Told(read, found.errors, {})
 
 
 def shares(logits: Floats, allowed: np.ndarray | None = None) -> Floats:
