@@ -44,4 +44,4 @@ FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
     **realbirdid_word_charts.FIGURES,
     **realbirdid_choice_charts.FIGURES,
 }
-OVERVIEW = ("T2", "T3", "F4", "F19", "T4", "F7", "F8")  # what the overview shows of them
+OVERVIEW = ("T2", "T3", "F4", "F19", "free-form", "T4", "F7", "F8")  # what the overview shows of them

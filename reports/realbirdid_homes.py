@@ -13,6 +13,7 @@ ALL, ELIGIBLE, RANGE = "all species", "eligible", "range"  # labels of numbers
 WORDS = "observations"  # of numbers about answers in words
 SPECIES, FLAT, FREE, ABSTENTION = "species", "flat_list", "free_form", "abstention"
 ASKS = {SPECIES: "asks models for a probability of every species", FLAT: "offers species and genera in one list",
+        FREE: "asks models for a species in free words",
         ABSTENTION: "asks models in many wordings whether they can tell"}  # fmt: skip
 SHOWN = ("prompt", "templates", "wordings", "called", "extraction", "about")  # choices that a caption has
 

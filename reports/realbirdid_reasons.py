@@ -59,9 +59,9 @@ class Confusion:
         n = int(totals.sum())
         if not n:
             return [Number(None, 0)] * len(totals)
-        draws = self.draws(issue)
+        draws, images = self.draws(issue), len({*self.counts[issue][1].tolist()})
         return [
-            Number(float(total) / n, n, ends(share_interval(draws[:, at], float(total) / n, n)))
+            Number(total / n, n, ends(share_interval(draws[:, at], total / n, images)))
             for at, total in enumerate(totals.tolist())
         ]
 

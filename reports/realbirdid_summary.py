@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from .realbirdid_families import LEGEND, SETS, Shown, shown, standing
-from .realbirdid_homes import SPECIES, number
+from .realbirdid_homes import FREE, SPECIES, WORDS, number
 from .render import Cell, Number, Row, Table
 from .runs import Entry, Pool
 
@@ -12,6 +12,17 @@ MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}  # the published rows
 SPOTS = {"A Species": "A.species", "A Genus": "A.genus", "UA Genus": "UA.genus"}  # the published columns
 MICRO = {"AUC": "auc", "Acc": "acc"}
 AVERAGED = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
+NAMED = {
+    "A Species": ("acc", "A.species"), "A Genus": ("acc", "A.genus"), "UA Genus": ("acc", "UA.genus"),
+    "Unanswerable": ("acc", "UA"), "HM": ("hm", "all"), "A abstained": ("abstained", "A"),
+    "UA abstained": ("abstained", "UA"),
+}  # fmt: skip
+SAID = (
+    "Species and Genus: named, or named by one of its species, and right. Unanswerable: no species and no wrong genus "
+    "is named. HM: the harmonic mean of A Species and Unanswerable. Abstained: no species is named. An answer that "
+    "cannot be read is wrong and no abstention."
+)
+EITHER = "Brackets: 95 % intervals, of HM by bootstrap over images, of all else Wilson's."
 BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over images."
 WILSON = "Brackets: 95 % intervals, of AUC by bootstrap over images, of Acc Wilson's."
 STRATIFIED = "Brackets: 95 % intervals, of AUC by bootstrap over images, of Acc macro over the images of each class."
@@ -77,8 +88,23 @@ def heads(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
     return [(f"{at} {head}", name) for head, name in measures.items()]
 
 
+def free_form(pool: Pool, _: str | None) -> list[Table]:
+    """What free words name: accuracies by level, how often no species is named, and the harmonic mean."""
+    return [free_form_table(found) for found in shown(pool, FREE, "realbirdid-free-form", None, WORDS)]
+
+
+def free_form_table(found: Shown) -> Table:
+    """The models about the same images."""
+
+    def cells(entry: Entry) -> list[Cell]:
+        return [number(entry, name, found.labels, of) for name, of in NAMED.values()]
+
+    return found.sections("species in free words (%)", list(NAMED), cells, SAID, SETS, EITHER)
+
+
 TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {
     "realbirdid-T2": t2,
     "realbirdid-T3": t3,
     "realbirdid-F16": f16,
+    "realbirdid-free-form": free_form,
 }

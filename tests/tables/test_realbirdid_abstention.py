@@ -121,6 +121,13 @@ def test_images_are_resampled_with_all_their_answers(flock):
     assert [row[name] for name in ("Q %", "Q % low", "Q % high")] == ["50.00", "0.00", "100.00"]
 
 
+def test_answers_that_are_all_alike_are_as_sure_as_their_images_are_many(flock):
+    flock.case("abstention", "a", metrics=numbers(), rows=said("naive", [("1", A, A)] * 50))
+    row = flock.rows("realbirdid-F8")[1]
+    assert (row["A %"], row["A % n"]) == ("100.00", "50")
+    assert float(row["A % low"]) < 50
+
+
 def test_an_unknown_issue_has_a_row_of_its_own(flock):
     rows = [row | {"answerable": 0} for row in said("naive", ANSWERS)]
     flock.case("abstention", "a", metrics=numbers(), rows=rows)

@@ -125,6 +125,25 @@ def test_figure_16_has_macro_and_balanced_numbers(flock):
     assert row["A Species AUC macro"] == ""
 
 
+def test_free_words_have_accuracies_abstentions_and_their_harmonic_mean(flock):
+    spots = (("acc", "A.species"), ("acc", "UA"), ("hm", "all"), ("abstained", "UA"))
+    flock.mllm("free_form", metrics=[(name, "observations", of, at / 10) for at, (name, of) in enumerate(spots, 1)])
+    (row,) = flock.rows("realbirdid-free-form")
+    assert [row[name] for name in ("A Species", "Unanswerable", "HM", "UA abstained")] == [
+        "10.00",
+        "20.00",
+        "30.00",
+        "40.00",
+    ]
+    assert (row["Family"], row["A Genus"]) == ("Multimodal LLMs", "")
+
+
+def test_without_free_words_the_remedy_is_named(flock):
+    flock.case(metrics=summary(50, 40))
+    with pytest.raises(ReportError, match=r'have species\. Make it with: pytest -k "realbirdid and free_form"'):
+        flock.tables("realbirdid-free-form")
+
+
 def test_notes_say_how_each_family_was_asked(table_2):
     (table,) = table_2.tables("realbirdid-T2")
     assert "Encoder-Based: called scientific, prompt own, templates bird (01234567)." in table.notes
