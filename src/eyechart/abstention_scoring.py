@@ -14,7 +14,8 @@ from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import percentile, resampled
 from eyechart.protocols.wordings import number as numbered
 from eyechart.records import Metric, Outcomes
-from eyechart.word_scoring import ANSWERABLE, UNANSWERABLE, number, share
+from eyechart.scoring import metric
+from eyechart.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE, share
 
 TIMES = 1000
 CHI = "chi-squared"
@@ -119,6 +120,13 @@ def quotients(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Floats:
     """Quotients, NaN where there is nothing."""
     found: Floats = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
     return found
+
+
+def number(name: str, category: str, value: float, n: int, ci: Interval | None, method: str = "bootstrap") -> Metric:
+    """A number; one that is not defined has no value."""
+    known = not np.isnan(value)
+    sure = ci if known and ci is not None and not np.isnan(ci).any() else None
+    return metric(name, LABELS, value if known else None, n, sure, method, category)
 
 
 def abstention_outcomes(found: Abstention) -> Outcomes:

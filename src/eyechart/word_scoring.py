@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.free_form import FreeForm
-from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_interval
-from eyechart.metrics.intervals import Interval, wilson
+from eyechart.bird_scoring import harmonic, rate
 from eyechart.records import Metric, Outcomes
-from eyechart.scoring import metric
 
 LABELS = "observations"
 ANSWERABLE, UNANSWERABLE = "A", "UA"
@@ -26,32 +24,13 @@ def free_form_metrics(found: FreeForm, seed: int) -> Iterator[Metric]:
     yield share("acc", UNANSWERABLE, found.right[without])
     yield share("abstained", ANSWERABLE, found.abstained[answerable])
     yield share("abstained", UNANSWERABLE, found.abstained[without])
-    yield harmonic(found.right[answerable], found.right[without], seed)
+    sides = found.right[answerable].astype(np.float64), found.right[without].astype(np.float64)
+    yield harmonic("hm", LABELS, *sides, seed)
 
 
 def share(name: str, category: str, outcomes: Bools) -> Metric:
     """A share of images, with Wilson's interval."""
-    n, count = outcomes.size, int(outcomes.sum())
-    return number(name, category, count / n if n else float("nan"), n, wilson(count, n) if n else None, "wilson")
-
-
-def harmonic(answerable: Bools, without: Bools, seed: int) -> Metric:
-    """The harmonic mean of both accuracies."""
-    sides = answerable.astype(np.float64), without.astype(np.float64)
-    n = sum(map(len, sides))
-    if not all(map(len, sides)):
-        return number("hm", "all", float("nan"), n, None)
-    value = harmonic_mean(*(float(side.mean()) for side in sides))
-    return number("hm", "all", value, n, harmonic_mean_interval(*sides, seed=seed))
-
-
-def number(
-    name: str, category: str, value: float, n: int, ci: Interval | None, method: str = "bootstrap over images"
-) -> Metric:
-    """A number; one that is not defined has no value."""
-    known = not np.isnan(value)
-    sure = ci if known and ci is not None and not np.isnan(ci).any() else None
-    return metric(name, LABELS, value if known else None, n, sure, method, category)
+    return rate(name, LABELS, outcomes.astype(np.float64), category)
 
 
 def free_form_outcomes(found: FreeForm) -> Outcomes:

@@ -31,7 +31,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """A table of drawn birds as `python -m eyechart.toybox --part birds` writes it."""
     folder = tmp_path_factory.mktemp("birds")
     birds.write(folder, 42, 12)
-    return open_birds(folder / "toybox", "realbirdid", "toybox")
+    return open_birds(folder / "drawn", "realbirdid", "toybox")
 
 
 @dataclass
