@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NAMES = "(?:photos?|observations?|occurrences?)(?:/|%2f|:)"
-_NUMBERS = (rf"(?i)(?:{_NAMES}|^)0*(?P<id>[0-9]+)", rf"(?is)^.*{_NAMES}0*(?P<id>[0-9]+)")
+_FIRST = rf"(?i)(?:{_NAMES}|^[\s\pZ\pC]*)0*(?P<id>[0-9]+)"
+_LAST = rf"(?is)^.*{_NAMES}0*(?P<id>[0-9]+)"
+_SEVERAL = rf"(?is){_NAMES}.*{_NAMES}"  # without a group it is ten times as fast
 _UUIDS = rf"(?s)^.*(?P<id>{UUID})"
 SORTS = ("number", "uuid", "host", "word")
 
@@ -46,17 +48,28 @@ class Sieve:
         """Return the places of the texts to look at."""
         from pyarrow import compute
 
-        texts = compute.utf8_trim_whitespace(texts)
-        found = [_extracted(texts, pattern, self.numbers) for pattern in _NUMBERS if len(self.numbers)]
+        found = [self._numbered(texts)] if len(self.numbers) else []
         if len(self.uuids):
             found.append(_extracted(compute.ascii_lower(texts), _UUIDS, self.uuids))
         if len(self.words):
-            found.append(compute.is_in(compute.utf8_lower(texts), value_set=self.words))
+            bare = compute.utf8_lower(compute.utf8_trim_whitespace(texts))
+            found.append(compute.is_in(bare, value_set=self.words))
         if self.hosts:
-            found.append(compute.fill_null(compute.match_substring_regex(texts, self.hosts), False))
+            found.append(_matching(texts, self.hosts))
         either = np.logical_or.reduce([one.to_numpy(zero_copy_only=False) for one in found])
         places: list[int] = np.flatnonzero(either).tolist()
         return places
+
+    def _numbered(self, texts: pa.StringArray) -> pa.BooleanArray:
+        """Look at the first number of each text, and at the last one where a text names several things."""
+        from pyarrow import compute
+
+        several = _matching(texts, _SEVERAL)
+        found = _extracted(texts, _FIRST, self.numbers)
+        if several.true_count:
+            last = _extracted(compute.if_else(several, texts, None), _LAST, self.numbers)
+            found = compute.or_(found, last)
+        return found
 
 
 def _sorted(key: str) -> tuple[str, tuple[str, ...]]:
@@ -66,6 +79,12 @@ def _sorted(key: str) -> tuple[str, tuple[str, ...]]:
     if value.isdecimal():
         return "number", (value,)
     return ("uuid", (value,)) if re.fullmatch(UUID, value) else ("word", (value, key))
+
+
+def _matching(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
+    from pyarrow import compute
+
+    return compute.fill_null(compute.match_substring_regex(texts, pattern), False)
 
 
 def _extracted(texts: pa.StringArray, pattern: str, values: pa.StringArray) -> pa.BooleanArray:
