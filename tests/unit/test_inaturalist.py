@@ -1,0 +1,238 @@
+"""An export of observations made into birds: who is taken as what, why others are not, whose picture is whose."""
+
+import csv
+from collections.abc import Callable, Mapping
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from eyechart.data.inaturalist import GRADE, HYBRID, LONE, NO_PICTURE, NO_REASON, NOTHING, STRANGER, import_birds
+from eyechart.data.inaturalist import Imported as Result
+from eyechart.data.observations import REASONS, Observations
+from eyechart.errors import DataError
+
+BASE = {
+    "id": "1",
+    "quality_grade": "research",
+    "license": "CC-BY",
+    "url": "https://www.inaturalist.org/observations/1",
+    "image_url": "https://inaturalist-open-data.s3.amazonaws.com/photos/101/medium.jpg",
+    "latitude": "41.5",
+    "longitude": "-71.25",
+    "scientific_name": "Corvus brachyrhynchos",
+    "common_name": "American Crow",
+    "taxon_id": "8021",
+    "taxon_order_name": "Passeriformes",
+    "taxon_family_name": "Corvidae",
+    "taxon_genus_name": "Corvus",
+    "taxon_species_name": "Corvus brachyrhynchos",
+}
+GENUS = {"scientific_name": "Corvus", "common_name": "Crows", "taxon_species_name": "", "quality_grade": "needs_id"}
+FISH = {"scientific_name": "Corvus ossifragus", "taxon_species_name": "Corvus ossifragus", "common_name": "Fish Crow"}
+Rows = Mapping[str, str]
+Make = Callable[..., Result]
+
+
+def csv_text(rows: list[Rows], columns: tuple[str, ...] = ()) -> str:
+    file = StringIO()
+    writer = csv.DictWriter(file, columns or tuple(dict.fromkeys(key for row in rows for key in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    return file.getvalue()
+
+
+def row(number: int, **changed: str) -> Rows:
+    """An observation of a crow, with its own numbers of observation and photo."""
+    photo = f"https://static.inaturalist.org/photos/{100 + number}/medium.jpg?15"
+    own = {"id": str(number), "url": f"https://www.inaturalist.org/observations/{number}", "image_url": photo}
+    return BASE | own | changed
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Import rows with a picture each, unless named."""
+
+    def made(*rows: Rows, pictures: tuple[str, ...] = (), reasons: str = "", taxonomy: str = "", **options) -> Result:
+        (tmp_path / "export.csv").write_text(csv_text([*rows]), encoding="utf-8")
+        for name in pictures or tuple(f"{one['id']}.jpg" for one in rows):
+            (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (8, 8), (len(name), 0, 0)).save(tmp_path / "in" / name)
+        for name, text in {"reasons": reasons, "taxonomy": taxonomy}.items():
+            if text:
+                (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+                options[name] = tmp_path / f"{name}.csv"
+        return import_birds(tmp_path / "export.csv", tmp_path / "in", tmp_path / "out/birds", **options)
+
+    return made
+
+
+def table(tmp_path: Path, name: str = "birds") -> list[dict[str, str]]:
+    with (tmp_path / f"out/birds/{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def seen(found: Result) -> Observations:
+    assert found.dataset.observations is not None
+    return found.dataset.observations
+
+
+def test_a_species_is_answerable_with_all_that_is_known(make: Make, tmp_path: Path) -> None:
+    found = make(row(1))
+    (line,) = table(tmp_path)
+    assert (line["image"], line["observation_id"], line["species"]) == ("images/1_1.jpg", "1", "Corvus brachyrhynchos")
+    assert (line["answerable"], line["latitude"], line["longitude"]) == ("1", "41.5", "-71.25")
+    assert (line["photo_id"], line["license"], line["url"]) == ("101", "CC-BY", row(1)["url"])
+    assert seen(found).ids == ("1",)
+    assert found.left == {}
+
+
+def test_a_genus_with_a_reason_is_unanswerable(make: Make) -> None:
+    lines = [f"{number},{reason}" for number, reason in enumerate((*REASONS, ""), 2)]
+    reasons = "\n".join(["observation_id,reason", *lines])
+    found = make(row(1), *(row(number, **GENUS) for number in range(2, 6)), reasons=reasons)
+    assert seen(found).answerable.tolist() == [True, False, False, False, False]
+    assert seen(found).reason.tolist() == [-1, 0, 1, 2, -1]
+    assert found.dataset.names == ("Corvus brachyrhynchos",)
+
+
+def test_taxa_come_from_the_columns_as_far_as_every_species_has_them(make: Make, tmp_path: Path) -> None:
+    make(row(1), row(2, **FISH, taxon_order_name=""))
+    assert [*table(tmp_path, "taxonomy")[0]] == ["taxon_id", "species", "genus", "family", "common_name"]
+    assert [line["common_name"] for line in table(tmp_path, "taxonomy")] == ["American Crow", "Fish Crow"]
+
+
+def test_a_subspecies_is_its_species_and_does_not_name_it(make: Make, tmp_path: Path) -> None:
+    make(row(1, scientific_name="Corvus brachyrhynchos pascuus", common_name="Florida Crow", taxon_id="5"))
+    assert table(tmp_path)[0]["species"] == "Corvus brachyrhynchos"
+    (taxon,) = table(tmp_path, "taxonomy")
+    assert (taxon["species"], taxon["common_name"], taxon["taxon_id"]) == ("Corvus brachyrhynchos", "", "")
+
+
+def test_names_alone_are_enough(make: Make, tmp_path: Path) -> None:
+    few = [{key: one[key] for key in ("id", "scientific_name")} for one in (row(1), row(2, **FISH))]
+    assert make(*few).dataset.names == ("Corvus brachyrhynchos", "Corvus ossifragus")
+    assert [line["genus"] for line in table(tmp_path)] == ["Corvus", "Corvus"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"quality_grade": "needs_id"}, GRADE),
+        ({"quality_grade": "casual"}, GRADE),
+        (GENUS, NO_REASON),
+        ({"taxon_species_name": "", "taxon_genus_name": "", "scientific_name": "Passeriformes"}, NOTHING),
+        ({"scientific_name": "Corvus corone × cornix", "taxon_species_name": ""}, HYBRID),
+        ({"taxon_hybrid_name": "Corvus corone × cornix", "taxon_species_name": ""}, HYBRID),
+    ],
+)
+def test_others_are_left_out_counted_and_listed(make: Make, tmp_path: Path, changed: Rows, why: str) -> None:
+    found = make(row(1), row(2, **changed))
+    assert found.left == {why: 1}
+    (line,) = table(tmp_path, "left_out")
+    assert (line["observation_id"], line["why"], line["line"]) == ("2", why, "3")
+    assert seen(found).ids == ("1",)
+
+
+def test_any_grade_can_be_taken(make: Make) -> None:
+    assert len(make(row(1), row(2, quality_grade="needs_id"), any_grade=True).dataset) == 2
+
+
+def test_a_genus_without_a_species_in_the_list_is_left_out(make: Make) -> None:
+    other = GENUS | {"scientific_name": "Larus", "taxon_genus_name": "Larus"}
+    assert make(row(1), row(2, **other), reasons="observation_id,reason\n2,\n").left == {LONE: 1}
+
+
+def test_a_taxonomy_says_which_species_there_are(make: Make, tmp_path: Path) -> None:
+    taxonomy = "species,genus,common_name\nCorvus ossifragus,Corvus,Fish Crow\nCorvus corax,Corvus,Raven\n"
+    reasons = "observation_id,reason\n3,vocalization\n"
+    found = make(row(1), row(2, **FISH), row(3, **GENUS), taxonomy=taxonomy, reasons=reasons)
+    assert found.left == {STRANGER: 1}
+    assert found.dataset.names == ("Corvus ossifragus", "Corvus corax")
+    assert [line["common_name"] for line in table(tmp_path, "taxonomy")] == ["Fish Crow", "Raven"]
+
+
+@pytest.mark.parametrize(
+    "name", ["1.jpg", "101.jpg", "sub/1.PNG", "101/original.jpg", "obs_1.jpg", "photo-101.jpg", "001_a.jpg"]
+)
+def test_a_picture_is_named_by_its_observation_or_photo(make: Make, name: str) -> None:
+    assert len(make(row(1), pictures=(name,)).dataset) == 1
+
+
+def test_an_observation_may_have_several_pictures(make: Make, tmp_path: Path) -> None:
+    found = make(row(1), row(2), pictures=("1_1.jpg", "1_2.png", "2.jpg"))
+    assert seen(found).ids == ("1", "1", "2")
+    assert [line["image"] for line in table(tmp_path)] == ["images/1_1.jpg", "images/1_2.png", "images/2_1.jpg"]
+    assert [line["photo_id"] for line in table(tmp_path)] == ["", "", "102"]
+
+
+def test_the_scheme_that_names_most_pictures_goes_first(make: Make, tmp_path: Path) -> None:
+    """Photo 2 belongs to observation 1, and observation 2 has the photo 3: the picture 2.jpg might be of either."""
+    one, other = row(1, image_url="photos/2/large.jpg"), row(2, image_url="photos/3/large.jpg")
+    make(one, other, pictures=("2.jpg", "3.jpg"))
+    named = {line["observation_id"]: line["photo_id"] for line in table(tmp_path)}
+    assert named == {"1": "2", "2": "3"}
+    assert (tmp_path / "out/birds/images/1_1.jpg").read_bytes() == (tmp_path / "in/2.jpg").read_bytes()
+
+
+def test_an_observation_without_a_picture_is_left_out(make: Make) -> None:
+    assert make(row(1), row(2), pictures=("1.jpg", "notes7.jpg")).left == {NO_PICTURE: 1}
+
+
+def test_a_place_that_is_known_by_half_is_none(make: Make) -> None:
+    found = make(row(1, longitude=""), row(2))
+    assert seen(found).located.tolist() == [False, True]
+
+
+def test_lines_of_the_reasons_that_are_about_nobody_are_counted(make: Make) -> None:
+    found = make(row(1), row(2, **GENUS), reasons="observation_id,reason\n1,\n2,\n9,vocalization\n")
+    assert found.notes == ["2 lines of the reasons are about no unanswerable observation of the export"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"latitude": "91"}, "line 3 has the latitude '91'"),
+        ({"id": "1"}, "line 3 .*'1'"),
+        ({"id": "../2"}, "has the id '../2', expected the observation's number"),
+        ({"taxon_family_name": "Laridae"}, "line 3 has Corvus brachyrhynchos in the family 'Laridae', and line 2"),
+    ],
+)
+def test_rows_that_contradict_themselves(make: Make, changed: Rows, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        make(row(1), row(2, **changed), pictures=("1.jpg", "2.jpg"))
+
+
+@pytest.mark.parametrize(
+    ("reasons", "message"),
+    [
+        (
+            "observation_id,reason\n1,vocalisation\n",
+            "reason 'vocalisation', expected .* did you mean vocalization",
+        ),
+        ("observation_id,reason\n1,\n1,\n", "line 3"),
+        ("id,reason\n1,\n", "has no column 'observation_id'"),
+    ],
+)
+def test_reasons_that_cannot_be_read(make: Make, reasons: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        make(row(1), reasons=reasons)
+
+
+def test_nothing_left_is_refused_with_the_counts(make: Make) -> None:
+    with pytest.raises(DataError, match=f"Nothing of .*{NO_REASON}: 1"):
+        make(row(1, **GENUS))
+
+
+def test_a_folder_that_is_not_empty_is_kept(make: Make, tmp_path: Path) -> None:
+    make(row(1))
+    with pytest.raises(DataError, match="is there and not empty"):
+        make(row(1))
+
+
+def test_pictures_that_are_not_there(make: Make, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="has no picture that is named by a number"):
+        make(row(1), pictures=("crow.jpg",))
+    with pytest.raises(DataError, match="is no folder"):
+        import_birds(tmp_path / "export.csv", tmp_path / "none", tmp_path / "new")
