@@ -57,7 +57,7 @@ def panel(ax: "Axes", shown: Panel, found: Swept, looks: list[Look]) -> None:
             line(ax, curve, look, area(sweep.number(case, labels)))
     if sweep.curve.startswith("abstention"):
         ax.plot([0, 100], [0, 100], color="black", linestyle=":", linewidth=0.7)
-    ax.set_title(f"{sweep.head}, {labels}", fontsize=9)
+    ax.set_title(f"{sweep.head} ({labels})", fontsize=9)
     ax.set_xlabel(sweep.x, fontsize=8)
     ax.set_ylabel(sweep.y, fontsize=8)
     ax.set_xlim(-2, 102)

@@ -14,7 +14,7 @@ from .render import Number, Row, Table
 from .runs import Entry, Pool
 
 CRITERIA = {"max_probability": "max probability", "entropy": "entropy", "margin": "margin"}
-SETS = {"A.species": "A, species", "A.genus": "A, genus", "UA.genus": "UA, genus"}
+SETS = {"A.species": "A species", "A.genus": "A genus", "UA.genus": "UA genus"}
 SHARES = (0.25, 0.5, 0.75)  # of the images abstained on, where a table reads a curve
 MEANING = (
     "Areas under curves over every distinct threshold.",
@@ -210,7 +210,7 @@ def areas(found: Swept) -> Table:
     """One set of birds."""
     panels = [panel for row in found.grid for panel in row]
     several = len({labels for _, labels in panels}) > 1
-    heads = [f"{head}, {labels}" if several else head for sweep, labels in panels for head in sweep.heads]
+    heads = [f"{head} ({labels})" if several else head for sweep, labels in panels for head in sweep.heads]
     rows: list[Row] = [
         (each.name, *(number for sweep, labels in panels for number in sweep.numbers(each, labels)))
         for each in found.cases

@@ -21,7 +21,10 @@ TOP, BOTTOM = -0.2, 0.42  # of a model's points in its band
 LEAST = 0.0001  # p-values below are not written out
 CELL, LEFT = 2.7, 1.0  # inches of a matrix, and of what stands at its left
 POINTS = "a point a wording, in their order; line and shade: their mean and SD"
-ROWS = "rows: the image's own issue, columns: the reason given; AR: share of answers that abstain"
+ROWS = (
+    "rows: the image's own issue, columns: the reason given (Q image quality, A angle or occlusion, V vocalization); "
+    "AR: share of answers that abstain"
+)
 
 
 def f7(pool: Pool, _: str | None) -> "Figure":
@@ -67,7 +70,7 @@ def strip(ax: "Axes", place: int, level: Level, look: Look) -> None:
             ax.plot(100 * (point.value or 0), at, look.marker, color=look.colour, markersize=3)
     if level.mean.known:
         middle, sd = 100 * (level.mean.value or 0), 100 * (level.sd.value or 0)
-        ends = (max(0, middle - sd), middle + sd)
+        ends = (max(0, middle - sd), min(100, middle + sd))
         ax.fill_betweenx([place + TOP, place + BOTTOM], *ends, color=look.colour, alpha=0.15, linewidth=0)
         ax.vlines(middle, place + TOP, place + BOTTOM, color="black", linewidth=1)
     ax.axhline(place + 0.5, color="tab:gray", linewidth=0.3)

@@ -1,0 +1,205 @@
+"""Runs of RealBirdID made by the real scoring and recording from drawn probabilities and reasons, for its figures."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from eyechart.abstention_recording import AbstentionRecording
+from eyechart.asking.abstention import Abstention
+from eyechart.asking.flat_list import FlatList, likeliest
+from eyechart.asking.reason_words import ANSWERED, CHOICES
+from eyechart.asking.species import Species, probabilities
+from eyechart.data.dataset import Dataset
+from eyechart.data.located import whole_files
+from eyechart.data.observations import REASONS, Observations
+from eyechart.data.rows import Row
+from eyechart.data.taxonomy import Taxonomy
+from eyechart.flat_list_recording import FlatListRecording
+from eyechart.models.interfaces import Identity, Usage
+from eyechart.protocols.wordings import Wordings
+from eyechart.records import Record
+from eyechart.reports.figures import DRAWERS, drawing
+from eyechart.reports.runs import Pool, load
+from eyechart.settings import Case
+from eyechart.spec import parse
+from eyechart.species_recording import SpeciesRecording
+from eyechart.species_summary import summarised
+
+SIZES = (4, 3, 2, 1)  # species of each genus
+GENERA = ("Corvus", "Larus", "Buteo", "Grus")
+ENCODER = {"called": "scientific", "templates": "bird (01234567)", "scale": "100"}
+TALKER = {"called": "scientific", "prompt": "species (89abcdef)", "stop": "unique prefix"}
+LEVELS = {"naive": ("What is it?", "Which bird?", "Name it."), "refuse": ("Refuse if unsure.", "Rather say nothing.")}
+
+
+@dataclass
+class Aviary:
+    """Records of some models about birds of ten species; `pool` is what the reports read."""
+
+    maker: Any
+    n: int = 60
+    lists: bool = True
+    records: list[Record] = field(default_factory=list)
+
+    @cached_property
+    def seen(self) -> Observations:
+        """Every third bird is unanswerable, every fifth without a list."""
+        rows, draw = np.arange(self.n), np.random.default_rng(1)
+        species = draw.integers(sum(SIZES), size=self.n)
+        genus = np.repeat(np.arange(len(SIZES)), SIZES)
+        unknown = rows % 3 == 2
+        listed = [sorted({*draw.choice(sum(SIZES), 1 + row % 4), species[row]}) for row in rows]
+        lists = [found if self.lists and row % 5 else [] for row, found in enumerate(listed)]
+        return Observations(
+            Taxonomy(
+                ("species", "genus"),
+                (tuple(f"{GENERA[of]} {place}" for place, of in enumerate(genus)), GENERA),
+                ("",) * sum(SIZES),
+                (genus,),
+            ),
+            tuple(f"o{row}" for row in rows),
+            np.where(unknown, -1, species),
+            genus[species],
+            np.where(unknown, rows // 3 % len(REASONS), -1),
+            np.zeros(self.n),
+            np.zeros(self.n),
+            np.cumsum([0, *map(len, lists)]),
+            np.array([place for found in lists for place in found], np.int64),
+        )
+
+    def logits(self, skill: float, seed: int) -> np.ndarray:
+        """Scores of every species and genus, the higher for the true one the more skill there is."""
+        scores = np.random.default_rng(seed).normal(size=(self.n, sum(SIZES) + len(SIZES))).astype(np.float32)
+        rows, known = np.arange(self.n), self.seen.answerable
+        scores[rows[known], self.seen.species[known]] += skill
+        scores[rows, sum(SIZES) + self.seen.genus] += skill
+        return scores
+
+    def species(self, model: str, skill: float = 2.0, seed: int = 0, **chosen: str) -> None:
+        """Probabilities of species, over all of them and over the lists."""
+        scores = self.logits(skill, seed)[:, : sum(SIZES)]
+        readers = {
+            "all species": probabilities(self.reader(scores)),
+            "range": probabilities(self.reader(scores), self.seen),
+        }
+        ancestors = self.seen.taxonomy.ancestors
+        made = {name: summarised(read, self.n, ancestors) for name, read in readers.items()}
+        found = Species(self.keys, {}, self.variant(model, chosen), self.seen, made)
+        recording = self.recording(SpeciesRecording, "species", model, found)
+        recording.species(found)
+        self.finish(recording)
+
+    def flat_list(self, model: str, skill: float = 2.0, seed: int = 0) -> None:
+        """Species and genera in one list."""
+        read = self.reader(self.logits(skill, seed))
+        answers = {"all species": likeliest(read, self.n), "range": likeliest(read, self.n, self.seen)}
+        found = FlatList(self.keys, {}, self.variant(model, {}), self.seen, answers)
+        recording = self.recording(FlatListRecording, "flat_list", model, found)
+        recording.flat_list(found)
+        self.finish(recording)
+
+    def abstention(self, model: str, rate: float = 0.3, seed: int = 0, *, everyone: bool = False) -> None:
+        """Reasons in answer to every wording, the third as often as the first two together."""
+        asked = Wordings("own", LEVELS)
+        rows = np.arange(self.n) if everyone else np.flatnonzero(~self.seen.answerable)
+        draw, size = np.random.default_rng(seed), (asked.count, len(rows))
+        reasons = draw.integers(len(REASONS), size=size)
+        places = np.where(draw.random(size) < rate, reasons, CHOICES.index(ANSWERED))
+        variant = {"wordings": "own", "about": "all" if everyone else "unanswerable", "extraction": "choice"}
+        said = ("something",) * places.size
+        found = Abstention(
+            self.keys, {}, variant, self.seen, asked, rows, said, places.astype(np.int64), Usage(), None, places.size
+        )  # fmt: skip
+        recording = self.recording(AbstentionRecording, "abstention", model, found)
+        recording.abstention(found)
+        self.finish(recording)
+
+    def again(self, *models: str) -> None:
+        """The first record for other models, too."""
+        first = self.records[0]
+        for model in models:
+            case, who = f"realbirdid/val/{model}", structs.replace(first.model, spec=model)
+            self.records.append(structs.replace(first, case=case, model=who))
+
+    @staticmethod
+    def reader(scores: np.ndarray) -> Callable[[int, int], np.ndarray]:
+        """Scores as they are read."""
+        return lambda start, stop: scores[start:stop]
+
+    @staticmethod
+    def variant(model: str, chosen: dict[str, str]) -> dict[str, str]:
+        """How a model was asked, by its family."""
+        return {**(TALKER if model.startswith("hf[") else ENCODER), **chosen}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The images."""
+        return tuple(f"{row:03}" for row in range(self.n))
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lies."""
+        return self.maker.root / "aviary"
+
+    def recording(self, kind: Any, protocol: str, model: str, found: Any) -> Any:
+        """What a benchmark is lent."""
+        case = Case("realbirdid", "val", parse(model), protocol, {})
+        index = tuple(Row(key, f"{key}.jpg", f"{place:064x}") for place, key in enumerate(self.keys))
+        dataset = Dataset("realbirdid", "val", index, whole_files(()), sum(SIZES))
+        who = Identity(
+            backend=case.model.backend, name=model, weights_sha256="0" * 64, dtype="float32", device="cpu",
+            processor={}, libraries={},
+        )  # fmt: skip
+        return kind(case, self.maker.settings(case, None), dataset, who, found, self.folder)
+
+    def finish(self, recording: Any) -> None:
+        """What the plugin does."""
+        self.records.append(recording.finish(1.0, {}, "pytest -k realbirdid"))
+
+    def pool(self) -> Pool:
+        """The run as the reports read it."""
+        return load([self.maker.written(self.folder, tuple(self.records))])
+
+
+@pytest.fixture
+def aviary(make_run: Any) -> Aviary:
+    """Begin a run about birds."""
+    return Aviary(make_run)
+
+
+@pytest.fixture(scope="session")
+def kept() -> dict[str, Pool]:
+    """Runs that several tests look at."""
+    return {}
+
+
+@pytest.fixture
+def three(make_run: Any, kept: dict[str, Pool], tmp_path_factory: pytest.TempPathFactory) -> Pool:
+    """An encoder, a better one and a talker, asked everything; one of them is named like a formula."""
+    if "three" not in kept:
+        aviary = Aviary(replace(make_run, root=tmp_path_factory.mktemp("three")))
+        for place, model in enumerate(("hf_clip[$x$]", "hf_clip[b]", "hf[c]")):
+            aviary.species(model, 1.0 + place, place)
+            aviary.flat_list(model, 1.0 + place, place)
+        aviary.abstention("hf[c]")
+        kept["three"] = aviary.pool()
+    return kept["three"]
+
+
+@pytest.fixture
+def figure() -> Callable[..., Any]:
+    """Make a figure of a pool, as matplotlib has it."""
+
+    def figure(pool: Pool, name: str, labels: str | None = None) -> Any:
+        with drawing():
+            made = DRAWERS[f"realbirdid-{name}"](pool, labels)
+            made.draw_without_rendering()
+            return made
+
+    return figure

@@ -1,0 +1,90 @@
+"""Every figure of RealBirdID: SVG that parses, names its models, says of what, and is the same every time."""
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.reports.__main__ import main
+from eyechart.reports.figures import DRAWERS, draw
+from eyechart.reports.realbirdid_looks import looks
+from eyechart.reports.tables import BUILDERS, tables
+
+NAMES = [name for name in DRAWERS if name.startswith("realbirdid-")]
+OF_ONE = ("realbirdid-F7", "realbirdid-F8")  # only who answers in words is in these
+MEANS = ("realbirdid-F3", "realbirdid-F6")  # no model has its name in these
+
+
+def test_the_figures_are_those_of_the_paper():
+    assert sorted(NAMES) == sorted(f"realbirdid-F{n}" for n in (*range(3, 12), *range(16, 20)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_has_its_numbers_as_a_table(three, name):
+    assert name in BUILDERS
+    assert all(table.rows for table in tables(name, three))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_names_every_model_and_is_the_same_every_time(three, drawing, tmp_path, name):
+    texts = drawing(three, name, "one.svg")
+    drawing(three, name, "two.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    models = ("hf[c]",) if name in OF_ONE else ("hf_clip[$x$]", "hf_clip[b]", "hf[c]")
+    assert name in MEANS or all(any(model in (text or "") for text in texts) for model in models)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("realbirdid-F3", *OF_ONE)])
+def test_a_caption_says_labels_n_and_how_was_asked(three, drawing, name):
+    caption = " ".join(text for text in drawing(three, name) if text)
+    labels = {"F6": "eligible", "F19": "eligible", "F11": "range"}.get(name.partition("-")[2], "all species")
+    n = "A n=40, UA n=20" if labels == "all species" else "A n=32, UA n=16"
+    for said in ("realbirdid/val", f"{labels}: {n}", "prompt species (89abcdef)", "templates bird (01234567)"):
+        assert said in caption
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_without_birds_are_refused_with_the_remedy(run_folder, tmp_path, name):
+    said = main(["figure", name, str(run_folder), "--out", str(tmp_path / "f.svg")])
+    assert said == 2
+    assert not (tmp_path / "f.svg").exists()
+
+
+def test_labels_that_no_number_has_are_refused_with_the_nearest(three, tmp_path):
+    with pytest.raises(ReportError, match=r"No number is under 'ranges'; did you mean range\? There are: all species"):
+        draw("realbirdid-F5", three, "ranges", None, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["realbirdid-F4", "realbirdid-F5", "realbirdid-F9", "realbirdid-F16"])
+def test_labels_can_be_chosen(three, tmp_path, name):
+    text = draw(name, three, "range", None, tmp_path).read_text(encoding="utf-8")
+    assert "range: A n=32, UA n=16" in text
+    assert "all species:" not in text
+
+
+@pytest.mark.parametrize("name", ["realbirdid-F5", "realbirdid-F11", "realbirdid-F16", "realbirdid-F19"])
+def test_sixteen_models_have_their_names_and_sixteen_looks(aviary, drawing, name):
+    models = [f"hf_clip[a{place:02}]" for place in range(16)]
+    aviary.species(models[0])
+    aviary.again(*models[1:])
+    pool = aviary.pool()
+    texts = drawing(pool, name)
+    assert all(any(model in (text or "") for text in texts) for model in models)
+    assert len({*looks(pool, pool.groups[0].entries)}) == 16
+
+
+def test_a_model_looks_the_same_whoever_else_is_in_a_figure(three):
+    entries = [entry for group in three.groups for entry in group.entries]
+    by_model = {}
+    for protocol in ("species", "flat_list", "abstention"):
+        some = [entry for entry in entries if entry.record.protocol == protocol]
+        for entry, look in zip(some, looks(three, some), strict=True):
+            by_model.setdefault(entry.model, set()).add(look)
+    assert [len(found) for found in by_model.values()] == [1, 1, 1]
+
+
+def test_two_cases_of_one_model_differ_in_their_dashes(aviary):
+    for called in ("scientific", "common"):
+        aviary.species("hf_clip[a]", called=called)
+    pool = aviary.pool()
+    one, other = looks(pool, pool.groups[0].entries)
+    assert (one.colour, one.marker) == (other.colour, other.marker)
+    assert one.dash != other.dash
