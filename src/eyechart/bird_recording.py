@@ -1,9 +1,10 @@
 """What cases about birds have in common: which bird an answer is about, and who is in the data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.case_recording import FoundRecording, Rows, about, named
 from eyechart.data.observations import REASONS, Observations
@@ -91,6 +92,16 @@ def genus_rows(seen: Observations) -> Rows:
         yield [genus, int(species[place]), *(int(count[place]) for count in counts)]
 
 
-def cell(value: float) -> str:
-    """A number, or nothing where there is none."""
-    return "" if np.isnan(value) else f"{value:.6g}"
+def names_of(places: NDArray[np.int64], names: Sequence[str]) -> list[str]:
+    """The name of each place, nothing for -1."""
+    return [names[place] if place >= 0 else "" for place in places.tolist()]
+
+
+def cells(values: NDArray[np.float64]) -> list[str]:
+    """Numbers, to the digits that tell any two of float32 apart, and nothing where there is none."""
+    return ["" if value != value else f"{value:.9g}" for value in values.tolist()]  # NaN alone is not itself
+
+
+def marks(outcomes: NDArray[np.float64]) -> list[str]:
+    """1 for what is right, 0 for what is wrong, and nothing for what is neither."""
+    return ["" if outcome != outcome else str(int(outcome)) for outcome in outcomes.tolist()]

@@ -1,13 +1,10 @@
 """What cases about a flat list write down: every bird's answer."""
 
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-
-from eyechart.asking.flat_list import UNTOLD, FlatList
+from eyechart.asking.flat_list import FlatList
 from eyechart.asking.species import ALL
-from eyechart.bird_recording import BIRD, BirdRecording, cell
+from eyechart.bird_recording import BIRD, BirdRecording, cells, marks, names_of
 from eyechart.case_recording import Rows
 from eyechart.flat_list_scoring import correct, flat_list_metrics
 from eyechart.records import Outcomes
@@ -28,19 +25,18 @@ class FlatListRecording(BirdRecording[FlatList]):
 
     def answer_rows(self) -> Rows:
         """Every bird: the name that was chosen, how deep it is, how sure it is, and whether it is right."""
-        columns = ("answer", "level", "p", "correct")
-        yield [*BIRD, "error", *(f"{prefix}{column}" for prefix in PREFIXES.values() for column in columns)]
-        right = {labels: correct(self.found, labels) for labels in PREFIXES}
-        for row in range(len(self.found.keys)):
-            told = [part for labels in PREFIXES for part in self.answer_cells(labels, row, right[labels][row])]
-            yield [*self.bird_cells(row), self.found.errors.get(row, ""), *told]
+        titles = ("answer", "level", "p", "correct")
+        yield [*BIRD, "error", *(f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)]
+        columns = [column for labels in PREFIXES for column in self.columns(labels)]
+        for row, said in enumerate(zip(*columns, strict=True)):
+            yield [*self.bird_cells(row), self.found.errors.get(row, ""), *said]
 
-    def answer_cells(self, labels: str, row: int, right: float) -> Iterator[Any]:
-        """What is chosen of one list."""
+    def columns(self, labels: str) -> Iterator[list[str]]:
+        """What is chosen of one list for all birds."""
         taxonomy, answers = self.found.observed.taxonomy, self.found.answers[labels]
-        place = int(answers.places[row])
-        level = int(place >= len(taxonomy.names[0]))
-        names = (*taxonomy.names[0], *taxonomy.names[1])
-        yield from ("", "") if place == UNTOLD else (names[place], taxonomy.levels[level])
-        yield cell(answers.probabilities[row])
-        yield "" if np.isnan(right) else int(right)
+        species, genera = taxonomy.names[:2]
+        kinds = (taxonomy.levels[0],) * len(species) + (taxonomy.levels[1],) * len(genera)
+        yield names_of(answers.places, (*species, *genera))
+        yield names_of(answers.places, kinds)
+        yield cells(answers.probabilities)
+        yield marks(correct(self.found, labels))

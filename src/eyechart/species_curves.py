@@ -18,13 +18,16 @@ Points = tuple[str, Floats, Floats, Floats]  # a curve's name, its thresholds, x
 
 
 def curve_rows(views: Views) -> Iterator[list[Any]]:
-    """Every curve, of one with many points as many as `spread` leaves, each of them exact."""
+    """Every curve, of one with many points as many as `spread` leaves.
+
+    Thresholds are written in full, so that they keep what the point says.
+    """
     yield ["labels", "curve", "threshold", "x", "y"]
     for view in views.every:
         for name, thresholds, x, y in (*gains(views, view), *abstentions(view), *accuracies(view)):
-            for place in spread(len(thresholds)):
-                values = (thresholds[place], x[place], y[place])
-                yield [view.labels, name, *(f"{value:.6g}" for value in values)]
+            kept = spread(len(thresholds))
+            for threshold, *point in zip(*(column[kept].tolist() for column in (thresholds, x, y)), strict=True):
+                yield [view.labels, name, repr(threshold), *(f"{value:.9g}" for value in point)]
 
 
 def gains(views: Views, view: View) -> Iterator[Points]:

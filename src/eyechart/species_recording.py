@@ -1,13 +1,10 @@
 """What cases about species write down: every bird's answer level by level, the curves, and who is in the data."""
 
 from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
 
 from eyechart.asking.species import ALL, RANGE, Species
-from eyechart.bird_recording import BIRD, BirdRecording, cell
-from eyechart.case_recording import Rows
+from eyechart.bird_recording import BIRD, BirdRecording, cells, marks, names_of
+from eyechart.case_recording import Rows, about
 from eyechart.records import Outcomes
 from eyechart.species_curves import curve_rows
 from eyechart.species_scoring import species_metrics
@@ -29,6 +26,12 @@ class SpeciesRecording(BirdRecording[Species]):
         correct = self.views[ALL].deepest
         return Outcomes(correct=int((correct == 1).sum()), wrong=int((correct == 0).sum()), error=len(self.errors))
 
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know."""
+        count = int(self.views.ruled_out.sum())
+        said = f"{count:,} images have no probability for any species of their list: left out of the results by range"
+        return (*super().notes(), *about(self.case, [said] if count else []))
+
     def artifact_rows(self) -> dict[str, Rows]:
         """The curves, and the genera."""
         return {**super().artifact_rows(), "curves": curve_rows(self.views)}
@@ -37,17 +40,17 @@ class SpeciesRecording(BirdRecording[Species]):
         """Every bird: the best of every level, how sure it is, and whether it is right."""
         levels = self.found.observed.taxonomy.levels
         numbers = ("", ".p", ".p2", ".entropy", ".correct")
-        columns = [f"{prefix}{level}{number}" for prefix in PREFIXES.values() for level in levels for number in numbers]
-        yield [*BIRD, "error", *columns, "range.choices"]
-        for row in range(len(self.found.keys)):
-            told = [part for labels in PREFIXES for part in self.level_cells(labels, row)]
-            yield [*self.bird_cells(row), self.found.errors.get(row, ""), *told, int(self.found.observed.choices[row])]
+        titles = [f"{prefix}{level}{number}" for prefix in PREFIXES.values() for level in levels for number in numbers]
+        yield [*BIRD, "error", *titles, "range.choices"]
+        columns = [column for labels in PREFIXES for column in self.columns(labels)]
+        told = zip(*columns, self.found.observed.choices.tolist(), strict=True)
+        for row, said in enumerate(told):
+            yield [*self.bird_cells(row), self.found.errors.get(row, ""), *said]
 
-    def level_cells(self, labels: str, row: int) -> Iterator[Any]:
-        """What is said of a bird under one list, level by level."""
-        names = self.found.observed.taxonomy.names
-        for place, level in enumerate(self.found.summaries[labels].levels):
-            best, right = int(level.best[row]), self.views[labels].correct[place][row]
-            yield names[place][best] if best >= 0 else ""
-            yield from (cell(part[row]) for part in (level.probability, level.second, level.entropy))
-            yield "" if np.isnan(right) else int(right)
+    def columns(self, labels: str) -> Iterator[list[str]]:
+        """What is said of all birds under one list, level by level."""
+        view, names = self.views[labels], self.found.observed.taxonomy.names
+        for level, known, right in zip(view.summary.levels, names, view.correct, strict=True):
+            yield names_of(level.best, known)
+            yield from (cells(part) for part in (level.probability, level.second, level.entropy))
+            yield marks(right)

@@ -71,17 +71,23 @@ class View:
 
 
 class Views:
-    """The views of a case: every bird; those that have a list, without it and with it."""
+    """The views of a case: every bird; those that have an answer from their list, without the list and with it."""
 
     def __init__(self, found: Species) -> None:
         seen = found.observed
-        every = np.ones(len(found.keys), np.bool_)
+        every, listed = np.ones(len(found.keys), np.bool_), found.summaries[RANGE].levels[0].best >= 0
         self.tree = Tree.of_levels(seen.taxonomy.ancestors)
         self.every = (
             View(ALL, found.summaries[ALL], seen, every),
-            View(ELIGIBLE, found.summaries[ALL], seen, seen.eligible),
-            View(RANGE, found.summaries[RANGE], seen, seen.eligible),
+            View(ELIGIBLE, found.summaries[ALL], seen, listed),
+            View(RANGE, found.summaries[RANGE], seen, listed),
         )
+
+    @property
+    def ruled_out(self) -> NDArray[np.bool_]:
+        """Which birds have an answer, but none of the species on their list any probability (n,)."""
+        all_species, _, by_list = self.every
+        return all_species.told & all_species.seen.eligible & ~by_list.told
 
     def __getitem__(self, labels: str) -> View:
         return next(view for view in self.every if view.labels == labels)

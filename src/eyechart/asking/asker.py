@@ -69,10 +69,7 @@ class Asker:
         """Cosine similarity of every image with every class."""
         check_length(dataset, wording.names, wording.names_by)
         seen, weights = self.features(model, dataset), self.weights(model, wording)
-        if not np.isfinite(weights).all():
-            raise ModelError(
-                f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. Try dtype=float32."
-            )
+        check_weights(model, weights)
         found = seen.values if nothing(seen) else scores(seen.values, weights)
         variant = {"names": wording.names_by, "templates": wording.templates_by}
         return predictions(dataset, found, seen, variant)
@@ -104,6 +101,14 @@ def check_length(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
         raise VocabularyError(
             f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "
             f"'{names_by}' are {len(names)}. Give a file with a name a line to --eye-names."
+        )
+
+
+def check_weights(model: Encoder, weights: Floats) -> None:
+    """Refuse class weights that hold anything but numbers: every image would be compared with them."""
+    if not np.isfinite(weights).all():
+        raise ModelError(
+            f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. Try dtype=float32."
         )
 
 

@@ -4,30 +4,66 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eyechart.asking.asker import Wording, nothing
+from eyechart.asking.asker import Wording, check_weights, nothing
 from eyechart.asking.detecting import scale
 from eyechart.asking.likelihood import of_each_image
 from eyechart.asking.sitting import OWN, Sitting
-from eyechart.data.class_names import check_unique, templates
+from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
-from eyechart.errors import DataError, SpecError, VocabularyError
+from eyechart.data.taxonomy import common_names
+from eyechart.errors import DataError, SpecError
 from eyechart.models.interfaces import Floats, Request
 from eyechart.protocols.prompt_files import prompt
 from eyechart.protocols.zero_shot import scores
 
 TEMPLATES = "bird"
+Bools = NDArray[np.bool_]
 Read = Callable[[int, int], Floats]
+Share = Callable[[Floats, Bools | None], Floats]
+
+
+def shares(logits: Floats, allowed: Bools | None = None) -> Floats:
+    """The softmax (n, names) of logits over the names that are allowed (n, names); NaN where none is.
+
+    >>> shares(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
+    [[0.5, 0.5, 0.0, 0.0]]
+    """
+    given = logits if allowed is None else np.where(allowed, logits, -np.inf)
+    top = given.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        raised = np.exp(given - top)
+        found: Floats = raised / raised.sum(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+    return found
+
+
+def conditional(probabilities: Floats, allowed: Bools | None = None) -> Floats:
+    """Probabilities (n, names) given that a name is allowed (n, names); NaN where none is, or none that is likely.
+
+    >>> conditional(np.array([[0.5, 0.25, 0.25]], np.float32), np.array([[False, True, True]])).tolist()
+    [[0.0, 0.5, 0.5]]
+    """
+    if allowed is None:
+        return probabilities
+    kept = np.where(allowed, probabilities, np.float32(0))
+    with np.errstate(invalid="ignore"):
+        found: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
+    return found.astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Told:
-    """Logits of names: `read(start, stop)` gives those of some rows, NaN where there is an error."""
+    """What speaks for names: `read(start, stop)` gives it of some rows, NaN where there is an error.
+
+    It is logits, or what `share` else makes probabilities of.
+    """
 
     read: Read
     errors: Mapping[int, str]
     variant: Mapping[str, str]
+    share: Share = shares
 
 
 def observed_of(dataset: Dataset) -> Observations:
@@ -44,15 +80,7 @@ def species_names(sitting: Sitting) -> tuple[str, ...]:
     """The names of the species as they were asked for."""
     if sitting.chosen["called"] == "scientific":
         return sitting.names
-    common = observed_of(sitting.dataset).taxonomy.common
-    nameless = [sitting.names[place] for place, name in enumerate(common) if not name]
-    if nameless:
-        raise VocabularyError(
-            f"--eye-called=common: {len(nameless):,} of {len(common):,} species of {sitting.dataset.benchmark}/"
-            f"{sitting.dataset.split} have no common_name in taxonomy.csv, the first {nameless[0]}. Add them."
-        )
-    check_unique(common)
-    return common
+    return common_names(observed_of(sitting.dataset).taxonomy)
 
 
 def logits(sitting: Sitting, names: Sequence[str]) -> Told:
@@ -75,6 +103,7 @@ def compared(sitting: Sitting, names: Sequence[str]) -> Told:
     by = f"{chosen.name} ({chosen.sha256[:8]})"
     seen = asker.features(model, sitting.dataset)
     weights = asker.weights(model, Wording(tuple(names), chosen.formats, sitting.names_by, by))
+    check_weights(model, weights)
     times = scale(asker, model)
 
     def read(start: int, stop: int) -> Floats:
@@ -108,21 +137,12 @@ def replayed(sitting: Sitting) -> Told:
     found = sitting.model.probabilities(sitting.dataset)
 
     def read(start: int, stop: int) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.log(np.asarray(found[start:stop], np.float32))
+        return np.asarray(found[start:stop], np.float32)
 
-    return Told(read, found.errors, {})
+    return Told(read, found.errors, {}, conditional)
 
 
-def shares(logits: Floats, allowed: np.ndarray | None = None) -> Floats:
-    """The softmax (n, names) of logits over the names that are allowed (n, names); NaN where none is.
-
-    >>> shares(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
-    [[0.5, 0.5, 0.0, 0.0]]
-    """
-    given = logits if allowed is None else np.where(allowed, logits, -np.inf)
-    top = given.max(axis=1, keepdims=True)
-    with np.errstate(invalid="ignore"):
-        raised = np.exp(given - top)
-        found: Floats = raised / raised.sum(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+def listed(observed: Observations, start: int, stop: int) -> Bools:
+    """Which species (rows, species) the lists of some birds hold; none of a bird that has no list or no location."""
+    found: Bools = observed.allowed(start, stop) & observed.eligible[start:stop, None]
     return found

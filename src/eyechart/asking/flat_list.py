@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.bird_names import Read, logits, observed_of, shares, species_names
+from eyechart.asking.bird_names import Read, listed, logits, observed_of, shares, species_names
 from eyechart.asking.sitting import Sitting
 from eyechart.asking.species import ALL, RANGE
 from eyechart.data.class_names import check_unique
@@ -55,8 +55,8 @@ def flat_list(sitting: Sitting) -> FlatList:
 def likeliest(read: Read, rows: int, observed: Observations | None = None) -> Answers:
     """The likeliest of all names, or of those that are listed; a genus is listed with any of its species."""
     parts = [
-        likeliest_of(shares(read(start, stop), None if observed is None else listed(observed, start, stop)))
-        for start, stop in ((start, min(rows, start + BLOCK)) for start in range(0, rows, BLOCK))
+        likeliest_of(shares(read(start, stop), None if observed is None else with_genera(observed, start, stop)))
+        for start, stop in ((start, min(rows, start + BLOCK)) for start in range(0, max(rows, 1), BLOCK))
     ]
     places, sure = zip(*parts, strict=True)
     return Answers(np.concatenate(places), np.concatenate(sure))
@@ -69,9 +69,9 @@ def likeliest_of(found: Floats) -> tuple[NDArray[np.int64], NDArray[np.float64]]
     return places, np.where(told, found.max(axis=1), np.nan).astype(np.float64)
 
 
-def listed(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:
+def with_genera(observed: Observations, start: int, stop: int) -> NDArray[np.bool_]:
     """Which species and genera (rows, species + genera) are in the lists."""
-    species = observed.allowed(start, stop)
+    species = listed(observed, start, stop)
     genera = np.zeros((len(species), len(observed.taxonomy.names[1])), np.bool_)
     rows, places = np.nonzero(species)
     genera[rows, observed.taxonomy.ancestors[1][places]] = True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eyechart.asking.bird_names import Read, logits, observed_of, shares, species_names
+from eyechart.asking.bird_names import Read, Share, listed, logits, observed_of, shares, species_names
 from eyechart.asking.sitting import Sitting
 from eyechart.data.observations import Observations
 from eyechart.models.interfaces import Floats
@@ -30,7 +30,10 @@ def species(sitting: Sitting) -> Species:
     """Ask about every species, and make probabilities of it."""
     observed = observed_of(sitting.dataset)
     told = logits(sitting, species_names(sitting))
-    readers = {ALL: probabilities(told.read), RANGE: probabilities(told.read, observed)}
+    readers = {
+        ALL: probabilities(told.read, share=told.share),
+        RANGE: probabilities(told.read, observed, told.share),
+    }
     ancestors, rows = observed.taxonomy.ancestors, len(sitting.dataset)
     return Species(
         keys=sitting.dataset.keys,
@@ -41,10 +44,10 @@ def species(sitting: Sitting) -> Species:
     )
 
 
-def probabilities(read: Read, observed: Observations | None = None) -> Read:
+def probabilities(read: Read, observed: Observations | None = None, share: Share = shares) -> Read:
     """Probabilities of rows over all species, or over the listed ones, where NaN stands for a bird without a list."""
 
     def some(start: int, stop: int) -> Floats:
-        return shares(read(start, stop), None if observed is None else observed.allowed(start, stop))
+        return share(read(start, stop), None if observed is None else listed(observed, start, stop))
 
     return some
