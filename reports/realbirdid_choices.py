@@ -10,7 +10,6 @@ from scipy.stats import rankdata
 from eyechart.metrics.intervals import fisher, t_interval
 
 from .answers import Bools, Floats, Ints, portion
-from .oodbench_cases import nothing
 from .oodbench_measures import ends
 from .oodbench_pairs import PREDICTIONS, Columns, read, whole
 from .realbirdid_families import SETS, Shown, shown
@@ -81,11 +80,7 @@ class ByChoices:
 
 def by_choices(pool: Pool, name: str = "realbirdid-F11") -> list[ByChoices]:
     """Every model, its answerable images first."""
-    every = shown(pool, SPECIES, name, None, RANGE)
-    found = [ByChoices(each, tuple(each_kind(each))) for each in every]
-    if not any(each.chosen for each in found):
-        raise nothing(pool, name, "needs images with a list of the species that live there", "pytest -k realbirdid")
-    return [each for each in found if each.chosen]
+    return [ByChoices(found, tuple(each_kind(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
 
 
 def each_kind(found: Shown) -> Iterator[Chosen]:

@@ -1,0 +1,140 @@
+"""Figures 3, 4, 6, 7, 8, 16 and 19 of RealBirdID: bars, points and matrices are the numbers of their tables."""
+
+import csv
+import re
+from collections import Counter
+from io import StringIO
+
+import pytest
+
+from eyechart.reports.realbirdid_looks import wrapped
+from eyechart.reports.realbirdid_range_charts import SHADES
+from eyechart.reports.render import to_csv
+from eyechart.reports.tables import tables
+
+
+def rows(pool, name):
+    """A table as the rows of its csv."""
+    return list(csv.DictReader(StringIO(to_csv(tables(f"realbirdid-{name}", pool, None)))))
+
+
+def widths(ax):
+    """How long the bars of a panel are."""
+    return [bar.get_width() for container in ax.containers for bar in container]
+
+
+def test_figure_3_has_a_point_a_genus_on_logarithmic_axes(three, figure):
+    left, right = figure(three, "F3").axes
+    points = [list(line.get_ydata()) for line in left.get_lines()[:2]]
+    counts = [[int(row["count"]) for row in rows(three, "F3") if row["Set"] == name] for name in ("A", "UA")]
+    assert points == counts
+    assert (left.get_xscale(), left.get_yscale(), right.get_xscale()) == ("log", "log", "log")
+    assert [line.get_ydata()[-1] for line in right.get_lines()] == [100, 100]
+
+
+@pytest.mark.parametrize(("name", "heads"), [
+    ("F4", ("Answerable", "Unanswerable", "HM")),
+    ("F16", ("A Species", "A Genus", "UA Genus")),
+])  # fmt: skip
+def test_bars_are_as_long_as_their_numbers(three, figure, name, heads):
+    axes = figure(three, name).axes
+    assert [ax.get_title() for ax in axes] == [f"{head} (%)" for head in heads]
+    for ax, head in zip(axes, heads, strict=True):
+        columns = [column for column in rows(three, name)[0] if column in (head, *(f"{head} {of}" for of in (
+            "AUC macro", "AUC balanced", "Acc macro")))]  # fmt: skip
+        numbers = [float(row[column]) for row in rows(three, name) for column in columns]
+        assert widths(ax) == pytest.approx(numbers, abs=0.01)
+
+
+def test_every_bar_has_its_number_with_its_interval(three, figure):
+    said = [text.get_text() for text in figure(three, "F4").axes[0].texts]
+    first = rows(three, "F4")[0]
+    assert len(said) == 6
+    number = [f"{float(first[f'Answerable{end}']):.1f}" for end in ("", " low", " high")]
+    assert said[0] == "{} [{}, {}]".format(*number)
+
+
+@pytest.fixture
+def ranged(flock):
+    """A model that gains by range lists, and one that loses; without a change of their own in the record."""
+    for model, before, after in (("hf_clip[a]", 0.5, 0.8), ("hf_clip[b]", 0.6, 0.4)):
+        numbers = [(name, labels, of, value, 30, (value - 0.1, value + 0.1))
+                   for name, of in (("ig", "A"), ("ua_a", "all")) for labels, value in
+                   (("eligible", before), ("range", after))]  # fmt: skip
+        flock.case(model=model, metrics=numbers)
+    return flock.pool()
+
+
+def test_figure_19_lightens_what_is_gained_and_darkens_what_is_lost(ranged, figure):
+    for ax, shades in zip(figure(ranged, "F19").axes, SHADES.values(), strict=True):
+        bars = [bar for container in ax.containers for bar in container]
+        assert [round(bar.get_width()) for bar in bars] == [50, 30, 40, 20]
+        colours = [shades[0], shades[1], shades[0], shades[2]]
+        assert [tuple(bar.get_facecolor()) for bar in bars] == [rgba(colour) for colour in colours]
+
+
+def rgba(colour):
+    """A colour as matplotlib keeps it."""
+    return (*(int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)), 1)
+
+
+def test_figure_19_says_both_numbers_and_the_change(ranged, figure):
+    said = [text.get_text() for text in figure(ranged, "F19").axes[0].texts]
+    assert said == [
+        "50.0 [40.0, 60.0] → 80.0 [70.0, 90.0]\nΔ +30.0",
+        "60.0 [50.0, 70.0] → 40.0 [30.0, 50.0]\nΔ -20.0",
+    ]
+
+
+def test_figure_6_has_the_means_and_every_model_as_a_point(ranged, figure):
+    ax = figure(ranged, "F6").axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["Encoder-Based, 2 models"]
+    assert [[round(x) for x in line.get_xdata()] for line in ax.get_lines()] == [[50, 80], [60, 40]]
+    assert ax.texts[0].get_text().startswith("55.0")
+
+
+def test_a_model_with_one_side_alone_has_no_bar(flock, figure):
+    flock.case(metrics=[("ig", "range", "A", 0.5), ("ua_a", "range", "all", 0.5)])
+    assert not figure(flock.pool(), "F19").axes[0].containers
+
+
+def test_figure_7_has_a_point_a_wording_and_says_what_they_make(three, figure):
+    axes = figure(three, "F7").axes
+    assert [ax.get_title() for ax in axes] == ["naive", "refuse"]
+    assert [sum(line.get_marker() != "None" for line in ax.get_lines()) for ax in axes] == [3, 2]
+    row = rows(three, "F7")[0]
+    said = axes[0].texts[0].get_text()
+    numbers = [float(number) for number in re.findall(r"[\d.]+", said)[:6]]
+    expected = [float(row[f"{head}{end}"]) for head in ("Mean", "SD") for end in ("", " low", " high")]
+    assert numbers == pytest.approx(expected, abs=0.06)
+    assert f"n=20, 3 wordings, Q {row['Q']}, df 2, p {row['p']}" in said
+
+
+def test_figure_7_has_answerable_images_in_a_band_of_their_own(aviary, figure):
+    aviary.abstention("hf[c]", everyone=True)
+    labels = [label.get_text() for label in figure(aviary.pool(), "F7").axes[0].get_yticklabels()]
+    assert labels == ["hf[c]\nunanswerable", "hf[c]\nanswerable"]
+
+
+def test_figure_8_has_counts_shares_and_the_rate(three, figure):
+    axes = figure(three, "F8").axes
+    row = rows(three, "F8")[0]
+    texts = [text.get_text() for text in axes[0].texts]
+    assert (len(axes), len(texts)) == (2, 9)
+    assert texts[0].startswith(f"{float(row['Q %']):.1f} %\n[")
+    assert texts[0].endswith(f"\n{row['Q']}")
+    assert axes[0].get_title().startswith("naive: AR ")
+
+
+def test_the_shares_of_a_matrix_add_up_to_one_in_each_row(three, figure):
+    for ax in figure(three, "F8").axes:
+        values = ax.images[0].get_array()
+        assert values.sum(axis=1).tolist() == pytest.approx([1, 1, 1])
+
+
+def test_long_names_are_broken_behind_commas_and_slashes():
+    name = "hf[Qwen/Qwen3-VL-2B-Instruct,dtype=bfloat16,device=cuda]"
+    lines = wrapped(name).split("\n")
+    assert Counter("".join(lines)) == Counter(name)
+    assert lines == ["hf[Qwen/Qwen3-VL-2B-Instruct,", "dtype=bfloat16,device=cuda]"]
+    assert wrapped("conse[]") == "conse[]"

@@ -1,0 +1,97 @@
+"""Figure 11 of RealBirdID: how sure models are by how many species a range list leaves."""
+
+import csv
+from io import StringIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+
+from eyechart.errors import ReportError
+from eyechart.reports.realbirdid_choices import MOST, binned, by_choices, columns, correlation
+from eyechart.reports.render import to_csv
+from eyechart.reports.tables import tables
+
+
+@pytest.fixture
+def said(three):
+    """What the better encoder's csv says of the answerable images with a list."""
+    found = next(e for e in three.groups[0].of("species").entries if e.model == "hf_clip[b]")
+    text = (found.folder / found.record.predictions.path).read_text(encoding="utf-8")
+    every = csv.DictReader(StringIO(text))
+    return [row for row in every if row["answerable"] == "1" and row["range.species.p"]]
+
+
+@pytest.fixture
+def bins(three):
+    """Its rows in the table."""
+    found = csv.DictReader(StringIO(to_csv(tables("realbirdid-F11", three, None))))
+    return [row for row in found if (row["Model"], row["Images"]) == ("hf_clip[b]", "answerable")]
+
+
+def test_every_number_of_choices_has_its_frequency_and_means(said, bins):
+    for row in bins:
+        some = [each for each in said if each["range.choices"] == row["Choices"]]
+        assert int(row["Frequency n"]) == len(some)
+        assert float(row["Frequency"]) == pytest.approx(100 * len(some) / len(said), abs=0.01)
+        for head, name in (("Entropy", "entropy"), ("Max probability", "p")):
+            mean = np.mean([float(each[f"range.species.{name}"]) for each in some])
+            assert float(row[head]) == pytest.approx(mean, abs=0.001)
+
+
+def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
+    places = [int(row["Choices"]) for row in bins]
+    assert places == sorted({int(each["range.choices"]) for each in said})
+    assert sum(int(row["Frequency n"]) for row in bins) == len(said) == 32
+
+
+def test_the_correlation_is_spearmans(three, said):
+    (found,) = by_choices(three)
+    chosen = next(each for each in found.chosen if (each.model, each.kind) == ("hf_clip[b]", "A"))
+    for name, number in chosen.correlations.items():
+        pairs = [(int(row["range.choices"]), float(row[f"range.species.{name}"])) for row in said]
+        assert number.value == pytest.approx(spearmanr(*zip(*pairs, strict=True)).statistic, abs=1e-6)
+        assert number.ci[0] < number.value < number.ci[1]
+
+
+def test_answerable_images_stand_above_unanswerable_ones(three, figure):
+    titles = [ax.get_title().partition(", n=")[0] for ax in figure(three, "F11").axes]
+    assert titles == [f"{name}, {kind}" for name in ("hf_clip[$x$]", "hf_clip[b]", "hf[c]") for kind in ("A", "UA")]
+
+
+def test_each_series_is_divided_by_its_highest_bar(three, figure):
+    for ax in figure(three, "F11").axes:
+        assert [max(bar.get_height() for bar in series) for series in ax.containers] == [1, 1, 1]
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=200))
+def test_bins_are_few_and_hold_every_number_once(choices):
+    edges = binned(np.array(choices))
+    assert len(edges) <= MOST
+    assert all(sum(low <= number <= high for low, high in edges) == 1 for number in choices)
+
+
+def test_few_numbers_have_a_bin_each():
+    assert binned(np.array([3, 90, 3, 7])) == [(3, 3), (7, 7), (90, 90)]
+    assert binned(np.arange(1, 82))[:2] == [(1, 3), (4, 6)]
+
+
+def test_what_does_not_vary_has_no_correlation():
+    assert not correlation(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3])).known
+    assert not correlation(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0])).known
+    assert correlation(np.array([1, 2]), np.array([0.5, 0.1])).value == pytest.approx(-1)
+
+
+def test_images_without_an_answer_under_their_list_are_left_out():
+    told = {"range.choices": ("2", "0", "3"), "answerable": ("1", "1", "0")}
+    found = columns({**told, "range.species.p": ("0.9", "", "0.4"), "range.species.entropy": ("0.1", "", "0.6")})
+    assert (found.choices.tolist(), found.answerable.tolist()) == ([2, 3], [True, False])
+
+
+def test_birds_without_lists_are_refused_with_the_remedy(aviary):
+    aviary.lists = False
+    aviary.species("hf_clip[a]")
+    with pytest.raises(ReportError, match=r"candidates \(or a table of ranges\).*Make it with: pytest -k"):
+        tables("realbirdid-F11", aviary.pool(), None)

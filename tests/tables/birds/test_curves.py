@@ -1,0 +1,152 @@
+"""Figures 5, 9, 10, 17 and 18 of RealBirdID: what is drawn is what the answers say, under every threshold."""
+
+import csv
+from io import StringIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_curve
+
+from eyechart.errors import ReportError
+from eyechart.reports.realbirdid_curves import GRIDS, Curve, accuracy, case, kept, rising
+from eyechart.reports.render import to_csv
+from eyechart.reports.tables import tables
+
+FIGURES = {
+    "F5": ["IG", "A species", "UA/A, by max probability", "A genus"],
+    "F9": [f"UA/A, by {by}" for by in ("max probability", "entropy", "margin")],
+    "F10": [
+        f"{of}, by {by}"
+        for of in ("A species", "A genus", "UA genus")
+        for by in ("max probability", "entropy", "margin")
+    ],
+}
+
+
+def rows(pool, name):
+    """A table as the rows of its csv."""
+    return list(csv.DictReader(StringIO(to_csv(tables(name, pool, None)))))
+
+
+def answers(entry):
+    """What a case wrote of every image."""
+    text = (entry.folder / entry.record.predictions.path).read_text(encoding="utf-8")
+    return list(csv.DictReader(StringIO(text)))
+
+
+@pytest.fixture
+def entry(three):
+    """The better encoder's case of species."""
+    return next(
+        e for g in three.groups for e in g.entries if e.model == "hf_clip[b]" and e.record.protocol == "species"
+    )
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_panels_are_those_of_the_paper(three, figure, name):
+    assert [ax.get_title() for ax in figure(three, name).axes] == [f"{head} (all species)" for head in FIGURES[name]]
+
+
+@pytest.mark.parametrize(("name", "heads"), [("F17", ["A species", "UA genus"]), ("F18", ["IG", "UA/A, by entropy"])])
+def test_range_lists_stand_at_the_right(three, figure, name, heads):
+    titles = [ax.get_title() for ax in figure(three, name).axes]
+    assert titles == [f"{head} ({labels})" for head in heads for labels in ("all species", "range")]
+
+
+@pytest.mark.parametrize("name", ["F17", "F18"])
+def test_without_lists_there_is_no_right_side(aviary, figure, name):
+    aviary.lists = False
+    aviary.species("hf_clip[a]")
+    made = figure(aviary.pool(), name)
+    assert len(made.axes) == 2
+    assert all(ax.get_title().endswith("(all species)") for ax in made.axes)
+
+
+def test_every_model_has_a_curve_and_its_area_as_in_the_record(three, figure, entry):
+    ax = figure(three, "F5").axes[1]
+    curves, texts = ax.get_lines(), [text.get_text() for text in ax.get_legend().get_texts()]
+    found = entry.metric("auc", "all species", "A.species")
+    assert len(curves) == len(texts) == 3
+    assert f"{100 * found.value:.1f} [{100 * found.ci[0]:.1f}, {100 * found.ci[1]:.1f}]" in texts
+
+
+def test_the_tradeoff_is_the_receivers_curve_of_the_answers(three, figure, entry):
+    said = answers(entry)
+    unanswerable = [row["answerable"] == "0" for row in said]
+    x, y, _ = roc_curve(unanswerable, [-float(row["all.species.p"]) for row in said], drop_intermediate=False)
+    line = figure(three, "F9").axes[0].get_lines()[1]  # encoders stand first, by their names
+    drawn = {tuple(np.round(point, 3)) for point in line.get_xydata()}
+    assert len(drawn) > 10
+    assert drawn <= {tuple(np.round(point, 3)) for point in zip(100 * x, 100 * y, strict=True)}
+
+
+def test_chance_is_drawn_beside_tradeoffs_alone(three, figure):
+    counts = [len(ax.get_lines()) for ax in figure(three, "F18").axes]
+    assert counts == [3, 3, 4, 4]
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_an_accuracy_in_the_table_is_that_of_the_surest_answers(three, entry, share):
+    said = [row for row in answers(entry) if row["answerable"] == "1"]
+    surest = sorted(said, key=lambda row: -float(row["all.species.p"]))[: round((1 - share) * len(said))]
+    right = 100 * np.mean([int(row["all.species.correct"]) for row in surest])
+    (row,) = (row for row in rows(three, "realbirdid-F17") if row["Model"] == entry.model)
+    head = f"A species, {100 * share:g} % left out (all species)"
+    assert (float(row[head]), int(row[f"{head} n"])) == (pytest.approx(right, abs=0.01), len(surest))
+    assert float(row[f"{head} low"]) < right < float(row[f"{head} high"])
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_table_has_the_areas_of_the_record_with_their_intervals(three, entry, name):
+    (row,) = (row for row in rows(three, name) if row["Model"] == entry.model)
+    areas = {head: value for head, value in row.items() if f"{head} low" in row and "left out" not in head}
+    scored = {f"{100 * metric.value:.2f}" for metric in entry.record.metrics if metric.value is not None}
+    assert len(areas) >= 3
+    assert {*areas.values()} <= scored
+
+
+def test_abstaining_is_one_less_coverage(entry):
+    found = case(entry, "x")
+    over, along = accuracy("A.species"), accuracy("A.species", falls=True)
+    one, other = over.line(found, "all species"), along.line(found, "all species")
+    assert np.allclose(other.x, 1 - one.x[::-1])
+    assert np.allclose(other.y, one.y[::-1])
+    assert over.line(found, "nowhere") is None
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20, unique=True), st.floats(0, 1))
+def test_a_point_is_the_first_that_abstains_on_as_much(places, x):
+    curve = rising(np.column_stack([places, places]))
+    found, _ = curve.at(x)
+    enough = [place for place in places if place >= x - 1e-9]
+    assert found == min(enough) if enough else np.isnan(found)
+
+
+def test_beyond_the_last_point_there_is_no_accuracy():
+    point = Curve(np.array([0.0, 0.1]), np.array([0.5, 1.0])).at(0.25)
+    assert np.isnan(point).all()
+    assert not kept(point, 10).known
+
+
+def test_points_without_a_number_are_left_out():
+    assert rising(np.array([[0.5, 1], [np.nan, 0], [0.2, np.nan], [0.1, 2]])).y.tolist() == [2, 1]
+
+
+def test_a_case_without_curves_is_refused_with_the_remedy(flock):
+    flock.case(metrics=[("ig", "all species", "A", 0.5)])
+    with pytest.raises(ReportError, match=r"names no curves\. Run the case again"):
+        flock.tables("realbirdid-F5")
+
+
+def test_curves_of_other_columns_are_refused(flock):
+    flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": [{"labels": "a", "x": 1}]})
+    with pytest.raises(ReportError, match="cannot be read as curves"):
+        flock.tables("realbirdid-F5")
+
+
+def test_curves_that_no_case_has_are_not_drawn(flock, figure):
+    points = [{"labels": "all species", "curve": "ig", "threshold": t, "x": 1 - t, "y": t} for t in (1, 0.5, 0)]
+    flock.case(metrics=[("ig", "all species", "A", 0.5)], files={"curves": points})
+    assert [ax.get_title() for ax in figure(flock.pool(), "F5").axes] == ["IG (all species)"]
