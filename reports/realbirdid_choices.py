@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 
 import numpy as np
 from scipy.stats import rankdata
@@ -20,6 +20,7 @@ from .runs import Entry, Pool
 MOST = 40  # bins of one figure
 KINDS = {"A": "answerable", "UA": "unanswerable"}
 MEASURES = {"entropy": "Entropy", "p": "Max probability"}  # of the species' probabilities
+MEASURED = {"entropy": inf, "p": 1.0}  # the highest that each can be
 VALUE = Style(1, 3)
 MEANING = (
     "Choices: how many species the image's range list has. Frequency: the share of the set's images, with Wilson's "
@@ -126,13 +127,15 @@ def of_kind(entry: Entry, model: str, kind: str, sure: Sure, edges: list[tuple[i
 def bin_of(sure: Sure, low: int, high: int) -> Bin:
     """The images with so many choices."""
     inside = (sure.choices >= low) & (sure.choices <= high)
-    means = {name: mean(values[inside]) for name, values in sure.measures.items()}
+    means = {name: mean(values[inside], MEASURED[name]) for name, values in sure.measures.items()}
     return Bin(low, high, replace(portion(int(inside.sum()), len(inside)), n=int(inside.sum())), means)
 
 
-def mean(values: Floats) -> Number:
-    """A mean, with Student's interval where there are several values."""
-    return Number(float(values.mean()) if len(values) else None, ci=ends(t_interval(values)), style=VALUE)
+def mean(values: Floats, most: float) -> Number:
+    """A mean of numbers from 0 to `most`, with Student's interval where there are several."""
+    found = ends(t_interval(values))
+    ci = (max(0.0, found[0]), min(most, found[1])) if found else None
+    return Number(float(values.mean()) if len(values) else None, ci=ci, style=VALUE)
 
 
 def correlation(one: Ints, other: Floats) -> Number:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid_choices import MOST, binned, by_choices, columns, correlation
+from eyechart.reports.realbirdid_choices import MOST, binned, by_choices, columns, correlation, mean
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 
@@ -37,8 +37,8 @@ def test_every_number_of_choices_has_its_frequency_and_means(said, bins):
         assert int(row["Frequency n"]) == len(some)
         assert float(row["Frequency"]) == pytest.approx(100 * len(some) / len(said), abs=0.01)
         for head, name in (("Entropy", "entropy"), ("Max probability", "p")):
-            mean = np.mean([float(each[f"range.species.{name}"]) for each in some])
-            assert float(row[head]) == pytest.approx(mean, abs=0.001)
+            expected = np.mean([float(each[f"range.species.{name}"]) for each in some])
+            assert float(row[head]) == pytest.approx(expected, abs=0.001)
 
 
 def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
@@ -82,6 +82,13 @@ def test_what_does_not_vary_has_no_correlation():
     assert not correlation(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3])).known
     assert not correlation(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0])).known
     assert correlation(np.array([1, 2]), np.array([0.5, 0.1])).value == pytest.approx(-1)
+
+
+def test_an_interval_stays_where_probabilities_can_be():
+    assert mean(np.array([0.05, 0.99]), 1.0).ci == (0, 1)
+    low, high = mean(np.array([0.1, 3.0]), np.inf).ci
+    assert (low, high > 3) == (0, True)
+    assert mean(np.array([0.4]), 1.0).ci is None
 
 
 def test_images_without_an_answer_under_their_list_are_left_out():
