@@ -86,6 +86,14 @@ def test_figure_19_says_both_numbers_and_the_change(ranged, figure):
     ]
 
 
+def test_a_recorded_change_has_its_interval_beside_it(three, figure):
+    first = rows(three, "F19")[0]
+    low, delta, high = (float(first[f"IG Δ{end}"]) for end in (" low", "", " high"))
+    said = figure(three, "F19").axes[0].texts[0].get_text().partition("\n")[2]
+    numbers = [float(number) for number in re.findall(r"[+-][\d.]+", said)]
+    assert numbers == pytest.approx([delta, low, high], abs=0.06)
+
+
 def test_figure_6_has_the_means_and_every_model_as_a_point(ranged, figure):
     ax = figure(ranged, "F6").axes[0]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["Encoder-Based, 2 models"]
