@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eyechart.asking.abstention import Abstention
 from eyechart.data.observations import REASONS
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.alike import share_interval, unseen
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import percentile, resampled
@@ -66,12 +66,22 @@ def spread(group: Group, seed: int) -> Iterator[Metric]:
     yield number("abstention", group.category, value, birds, share_interval(means, value, birds) if birds else None)
     known = len(rates) > 1
     sd = float(rates.std(ddof=1)) if known else float("nan")
-    yield number("abstention_sd", group.category, sd, birds, sure(draws.std(axis=1, ddof=1)) if known else None)
+    ci = around(draws.std(axis=1, ddof=1), sd, birds, len(rates)) if known else None
+    yield number("abstention_sd", group.category, sd, birds, ci)
 
 
-def sure(draws: Floats) -> Interval | None:
-    """The percentile interval; none where no resample differs, which says nothing of how sure a spread is."""
-    return percentile(draws) if len({*draws[~np.isnan(draws)].tolist()}) > 1 else None
+def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
+    """The percentile interval of a standard deviation; where no resample differs, what unseen birds could make of it.
+
+    Other birds may have a share of up to `unseen` of all: each rate is then that much nearer to the others, or further
+    away, and a deviation is at most half of that times √(k / (k - 1)). Resamples differ more than the birds do, so that
+    the interval is stretched to the value where it lies below.
+    """
+    if len({*draws[~np.isnan(draws)].tolist()}) > 1:
+        low, high = percentile(draws)
+        return Interval(min(low, sd), max(high, sd))
+    other, most = unseen(birds), np.sqrt(wordings / (wordings - 1)) / 2
+    return Interval(max(0.0, sd * (1 - 2 * other)), float(min(most, sd + other * most)))
 
 
 def each(group: Group) -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""`pytest -k realbirdid` with nothing given: packaged birds, two encoders and a small model, each asked once."""
+"""`pytest -k realbirdid` with two wordings a level: packaged birds, two encoders and a small model, each asked once."""
 
 import csv
 from collections.abc import Callable
@@ -14,14 +14,20 @@ from eyechart.toybox import birds as birds_of_the_toybox
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"
 SPLITS, TOY = ("sample", "sample-drawn"), "realbirdid/sample-drawn"
+FEW = "--eye-wordings=wordings.toml"
+WORDINGS = """
+plain = ["What species of bird is in this image?", "Which bird is this?"]
+warned = ["What species is it? It may be impossible to tell; then say why.", "Name this bird, or say why not."]
+"""
 IN_WORDS, BY_NUMBER = ("abstention", "free_form"), ("flat_list", "species")
 
 
 @pytest.fixture(scope="module")
 def asked(new_world: Callable[[], Any]) -> Any:
-    """A world after a run with nothing given, its records and its files."""
+    """A world after a run, its records and its files."""
     world = new_world()
-    world.said = world.installed("realbirdid")
+    (world.folder / "wordings.toml").write_text(WORDINGS)
+    world.installed("realbirdid", FEW)
     world.first, world.written = world.records, world.files
     return world
 
@@ -53,7 +59,7 @@ def value(record: dict[str, Any], name: str, category: str, labels: str = "all s
 
 
 def test_every_split_meets_every_model_under_its_protocols(asked: Any) -> None:
-    found = sorted((one["case"], one["protocol"]) for one in asked.first)
+    found = sorted((one["case"].partition("@")[0], one["protocol"]) for one in asked.first)
     numbers = [
         (f"realbirdid/{split}/{who}", name) for split, who, name in product(SPLITS, (*ENCODERS, MLLM), BY_NUMBER)
     ]
@@ -101,14 +107,15 @@ def test_who_is_alone_on_a_list_is_certain(scored: tuple[dict[str, Any], list[di
 
 
 def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
-    asked.installed("realbirdid")
+    asked.installed("realbirdid", FEW)
     assert asked.session["run"]["loads"] == 0
     assert asked.records == asked.first
     assert asked.files == asked.written
 
 
 def test_two_workers_write_the_same(asked: Any, world: Any) -> None:
-    world.installed(TOY, "-n2")
+    (world.folder / "wordings.toml").write_text(WORDINGS)
+    world.installed(TOY, "-n2", FEW)
     wanted = [one for one in asked.first if one["split"] == "sample-drawn"]
     assert world.records == wanted
     assert world.files.items() <= asked.written.items()
@@ -123,8 +130,10 @@ def test_common_names_are_another_question(asked: Any) -> None:
 
 
 def test_a_folder_of_ones_own_is_a_split(world: Any, birds: Path) -> None:
-    world.installed("realbirdid/drawn/", f"--eye-data={birds}")
-    assert {one["case"] for one in world.records} == {f"realbirdid/drawn/{model}" for model in (*ENCODERS, MLLM)}
+    (world.folder / "wordings.toml").write_text(WORDINGS)
+    world.installed("realbirdid/drawn/", f"--eye-data={birds}", FEW)
+    found = {one["case"].partition("@")[0] for one in world.records}
+    assert found == {f"realbirdid/drawn/{model}" for model in (*ENCODERS, MLLM)}
 
 
 def test_a_folder_without_observations_fails_with_a_sentence(world: Any, birds: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.abstention_scoring import abstention_metrics, abstention_outcomes
+from eyechart.abstention_scoring import abstention_metrics, abstention_outcomes, around
 from eyechart.asking.abstention import Abstention, abstention
 from eyechart.asking.free_form import free_form
 from eyechart.asking.reason_words import CHOICES
@@ -114,7 +114,7 @@ def test_who_never_declines_has_no_right_reason(ask: Any, talker: Any) -> None:
 def test_every_interval_is_around_its_value(ask: Any) -> None:
     sure = [one for one in numbers(ask(about="all")).values() if one.ci is not None]
     assert len(sure) > 20
-    assert all(one.ci[0] <= one.value <= one.ci[1] for one in sure if one.name != "abstention_sd")
+    assert all(one.ci[0] <= one.value <= one.ci[1] for one in sure)
 
 
 def test_asking_about_all_asks_only_about_the_others(ask: Any, talker: Any) -> None:
@@ -201,3 +201,11 @@ def test_a_bad_file_of_wordings_is_refused(ask: Any, levels: Path) -> None:
     levels.write_text("plain = []")
     with pytest.raises(DataError, match="has no wording"):
         ask()
+
+
+@pytest.mark.parametrize(
+    ("sd", "low", "high"), [(0.0, 0.0, 0.0827), (0.5, 0.3830, 0.5827), (1 / np.sqrt(2), 0.5417, 1 / np.sqrt(2))]
+)
+def test_a_spread_that_no_resample_changes_is_not_certain(sd: float, low: float, high: float) -> None:
+    found = around(np.full(9, sd), sd, birds=29, wordings=2)
+    assert tuple(found) == pytest.approx((low, high), abs=1e-3)
