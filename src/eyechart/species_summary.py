@@ -71,6 +71,7 @@ def _level(nodes: Rows, sums: Floats) -> Level:
     nodes[every, best] = -1  # for a moment: the second highest is the highest of the others
     second = np.maximum(nodes.max(axis=1), 0)
     nodes[every, best] = highest
+    entropy[second == 0] = 0  # not what rounding leaves: who is certain is so alike
     best[np.isnan(highest)] = -1
     return Level(best, highest / sums, np.where(best < 0, np.nan, second) / sums, np.maximum(entropy, 0))
 

@@ -96,6 +96,14 @@ def test_certainty_has_no_entropy_and_no_second(rows) -> None:
     assert (level.probability[5], level.second[5], level.entropy[5]) == (1, 0, 0)
 
 
+def test_a_genus_that_holds_all_species_in_question_is_certain_without_a_remainder() -> None:
+    """As of birds whose list is of one genus: whatever rounding leaves would rank them."""
+    rows = np.zeros((500, 7), np.float32)
+    rows[:, ANCESTORS[1] == 2] = np.random.default_rng(0).dirichlet(np.ones(3), 500)
+    genus = summary(rows).levels[1]
+    assert {*zip(genus.best, genus.probability, genus.second, genus.entropy, strict=True)} == {(2, 1, 0, 0)}
+
+
 def test_one_species_alone_is_certain() -> None:
     (level,) = summary(np.ones((2, 1), np.float32), ancestors=[np.arange(1)]).levels
     assert [getattr(level, name).tolist() for name in NAMES] == [[0, 0], [1, 1], [0, 0], [0, 0]]

@@ -1,0 +1,63 @@
+"""Numbers of birds: shares, harmonic means, and none of nobody."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.bird_scoring import harmonic, number, rate
+from eyechart.metrics.intervals import Interval, wilson
+
+SIDES = np.array([1, 0, 1, math.nan]), np.array([0, 1, math.nan, math.nan, 1, 0])
+NOBODY = np.array([math.nan, math.nan])
+
+
+def refused() -> Any:
+    raise AssertionError("nobody was asked")
+
+
+def test_a_number_of_nobody_is_none_and_not_worked_out() -> None:
+    found = number("ig", "range", "A", 0, refused, "bootstrap")
+    assert (found.value, found.ci, found.n, found.ci_method) == (None, None, 0, "bootstrap")
+
+
+def test_a_number_is_plain() -> None:
+    found = number(
+        "ig", "range", "A", 3, lambda: (np.float64(0.5), Interval(np.float64(0.25), np.float64(1))), "bootstrap"
+    )
+    assert (found.name, found.labels, found.category, found.n) == ("ig", "range", "A", 3)
+    assert (found.value, found.ci) == (0.5, (0.25, 1.0))
+    assert {type(found.value), *map(type, found.ci or ())} == {float}
+
+
+def test_a_rate_is_of_those_that_have_an_outcome() -> None:
+    found = rate("acc", "range", SIDES[0], "UA.genus")
+    assert (found.name, found.labels, found.category, found.n) == ("acc", "range", "UA.genus", 3)
+    assert found.value == pytest.approx(2 / 3)
+    assert found.ci == pytest.approx(tuple(wilson(2, 3)))
+
+
+def test_a_rate_of_nobody_is_none() -> None:
+    found = rate("acc", "range", NOBODY, "A")
+    assert (found.value, found.ci, found.n) == (None, None, 0)
+
+
+def test_a_harmonic_mean_is_of_both_sides_answers() -> None:
+    found = harmonic("hm", "range", *SIDES, 0)
+    assert (found.value, found.n, found.category) == (pytest.approx(2 / (3 / 2 + 2)), 7, "all")
+    assert found.ci is not None
+    assert found.ci[0] < 0.5 < found.ci[1]
+
+
+@pytest.mark.parametrize("sides", [(SIDES[0], NOBODY), (NOBODY, SIDES[1]), (NOBODY, NOBODY)])
+def test_a_harmonic_mean_needs_both_sides(sides: Any) -> None:
+    found = harmonic("hm", "range", *sides, 0)
+    assert (found.value, found.ci, found.n) == (None, None, 0)
+
+
+def test_a_harmonic_mean_hangs_on_the_seed_alone() -> None:
+    many = np.arange(40) % 3 == 0, np.arange(50) % 7 == 0
+    sides = [side.astype(np.float64) for side in many]
+    first, again, other = (harmonic("hm", "range", *sides, seed).ci for seed in (1, 1, 2))
+    assert first == again != other
