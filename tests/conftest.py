@@ -1,5 +1,6 @@
 """A run's folder made by the real recording from a handful of answers, for everything that reads runs."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,9 @@ from eyechart.records import Record, Records, Run, encode
 from eyechart.scoring import Predictions, Rules
 from eyechart.settings import Case, Settings
 from eyechart.spec import parse
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Original label (-1: none), new labels, and those of the weasel study (None: not looked at).
 Truth = tuple[int, tuple[int, ...], tuple[int, ...] | None]

@@ -34,12 +34,12 @@ def metric(records: dict[str, Any], case: str, **wanted: str) -> dict[str, Any]:
 
 
 def test_there_are_two_commands() -> None:
-    assert [command.rpartition("&& ")[2] for command in COMMANDS] == ["pytest", "pytest tests"]
+    assert [command.rpartition("&& ")[2] for command in COMMANDS] == ["pytest", "pytest tests -n 2 --dist loadfile"]
 
 
 def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, dict[str, Any]]) -> None:
     said, _ = session
-    shown = [line.strip() for line in README.splitlines() if re.match("    (imagenet|toybox|oodbench)/sample", line)]
+    shown = [line.strip() for line in README.splitlines() if re.match("    (imagenet|toybox|oodbench|realbirdid)/sample", line)]
     assert len(shown) >= 9
     assert [line for line in shown if re.sub(r"  +", "  ", line) not in re.sub(r"  +", "  ", said)] == []
 
