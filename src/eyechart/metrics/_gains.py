@@ -34,7 +34,7 @@ class Events(NamedTuple):
         """The area under that curve as far to the right as it goes."""
         gain, accuracy = self.curve(counts)
         reached = np.minimum(np.maximum.accumulate(gain), 1)
-        return float(np.diff(reached) @ (accuracy[1:] + accuracy[:-1]) / 2)
+        return float((np.diff(reached) * (accuracy[1:] + accuracy[:-1])).sum() / 2)  # @ would wait for BLAS threads
 
 
 def events(
