@@ -81,7 +81,7 @@ def png(colour: int) -> bytes:
     return file.getvalue()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def pictures() -> Callable[..., Dataset]:
     """Make a split of pictures in memory, given their labels."""
 

@@ -19,7 +19,7 @@ from eyechart.flat_list_recording import FlatListRecording
 from eyechart.models.interfaces import Identity, Request
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.records import Metric, Record
-from eyechart.settings import Case
+from eyechart.settings import Case, Settings
 from eyechart.spec import parse
 from eyechart.species_recording import SpeciesRecording
 from eyechart.store import Store
@@ -144,6 +144,13 @@ class Saying(Knowing):
         return self.logits[np.ix_(rows, [self.names.index(choice) for choice in choices])]
 
 
+def settings_of(case: Case, store: Path, limit: int | None) -> Settings:
+    """The defaults of the command line."""
+    texts = {"names": "mill", "templates": None, "equivalences": "12", "categories": "equivalent", "empty": None}
+    flags = {"offline": True, "strict": False, "max_errors": 0, "labels": (), "seed": 42, "limit": limit}
+    return Settings(models=(case.model,), data=None, out=store.parent, store=store, **texts, **flags)  # type: ignore
+
+
 RECORDINGS: Mapping[str, Any] = {"species": SpeciesRecording, "flat_list": FlatListRecording}
 
 
@@ -153,7 +160,6 @@ class BirdWorld:
 
     store: Path
     pictures: Callable[..., Dataset]
-    make_run: Any
     birds: Sequence[tuple[str, str, str]] = BIRDS
     tree: Taxonomy = field(default_factory=taxonomy)
     skill: float = 2.0
@@ -208,7 +214,7 @@ class BirdWorld:
         sitting = self.sit(model, protocol, **more)
         found = ABOUT_BIRDS[protocol](sitting)
         case = Case("realbirdid", "memory", parse("knowing[]"), protocol, sitting.chosen)
-        settings = self.make_run.settings(case, more.get("limit"))
+        settings = settings_of(case, self.store, more.get("limit"))
         made = RECORDINGS[protocol](case, settings, sitting.dataset, model.identity, found, self.store.parent)
         getattr(made, protocol)(found)
         return made
@@ -226,10 +232,16 @@ class BirdWorld:
         return list(csv.DictReader(content.decode().splitlines()))
 
 
+@pytest.fixture(scope="session")
+def make_bird_world(tmp_path_factory: pytest.TempPathFactory, pictures: Callable[..., Dataset]) -> Any:
+    """Make small worlds of birds, each with a store of its own."""
+    return lambda **more: BirdWorld(tmp_path_factory.mktemp("birds") / "store", pictures, **more)
+
+
 @pytest.fixture
-def bird_world(tmp_path: Path, pictures: Callable[..., Dataset], make_run: Any) -> BirdWorld:
+def bird_world(make_bird_world: Callable[[], BirdWorld]) -> BirdWorld:
     """A small world of birds; one store for the whole test."""
-    return BirdWorld(tmp_path / "store", pictures, make_run)
+    return make_bird_world()
 
 
 @pytest.fixture
