@@ -1,0 +1,86 @@
+"""What is scored: whose answers, under which list, against which truth."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.species_views import Views, named
+
+BROKEN = frozenset({1, 15})
+LISTED = (0, 2, 4, 6, 7, 9, 10, 11, 13, 14, 17, 18, 19, 20)
+
+
+@pytest.fixture(scope="module")
+def case(make_bird_world: Any) -> tuple[Any, Views]:
+    world = make_bird_world()
+    return world, Views(world.found(world.comparing(), broken=BROKEN))
+
+
+def test_who_has_an_answer_is_in_play(case: Any) -> None:
+    told = {view.labels: np.flatnonzero(view.told).tolist() for view in case[1].every}
+    rest = [row for row in range(22) if row not in BROKEN]
+    assert told == {"all species": rest, "eligible": [*LISTED], "range": [*LISTED]}
+
+
+def test_the_eligible_are_asked_without_their_list(case: Any) -> None:
+    views = case[1]
+    assert views["eligible"].summary is views["all species"].summary is not views["range"].summary
+
+
+def test_truths_climb_from_what_is_known(case: Any) -> None:
+    world, views = case
+    species, genus, order = views["range"].truths
+    for row, (name, *_) in enumerate(world.birds):
+        above = world.tree.parents[1][genus[row]]
+        assert (world.tree.names[1][genus[row]], order[row]) == (name.split()[0], above)
+        assert world.names[species[row]] == name if " " in name else species[row] == -1
+
+
+def test_nodes_are_species_or_genera(case: Any) -> None:
+    world, views = case
+    assert [world.names[node] for node in views["range"].nodes] == [name for name, *_ in world.birds]
+
+
+def test_right_and_wrong_are_of_those_who_have_truth_and_answer(case: Any) -> None:
+    for view in case[1].every:
+        for place, right in enumerate(view.correct):
+            known = view.told & (view.seen.answerable | (place > 0))
+            np.testing.assert_array_equal(~np.isnan(right), known)
+            np.testing.assert_array_equal(right[known], (view.summary.levels[place].best == view.truths[place])[known])
+
+
+def test_the_deepest_is_the_finest_that_is_known(case: Any) -> None:
+    view = case[1]["all species"]
+    np.testing.assert_array_equal(view.deepest[:14], view.correct[0][:14])
+    np.testing.assert_array_equal(view.deepest[14:], view.correct[1][14:])
+
+
+def test_sets_are_levels_of_either_kind(case: Any) -> None:
+    found = [(name, place, np.flatnonzero(mask).tolist()) for name, place, mask in case[1]["range"].sets()]
+    a, ua = [row for row in LISTED if row < 14], [row for row in LISTED if row >= 14]
+    kinds = [("A.species", 0, a), ("A.genus", 1, a), ("A.order", 2, a), ("UA.genus", 1, ua), ("UA.order", 2, ua)]
+    assert found == kinds
+
+
+def test_how_unsure_an_answer_is_goes_by_level_and_criterion(case: Any) -> None:
+    view = case[1]["range"]
+    for place, level in enumerate(view.summary.levels):
+        np.testing.assert_array_equal(view.uncertainty("max_probability", place), 1 - level.probability)
+        np.testing.assert_array_equal(view.uncertainty("entropy", place), level.entropy)
+        np.testing.assert_array_equal(view.uncertainty("margin", place), 1 - (level.probability - level.second))
+
+
+def test_nobody_is_ruled_out_whose_list_has_some_probability(case: Any) -> None:
+    assert not case[1].ruled_out.any()
+
+
+def test_the_tree_is_that_of_the_names(case: Any) -> None:
+    world, views = case
+    assert views.tree.leaves == 9
+    assert views.tree.root == len(world.names) + 3
+
+
+def test_names_tell_the_criterion_unless_it_is_the_main_one() -> None:
+    assert [named("auc", "max_probability"), named("auc", "entropy")] == ["auc", "auc_entropy"]
+    assert named("accuracy A.species", "margin", " ") == "accuracy A.species margin"
