@@ -1,0 +1,109 @@
+"""What options do to cases about birds: each reaches the model, its answers and the record."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from eyechart.data.splits import open_realbirdid
+
+CASES, SPECIES = "sample-drawn", "sample-drawn and species"
+WATCHER = """
+import json
+from pathlib import Path
+
+def walk(value):
+    yield type(value).__name__
+    for inner in value.items() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        yield from walk(inner)
+
+def pytest_runtest_logreport(report):
+    if report.when == "call":
+        Path("types.json").write_text(json.dumps(sorted({*walk(dict(report.user_properties)["eyechart"])})))
+"""
+
+
+@pytest.fixture(scope="module")
+def plain(new_world: Callable[[], Any]) -> Any:
+    """A world after a run of a small encoder about the packaged birds."""
+    world = new_world()
+    ask(world, CASES, world.plugin(WATCHER))
+    world.first, world.shown = world.records, world.asked
+    return world
+
+
+def ask(world: Any, keep: str, *more: str, code: int = 0) -> str:
+    said: str = world.installed(keep, "--eye-model=tiny[]", *more, code=code)
+    return said
+
+
+def species(world: Any) -> dict[str, Any]:
+    """The record of the case of species."""
+    (found,) = [one for one in world.records if one["protocol"] == "species"]
+    return dict(found)
+
+
+def test_both_protocols_share_the_pictures(plain: Any) -> None:
+    assert [one["protocol"] for one in plain.first] == ["flat_list", "species"]
+    assert plain.shown == plain.first[0]["data"]["n"] == 135
+    assert plain.loads == ["tiny"]
+
+
+def test_a_report_carries_plain_values_alone(plain: Any) -> None:
+    assert {*json.loads((plain.folder / "types.json").read_text())} <= {
+        *("dict", "list", "tuple", "str", "int", "float", "bool", "NoneType")
+    }
+
+
+def test_templates_reach_the_encoder_and_its_answers(plain: Any) -> None:
+    before, texts, shown = {*plain.store}, len(plain.lines("texts")), plain.asked
+    ask(plain, SPECIES, "--eye-templates=name")
+    assert species(plain)["variant"]["templates"].startswith("name (")
+    assert plain.first[1]["variant"]["templates"].startswith("bird (")
+    assert (len(plain.lines("texts")) - texts, plain.asked - shown) == (1, 0)
+    assert before < {*plain.store}
+
+
+def test_names_of_ones_own_are_asked_for(plain: Any) -> None:
+    count = open_realbirdid(CASES).classes
+    (plain.folder / "names.txt").write_text("".join(f"bird {place}\n" for place in range(count)))
+    ask(plain, SPECIES, "--eye-names=names.txt")
+    assert species(plain)["variant"]["names"].startswith("names.txt (")
+    assert species(plain)["metrics"] != plain.first[1]["metrics"]
+
+
+def test_names_of_another_number_are_refused(plain: Any) -> None:
+    (plain.folder / "few.txt").write_text("one\ntwo\n")
+    assert "but the class names 'few.txt" in ask(plain, SPECIES, "--eye-names=few.txt", code=1)
+
+
+def test_an_encoder_takes_no_prompt(plain: Any) -> None:
+    said = ask(plain, SPECIES, "--eye-prompt=species", code=1)
+    assert "--eye-prompt=species is for models that answer in words; tiny compares. Give --eye-templates." in said
+
+
+def test_a_limit_asks_about_so_many(plain: Any) -> None:
+    ask(plain, SPECIES, "--eye-limit=10")
+    record = species(plain)
+    assert (record["data"]["n"], record["limit"], sum(record["outcomes"].values())) == (10, 10, 10)
+
+
+def test_what_is_no_number_is_an_error_and_no_wrong_answer(world: Any) -> None:
+    world.order("tiny", 2, "nan")
+    said = ask(world, SPECIES, "--eye-max-errors=1")
+    outcomes = species(world)["outcomes"]
+    assert (outcomes["error"], sum(outcomes.values())) == (1, 135)
+    assert "1 of 135 images ended in an error and are left out of every score" in said
+    assert max(one["n"] for one in species(world)["metrics"]) == 134
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(plain: Any, world: Any) -> None:
+    world.order("tiny", 5, "die")
+    with world.start(
+        "--pyargs", "eyechart.benchmarks", "-k", SPECIES, "--eye-offline", "--eye-model=tiny[]"
+    ) as process:
+        process.communicate(timeout=120)
+    ask(world, SPECIES)
+    assert world.records == [plain.first[1]]
+    assert world.asked == 135 + 4
