@@ -1,5 +1,6 @@
 """Drawing numbers of distinct rows against drawing the rows, one by one and all that can be drawn."""
 
+import sys
 from collections import Counter
 from itertools import combinations, product
 
@@ -150,3 +151,15 @@ def test_a_generator_goes_on_from_where_it_is() -> None:
     random = np.random.default_rng(4)
     parts = [list(drawn(9, times, random)) for times in (2, 3)]
     np.testing.assert_array_equal(np.concatenate(parts), list(drawn(9, 5, 4)))
+
+
+@pytest.mark.parametrize("n", [1, 9, 300])
+def test_draws_of_a_seed_are_those_of_its_generator_however_often_they_are_asked_for(n, monkeypatch) -> None:
+    expected = np.array(list(drawn(n, 5, np.random.default_rng(4))))
+    for counts in drawn(n, 5, 4):
+        counts[:] = 0  # what somebody does to them is nobody else's
+    for kept in (True, False):
+        monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", 5 * n - (not kept))
+        found = np.array(list(drawn(n, 5, 4)))
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == np.int64
