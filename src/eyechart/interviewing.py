@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from operator import itemgetter
 
@@ -74,7 +74,15 @@ def consult(
             return unfinished(entry, found, passing, questions.places, len(found) - before)
         return replies.chosen(found, questions.places, entry, len(found) - before)
     meet(model, entry.key, [usage for _, usage in found.values()], one_by_one=False)
+    if not (entry.one_part and [*found] == sorted(found)):
+        straighten(entry)
     return replies.chosen(found, questions.places, entry, 0)
+
+
+def straighten(entry: Entry) -> None:
+    """Put a book in order that a killed run left as it was, unless another run holds it, or it may only be read."""
+    with suppress(StoreError), entry.writing(patient=False) as writer:
+        replies.tidy(writer, replies.kept(writer))
 
 
 def looked_up(entry: Entry) -> dict[int, Kept]:

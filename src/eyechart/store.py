@@ -118,9 +118,14 @@ class Entry:
         """The whole blocks that runs left; a part that another run takes away meanwhile is a StoreError."""
         return parts(self.folder)
 
+    @property
+    def one_part(self) -> bool:
+        """Whether there is nothing beside the first part, neither others nor drafts of it."""
+        return {path.name for path in self.folder.glob("*.part*")} <= {FIRST}
+
     @contextmanager
-    def writing(self) -> Iterator["Writer"]:
-        """Hold the entry alone; another run that wants it waits, then finds it complete."""
+    def writing(self, *, patient: bool = True) -> Iterator["Writer"]:
+        """Hold the entry alone; another run that wants it waits for that, or with StoreError does not."""
         with writable(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             stamp(self.folder.parent.parent / "format", f"{FORMAT}\n".encode("ascii"))
@@ -128,7 +133,9 @@ class Entry:
             lock = filelock.FileLock(self.folder / "lock")
             try:
                 lock.acquire(timeout=0)
-            except filelock.Timeout:
+            except filelock.Timeout as error:
+                if not patient:
+                    raise StoreError(f"Another run holds {self.folder}. Run again when it is done.") from error
                 self.waiting(
                     f"another run is answering {self.key.model.name}; waiting for it ({self.folder.name[:12]}…)"
                 )

@@ -179,6 +179,46 @@ def test_what_a_killed_tidying_left_is_swept_away(library: Library, other: Libra
     assert library.files(talker(said)) == other.files(talker(said))
 
 
+@pytest.fixture
+def left(library: Library, talker: Any) -> Path:
+    """What a run leaves that was killed when the last answer was kept, or while it tidied."""
+    with pytest.raises(ConnectionResetError):
+        library.ask(talker(said, stop=3, turned=True), range(8))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Writer, "replace", lambda *_: None)
+        library.ask(talker(said), range(8))
+    folder = library.entry(talker(said)).folder
+    (folder / "00000.part.17-1").write_bytes(b"half")
+    assert {path.name for path in folder.glob("*.part")} == {"00000.part", "00001.part"}
+    return folder
+
+
+def test_a_book_that_was_not_tidied_is_when_it_is_read(
+    left: Path, library: Library, other: Library, talker: Any
+) -> None:
+    model = talker(said)
+    found, whole = library.ask(model, [3]), other.ask(talker(said), range(8))
+    assert (found.said, model.asked) == (whole.said[3:4], [])
+    assert library.files(model) == other.files(model)
+
+
+def test_one_part_out_of_order_is_put_in_order(library: Library, other: Library, talker: Any) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Writer, "replace", lambda *_: None)
+        library.ask(talker(said, turned=True), range(8))
+    before = library.files(talker(said))
+    library.ask(talker(said), [3])
+    other.ask(talker(said), range(8))
+    assert before != library.files(talker(said)) == other.files(talker(said))
+
+
+def test_a_book_that_another_run_holds_is_read_as_it_is(left: Path, library: Library, talker: Any) -> None:
+    before = library.files(talker(said))
+    with library.entry(talker(said)).writing():
+        assert texts(library.ask(talker(said), [3])) == ["question 1 1"]
+    assert library.files(talker(said)) == before
+
+
 def test_a_fault_that_may_pass_is_told_and_not_kept(library: Library, other: Library, talker: Any) -> None:
     busy = talker(lambda numbers, text: PASSING if numbers[0] == 1 else said(numbers, text))
     found = library.ask(busy, range(6))

@@ -1,0 +1,82 @@
+"""Birds in words, killed while reasons are asked for: the next run asks only for what is missing and ends the same."""
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+MLLM, SPLIT = "hf[toybox-mllm]", "realbirdid/sample-drawn/"
+OPTIONS = (f"--eye-model={MLLM}", "--eye-limit=10", "--eye-wordings=mine.toml")
+WORDS = """
+naive = ["What species of bird is in this image?", "Tell me the species of this bird."]
+refuse = ["What species is it? If unsure, refuse and say why.", "Which bird? Rather decline than guess."]
+"""
+KILLED = -signal.SIGKILL
+
+# Dies in the case of abstention when so many answers were kept: about pictures, about words, or once more in order.
+DIES = """
+import os
+import signal
+
+from eyechart import interviewing, replies, store
+
+STAGE, AT = os.environ["DIES"].split(":")
+reached, names = [], []
+
+def come_to(stage):
+    reached.append(stage)
+    if stage == STAGE and reached.count(stage) == int(AT):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def abstaining():
+    return "test_abstention" in os.environ.get("PYTEST_CURRENT_TEST", "")
+
+def complete(writer, dataset, model, questions, progress, real=interviewing.complete):
+    names.append(questions.name)
+    return real(writer, dataset, model, questions, progress)
+
+def append(*told, real=replies.append):
+    found = real(*told)
+    if abstaining():
+        come_to(names[-1])
+    return found
+
+def stamp(path, content, real=store.stamp):
+    real(path, content)
+    if abstaining() and path.suffix == ".part":
+        come_to("tidying")
+
+interviewing.complete, replies.append, store.stamp = complete, append, stamp
+"""
+MOMENTS = (("birds:7",), ("birds:12", "extraction:3", "tidying:1"))
+
+
+def put(world: Any, *arguments: str) -> pytest.RunResult:
+    """Put the drawn birds to the packaged model in every way."""
+    (world.folder / "mine.toml").write_text(WORDS)
+    result: pytest.RunResult = world.call(
+        "--pyargs", "eyechart.benchmarks", "--eye-offline", "-k", SPLIT, *OPTIONS, *arguments
+    )
+    return result
+
+
+@pytest.fixture(scope="module")
+def whole(new_world: Callable[[], Any]) -> Any:
+    """A world after a run that nobody killed."""
+    world = new_world()
+    result = put(world)
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    return world
+
+
+@pytest.mark.parametrize("moments", MOMENTS, ids=" ".join)
+def test_killed_while_abstentions_are_asked_for(whole: Any, world: Any, moments: tuple[str, ...]) -> None:
+    for moment in moments:
+        world.environment["DIES"] = moment
+        assert put(world, world.plugin(DIES)).ret == KILLED
+        assert [path for path in world.folder.rglob("*.part") if path.stat().st_size]
+    assert put(world).ret == 0
+    assert world.files == whole.files
+    assert world.records == whole.records
+    assert world.store == whole.store
