@@ -1,21 +1,20 @@
 """What probabilities of species are worth: every number of a case, under every list of species."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.bird_scoring import Outcomes, Value, harmonic, number, rate
-from eyechart.metrics.abstention import CRITERIA, ua_a, ua_a_interval
+from eyechart.metrics.abstention import CRITERIA, abstained_at, abstained_at_interval, ua_a, ua_a_interval
 from eyechart.metrics.calibration import calibration_error, calibration_error_interval
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain, information_gain_interval
-from eyechart.metrics.intervals import stratified
+from eyechart.metrics.intervals import Interval, stratified
 from eyechart.metrics.recall import mean_per_class_recall
-from eyechart.metrics.selective import auc_interval, balanced_weights, macro_auc
+from eyechart.metrics.selective import auc_interval, aurc, balanced_weights, macro_auc
 from eyechart.metrics.stopping import cross_fitted, right_between
 from eyechart.metrics.thresholds import accuracy_coverage_auc
 from eyechart.records import Metric
@@ -57,7 +56,7 @@ def gains(view: View, tree: Tree, seed: int) -> Iterator[Metric]:
 
 
 def abstentions(view: View, seed: int) -> Iterator[Metric]:
-    """Metric 2: how well each criterion tells unanswerable birds from answerable ones."""
+    """Metric 2: how well each criterion tells unanswerable birds from answerable ones; what 95 % of these cost."""
     without = ~view.seen.answerable[view.told]
     n = len(without) if without.any() and not without.all() else 0
     for criterion in CRITERIA:
@@ -67,6 +66,13 @@ def abstentions(view: View, seed: int) -> Iterator[Metric]:
             return ua_a(unsure, without), ua_a_interval(unsure, without, seed=seed)
 
         yield number(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap")
+
+    unsure = view.uncertainty(MAIN, 0)[view.told]
+
+    def cost() -> Value:
+        return abstained_at(unsure, without), abstained_at_interval(unsure, without, seed=seed)
+
+    yield number("abstained_at_95", view.labels, "all", n, cost, "bootstrap")
 
 
 def stops(view: View, seed: int) -> Iterator[Metric]:
@@ -102,8 +108,14 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
     made = partial(number, labels=view.labels, category=name, n=n, method="bootstrap")
     sure = -view.uncertainty(MAIN, place)[mask]
 
-    def area(sure: Outcomes = sure) -> Value:
+    def by(sure: Outcomes) -> Value:
         return accuracy_coverage_auc(sure, right), auc_interval(sure, right, seed=seed)
+
+    area = cache(partial(by, sure))
+
+    def risk() -> Value:
+        low, high = area()[1]
+        return aurc(sure, right), Interval(1 - high, 1 - low)
 
     def macro() -> Value:
         return macro_auc(sure, right, truth), auc_interval(sure, right, classes=truth, average="macro", seed=seed)
@@ -112,18 +124,10 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
         value = accuracy_coverage_auc(sure, right, balanced_weights(right, truth))
         return value, auc_interval(sure, right, classes=truth, average="balanced", seed=seed)
 
-    yield (found := made("auc", value=area))
-    yield complement("aurc", found)
+    yield made("auc", value=area)
+    yield made("aurc", value=risk)
     yield made("auc_macro", value=macro)
     yield made("auc_balanced", value=balanced)
     for criterion in OTHERS:
         other = -view.uncertainty(criterion, place)[mask]
-        yield made(named("auc", criterion), value=partial(area, other))
-
-
-def complement(name: str, found: Metric) -> Metric:
-    """One less a number."""
-    if found.value is None or found.ci is None:
-        return msgspec.structs.replace(found, name=name)
-    low, high = found.ci
-    return msgspec.structs.replace(found, name=name, value=1 - found.value, ci=(1 - high, 1 - low))
+        yield made(named("auc", criterion), value=partial(by, other))

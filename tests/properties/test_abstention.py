@@ -1,6 +1,7 @@
 """The abstention trade-off, UA/A and the harmonic mean against counting pairs, thresholds and resamples one by one."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 from eyechart.metrics.abstention import (
     CRITERIA,
     abstained_at,
+    abstained_at_interval,
     harmonic_mean,
     harmonic_mean_interval,
     tradeoff,
@@ -133,6 +135,32 @@ def test_a_share_of_less_than_one_image_is_that_of_one(share) -> None:
     assert abstained_at([0.9, 0.8, 0.7, 0.1], [True, False, True, True], share) == 0
 
 
+@given(both, st.sampled_from([0.3, 0.95, 1]), st.integers(0, 9))
+def test_a_shares_interval_is_a_loop_over_resampled_rows(drawn, share, seed) -> None:
+    scores, without = columns(sorted(drawn, key=lambda image: -image[0]))
+    random, value = np.random.default_rng(seed), abstained_at(scores, without, share)
+    taken = [resampled_by_kind(without, random) for _ in range(30)]
+    found = [abstained_at(scores[rows], without[rows], share) for rows in taken]
+    low, high = share_interval(found, value, min(without.sum(), (~without).sum()), 0.9)
+    ours = abstained_at_interval(scores, without, share, times=30, seed=seed, level=0.9)
+    assert ours == pytest.approx((min(low, value), max(high, value)))
+
+
+def resampled_by_kind(without, random):
+    """The rows of a resample, as many of either kind as there are."""
+    return np.concatenate([random.choice(np.flatnonzero(without == kind), (without == kind).sum()) for kind in (0, 1)])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+def test_a_shares_intervals_cover(share) -> None:
+    random, truth = np.random.default_rng(4), math.erfc((NormalDist().inv_cdf(1 - share) + 1) / math.sqrt(2)) / 2
+    without, found = np.arange(300) < 100, []
+    for seed in range(100):
+        low, high = abstained_at_interval(random.normal(size=300) + without, without, share, times=200, seed=seed)
+        found.append(low <= truth <= high)
+    assert np.mean(found) >= 0.88
+
+
 @given(images)
 def test_images_without_an_uncertainty_change_nothing(drawn) -> None:
     scores, without = columns([*drawn, (math.nan, True), (math.nan, False)])
@@ -157,7 +185,8 @@ def test_constant_uncertainty_tells_nothing(drawn, score) -> None:
 def test_images_of_one_kind_have_no_area(scores, kind) -> None:
     without = np.full(len(scores), kind)
     curve = tradeoff(scores, without)
-    assert np.isnan([ua_a(scores, without), *ua_a_interval(scores, without), abstained_at(scores, without)]).all()
+    assert np.isnan([ua_a(scores, without), *ua_a_interval(scores, without)]).all()
+    assert np.isnan([abstained_at(scores, without), *abstained_at_interval(scores, without)]).all()
     assert np.isnan(curve.answerable if kind or not scores else curve.unanswerable).all()
     assert len(curve.thresholds) == 1 + len(set(scores))
 
@@ -165,12 +194,9 @@ def test_images_of_one_kind_have_no_area(scores, kind) -> None:
 @given(both, st.integers(0, 9))
 def test_the_interval_is_a_loop_over_resampled_rows(drawn, seed) -> None:
     scores, without = columns(sorted(drawn, key=lambda image: -image[0]))
-    random, found = np.random.default_rng(seed), []
-    for _ in range(30):
-        taken = np.concatenate(
-            [random.choice(np.flatnonzero(without == kind), (without == kind).sum()) for kind in (0, 1)]
-        )
-        found.append(ua_a(scores[taken], without[taken]))
+    random = np.random.default_rng(seed)
+    taken = [resampled_by_kind(without, random) for _ in range(30)]
+    found = [ua_a(scores[rows], without[rows]) for rows in taken]
     expected = share_interval(found, ua_a(scores, without), min(without.sum(), (~without).sum()), 0.9)
     assert ua_a_interval(scores, without, 30, seed, 0.9) == pytest.approx(expected)
 

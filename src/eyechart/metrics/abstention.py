@@ -1,5 +1,7 @@
 """Whether a model knows what it cannot know: abstaining where there is no answer, and answering where there is."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -83,9 +85,40 @@ def abstained_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float =
     0.5
     """
     demand(0 < share <= 1, "abstained_at", "share", "above 0 and at most 1", share)
-    _, answerable, without = tradeoff(uncertainty, unanswerable)
-    enough = np.flatnonzero(without >= share)  # compared, not counted: floor(share * n) may be 0
-    return float(answerable[enough[0]]) if enough.size else float("nan")
+    unsure, without = _falling("abstained_at", uncertainty, unanswerable)
+    return _reached(without, ends(unsure), share, np.ones(len(unsure), np.int64))
+
+
+def abstained_at_interval(
+    uncertainty: ArrayLike,
+    unanswerable: ArrayLike,
+    share: float = 0.95,
+    *,
+    times: int = 1000,
+    seed: Seed = 0,
+    level: float = 0.95,
+) -> Interval:
+    """The percentile interval of `abstained_at` over resamples of the answerable and of the unanswerable images.
+
+    Args: `uncertainty`, `unanswerable`, `share` as for `abstained_at`; `times`, `seed` and `level` as for
+    `ua_a_interval`.
+    Returns: Interval of fractions, stretched to the value where it lies beside it; where no resample differs,
+    `share_interval`'s for the kind that has fewer images; NaN without answerable or unanswerable images or without
+    resamples.
+    Raises: ValueError as `abstained_at` does, and where `times` is negative or the level is no level.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
+
+    >>> low, high = abstained_at_interval([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    >>> low, high
+    (0.0, 1.0)
+    """
+    name = "abstained_at_interval"
+    demand(0 < share <= 1, name, "share", "above 0 and at most 1", share)
+    unsure, without = _falling(name, uncertainty, unanswerable)
+    measure = partial(_reached, without, ends(unsure), share)
+    low, high = _stratified(name, without, measure, times, seed, level)
+    value = measure(np.ones(len(unsure), np.int64))
+    return Interval(min(low, value), max(high, value))  # a resample's last unanswerable ones are rarely all of them
 
 
 def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
@@ -122,15 +155,8 @@ def ua_a_interval(
     >>> round(low, 3), round(high, 3)
     (0.375, 1.0)
     """
-    demand(0 < level < 1, "ua_a_interval", "level", "between 0 and 1", level)
     unsure, without = _falling("ua_a_interval", uncertainty, unanswerable)
-    last, fewest = ends(unsure), min(without.sum(), (~without).sum())
-    samples = drawn(len(unsure), times, seed, without.astype(np.int64))
-    if not fewest or not times:
-        return _NONE
-    draws = [concordance(without, last, counts) for counts in samples]
-    share = concordance(without, last, np.ones(len(unsure), np.int64))
-    return share_interval(draws, share, int(fewest), level)
+    return _stratified("ua_a_interval", without, partial(concordance, without, ends(unsure)), times, seed, level)
 
 
 def harmonic_mean(a: float, b: float) -> float:
@@ -185,6 +211,33 @@ def _falling(function: str, uncertainty: ArrayLike, unanswerable: ArrayLike) -> 
     seen = np.flatnonzero(~np.isnan(unsure))
     order = seen[np.argsort(-unsure[seen], kind="stable")]
     return unsure[order], without[order]
+
+
+def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, counts: NDArray[np.int64]) -> float:
+    """The share of the answerable abstained from at the first threshold that reaches so many of the unanswerable."""
+    abstained = np.cumsum(counts * without)[last]
+    kept = np.cumsum(counts)[last] - abstained
+    if not last.size or not abstained[-1] or not kept[-1]:
+        return float("nan")
+    enough = int((abstained / abstained[-1] >= share).argmax())  # compared, not counted: floor(share * n) may be 0
+    return float(kept[enough] / kept[-1])
+
+
+def _stratified(
+    function: str,
+    without: NDArray[np.bool_],
+    measure: Callable[[NDArray[np.int64]], float],
+    times: int,
+    seed: Seed,
+    level: float,
+) -> Interval:
+    """The interval of a number that is made of how often each image is taken, each kind by itself."""
+    demand(0 < level < 1, function, "level", "between 0 and 1", level)
+    samples, fewest = drawn(len(without), times, seed, without.astype(np.int64)), min(without.sum(), (~without).sum())
+    if not fewest or not times:
+        return _NONE
+    value = measure(np.ones(len(without), np.int64))
+    return share_interval([measure(counts) for counts in samples], value, int(fewest), level)
 
 
 def _share(totals: NDArray[np.int64]) -> Floats:

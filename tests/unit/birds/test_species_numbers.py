@@ -122,6 +122,16 @@ def test_the_trade_off_is_a_count_of_pairs(case: Any, number: Any, criterion: st
         assert (found.value, found.n) == (pytest.approx(expected), len(told))
 
 
+def test_what_most_unanswerable_birds_cost_is_a_count(case: Any, number: Any) -> None:
+    for labels in LABELS:
+        source = f"{'range' if labels == 'range' else 'all'}.species"
+        told = [row for row in case[2] if row["all.species" if labels == "all species" else "range.species"]]
+        a, ua = (sorted(float(row[f"{source}.p"]) for row in told if row["answerable"] == kind) for kind in "10")
+        cut = ua[math.ceil(0.95 * len(ua)) - 1]
+        found = number(case[1], "abstained_at_95", "all", labels)
+        assert (found.value, found.n) == (sum(p <= cut for p in a) / len(a), len(told))
+
+
 class Tree:
     """Probabilities of every node for one bird, and what is predicted."""
 
@@ -244,12 +254,12 @@ def test_the_same_birds_are_asked_with_a_list_and_without(case: Any) -> None:
     told = {(one.labels, one.name, one.category): one.n for one in case[1].metrics}
     both = [(name, category) for labels, name, category in told if labels == "eligible"]
     assert all(told["eligible", *each] == told["range", *each] < told["all species", *each] for each in both)
-    assert len(both) == 3 + 3 + 3 + 5 * 9
+    assert len(both) == 3 + 4 + 3 + 5 * 9
 
 
 def test_no_number_comes_twice_and_none_is_of_numpy(case: Any) -> None:
     metrics = case[1].metrics
-    assert len({(one.name, one.labels, one.category) for one in metrics}) == len(metrics) == 3 * 54 + 2
+    assert len({(one.name, one.labels, one.category) for one in metrics}) == len(metrics) == 3 * 55 + 2
     assert {type(value) for one in metrics for value in values(one)} == {float, int}
 
 
