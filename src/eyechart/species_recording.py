@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from eyechart.asking.species import ALL, RANGE, Species
 from eyechart.bird_recording import BIRD, BirdRecording, cells, marks, names_of
-from eyechart.case_recording import Rows, about
+from eyechart.case_recording import Rows
 from eyechart.records import Outcomes
 from eyechart.species_curves import curve_rows
 from eyechart.species_scoring import species_metrics
@@ -25,12 +25,6 @@ class SpeciesRecording(BirdRecording[Species]):
         """What became of the birds at the finest level that is known of each."""
         correct = self.views[ALL].deepest
         return Outcomes(correct=int((correct == 1).sum()), wrong=int((correct == 0).sum()), error=len(self.errors))
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers must know."""
-        count = int(self.views.ruled_out.sum())
-        said = f"{count:,} images have no probability for any species of their list: left out of the results by range"
-        return (*super().notes(), *about(self.case, [said] if count else []))
 
     def artifact_rows(self) -> dict[str, Rows]:
         """The curves, and the genera."""

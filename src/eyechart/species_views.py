@@ -83,12 +83,6 @@ class Views:
             View(RANGE, found.summaries[RANGE], seen, listed),
         )
 
-    @property
-    def ruled_out(self) -> NDArray[np.bool_]:
-        """Which birds have an answer, but none of the species on their list any probability (n,)."""
-        all_species, _, by_list = self.every
-        return all_species.told & all_species.seen.eligible & ~by_list.told
-
     def __getitem__(self, labels: str) -> View:
         return next(view for view in self.every if view.labels == labels)
 

@@ -40,14 +40,19 @@ def shares(logits: Floats, allowed: Bools | None = None) -> Floats:
 
 
 def conditional(probabilities: Floats, allowed: Bools | None = None) -> Floats:
-    """Probabilities (n, names) given that a name is allowed (n, names); NaN where none is, or none that is likely.
+    """Probabilities (n, names) given that a name is allowed (n, names); NaN where none is.
 
-    >>> conditional(np.array([[0.5, 0.25, 0.25]], np.float32), np.array([[False, True, True]])).tolist()
-    [[0.0, 0.5, 0.5]]
+    Where no allowed name has any probability, all of them are equally likely.
+
+    >>> given = np.array([[0.5, 0.25, 0.25], [1, 0, 0]], np.float32)
+    >>> conditional(given, np.array([[False, True, True]] * 2)).tolist()
+    [[0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]
     """
     if allowed is None:
         return probabilities
     kept = np.where(allowed, probabilities, np.float32(0))
+    silent = ~kept.any(axis=1)  # NaN is not silent
+    kept[silent] = allowed[silent]
     with np.errstate(invalid="ignore"):
         found: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
     return found.astype(np.float32)

@@ -64,8 +64,10 @@ def test_probabilities_without_a_list_stay_as_they_are() -> None:
     np.testing.assert_array_equal(conditional(given), given)
 
 
-def test_no_probability_on_a_whole_list_is_no_answer() -> None:
-    assert np.isnan(conditional(np.array([[1.0, 0.0]], np.float32), np.array([[False, True]]))).all()
+def test_no_probability_on_a_whole_list_makes_all_of_it_equally_likely() -> None:
+    given = np.array([[1, 0, 0], [0, 0, 1], [np.nan] * 3], np.float32)
+    found = conditional(given, np.array([[False, True, True]] * 3))
+    np.testing.assert_array_equal(found, [[0, 0.5, 0.5], [0, 0, 1], [np.nan] * 3])
 
 
 def test_a_bird_without_a_location_has_no_list(bird_world: Any) -> None:

@@ -124,16 +124,16 @@ def test_where_every_list_has_its_bird_there_is_no_file(bird_world: Any) -> None
     assert [*record.artifacts] == ["genera", "curves"]
 
 
-def test_nothing_is_made_of_birds_whose_list_has_no_probability(bird_world: Any) -> None:
+def test_a_bird_whose_list_has_no_probability_is_no_more_likely_one_than_another(bird_world: Any) -> None:
     values = np.zeros((22, 9), np.float32)
     values[:, 0] = 1
     np.save(bird_world.store.parent / "P.npy", values)
     record = bird_world.record(Replay(parse(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]")))
-    without = sum(bool(told) and "?" not in told and "0" not in told for *_, told in bird_world.birds)
-    said = f"{without} images have no probability for any species of their list: left out of the results by range"
-    assert f"realbirdid/memory: {said}" in record.notes
-    told = {(one.labels, one.category): one.n for one in record.metrics if one.name == "acc"}
-    assert told["eligible", "A.species"] == told["range", "A.species"] == 6
+    without = [row for row in bird_world.rows(record) if row["range.species"] not in ("", "Corvus corax")]
+    assert [row["observation"] for row in without] == ["o6", "o9", "o10", "o13", "o15", "o17", "o19"]
+    assert all(float(row["range.species.p"]) * int(row["range.choices"]) == pytest.approx(1) for row in without)
+    told = {one.labels: one.n for one in record.metrics if (one.name, one.category) == ("ua_a", "all")}
+    assert told == {"all species": 22, "eligible": 16, "range": 16}
 
 
 def test_a_record_is_read_as_it_was_written(case: Any) -> None:

@@ -71,10 +71,6 @@ def test_how_unsure_an_answer_is_goes_by_level_and_criterion(case: Any) -> None:
         np.testing.assert_array_equal(view.uncertainty("margin", place), 1 - (level.probability - level.second))
 
 
-def test_nobody_is_ruled_out_whose_list_has_some_probability(case: Any) -> None:
-    assert not case[1].ruled_out.any()
-
-
 def test_the_tree_is_that_of_the_names(case: Any) -> None:
     world, views = case
     assert views.tree.leaves == 9
