@@ -50,7 +50,7 @@ class OpenClip:
         found = self.checkpoint
         return Identity(
             backend="open_clip",
-            name=found.name.rpartition("/")[2],
+            name=found.called,
             weights_sha256=weights.digest(found.found.path),
             revision=found.found.revision,
             dtype=self.dtype,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ HUB = ("*.json", "*.txt", "*.model", "open_clip_*.safetensors")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Everything needed to make the model; `name` is what open_clip's factory takes."""
+    """Everything needed to make the model; `name` is what open_clip's factory takes, `repo` the hub's name for it."""
 
     name: str
     config: Mapping[str, Any]
@@ -28,6 +28,12 @@ class Checkpoint:
     found: weights.Found
     quick_gelu: bool
     folder: Path | None = None
+    repo: str = ""
+
+    @property
+    def called(self) -> str:
+        """What people call it: the last part of its name, which in the hub's cache would be a commit."""
+        return (self.repo or self.name).rpartition("/")[2]
 
     @property
     def config_sha256(self) -> str:
@@ -46,7 +52,7 @@ def find(spec: ModelSpec, *, offline: bool) -> Checkpoint:
     if schema == "local-dir":
         return _from_folder(weights.local(name))
     if schema == "hf-hub":
-        return _from_folder(_hub_checkpoint(name, offline))
+        return replace(_from_folder(_hub_checkpoint(name, offline)), repo=name)
     name, pretrained = architecture(spec)
     return _from_file(name, pretrained) if weights.is_path(pretrained) else _from_tag(spec, name, pretrained, offline)
 
