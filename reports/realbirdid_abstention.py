@@ -11,12 +11,26 @@ from .realbirdid_homes import ABSTENTION, WORDS
 from .render import PERCENT, Cell, Number, Row, Style, Table
 from .runs import Entry, Pool
 
-RATE, THOUSANDTHS, STATISTIC, CHANCE = "abstention", Style(1, 3), Style(1, 2), Style(1, 4)
+LEAST = 1e-300  # smaller p-values are 0 as numbers of a computer
+
+
+@dataclass(frozen=True)
+class Chance(Style):
+    """How a p-value is written: never as 0, which no p-value is."""
+
+    def __call__(self, value: float | None) -> str:
+        """Write a value; the least there is below 1e-300."""
+        if value is None or not 0 <= value < 0.5 / 10**self.digits:
+            return super().__call__(value)
+        return f"{value:.1e}" if value >= LEAST else f"<{LEAST:.0e}"
+
+
+RATE, THOUSANDTHS, STATISTIC, CHANCE = "abstention", Style(1, 3), Style(1, 2), Chance(1, 4)
 ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": REASONS[2]}  # as Table 4 calls them
 SETS = {"UA": "unanswerable", "A": "answerable"}
 GIVEN = (
     "The share of answers that abstain, for whatever reason, of the unanswerable images with an issue, over all "
-    "wordings of a level. Brackets: 95 % intervals."
+    "wordings of a level; n: such answers. Brackets: 95 % intervals over images, each drawn with all its answers."
 )
 OVER = (
     "Mean, SD, Min and Max: of the share of images abstained on, over a level's wordings; the SD is that of a sample. "

@@ -27,7 +27,9 @@ def f3(pool: Pool, _: str | None) -> "Figure":
         for name in LOOKS:
             tail(left, each, name)
             cumulated(right, each, name)
-        left.axhline(MORE + 0.5, color="tab:gray", linestyle=":", linewidth=0.8)
+        left.axhline(
+            MORE + 0.5, color="tab:gray", linestyle=":", linewidth=0.8, label=f"above: more than {MORE} images"
+        )
         counts(left, "y")
         left.set_ylabel("images of the genus", fontsize=8)
         right.set_ylabel("images of all genera so far (%)", fontsize=8)

@@ -27,8 +27,9 @@ MEANING = (
     "the row, n answers. Brackets: 95 % intervals, bootstrap over images."
 )
 RATES = (
-    "AR: the share of all answers to unanswerable images that abstain, in a row those with its issue. Right: of the "
-    "answers that abstain, those that give the image's own issue."
+    "AR: the share of all answers to unanswerable images that abstain, in a row those with its issue (n answers), in "
+    "the row of all the mean over wordings (n images). Right: of the answers that abstain, those that give the image's "
+    "own issue."
 )
 Counts = Mapping[str, tuple[Ints, Ints]]  # by issue: (m, reasons) of each answer that abstains, and its image
 

@@ -76,6 +76,15 @@ def test_figure_7_has_mean_spread_ends_and_cochran(asked):
     assert (row["Mean low"], row["Mean n"], row["Min high"]) == ("20.00", "40", "100.00")
 
 
+@pytest.mark.parametrize(
+    ("p", "written"), [(0.00004, "4.0e-05"), (2e-150, "2.0e-150"), (0.0, "<1e-300"), (1, "1.0000")]
+)
+def test_no_p_value_is_nothing(flock, p, written):
+    flock.case("abstention", "a", metrics=numbers(test=(900, p)))
+    (row,) = flock.rows("realbirdid-F7")
+    assert row["p"] == written
+
+
 def test_figure_7_has_answerable_images_where_they_were_asked_about(flock):
     flock.case("abstention", "a", metrics=[*numbers(), *numbers(images="A", points=(0.0, 0.1), test=(None, None))])
     rows = flock.rows("realbirdid-F7")
