@@ -22,7 +22,7 @@ def f11(pool: Pool, _: str | None) -> "Figure":
     """Figure 11: two panels a model, the answerable images above; each series as parts of its highest bar."""
     found = by_choices(pool)
     across = min(ACROSS, max(len(models(each)) for each in found))
-    figure, under = parts([HIGH * len(KINDS) * lines(each, across) + MORE for each in found], WIDE * across)
+    figure, under = parts([HIGH * len(kinds(each)) * lines(each, across) + MORE for each in found], WIDE * across)
     for part, each in zip(under, found, strict=True):
         block(part, each, across)
         captioned(part, each.found.group, [each.found.labels], WIDE * across)
@@ -34,6 +34,11 @@ def models(found: ByChoices) -> list[str]:
     return [*dict.fromkeys(each.model for each in found.chosen)]
 
 
+def kinds(found: ByChoices) -> list[str]:
+    """The kinds of images that there are."""
+    return [kind for kind in KINDS if any(each.kind == kind for each in found.chosen)]
+
+
 def lines(found: ByChoices, across: int) -> int:
     """How many models stand beneath one another."""
     return -(-len(models(found)) // across)
@@ -43,10 +48,11 @@ def block(part: "SubFigure", found: ByChoices, across: int) -> None:
     """The models about the same images."""
     from matplotlib.patches import Patch
 
-    rows, kinds = len(KINDS) * lines(found, across), [*KINDS]
+    there = kinds(found)
+    rows = len(there) * lines(found, across)
     for each in found.chosen:
         line, column = divmod(models(found).index(each.model), across)
-        row = len(KINDS) * line + kinds.index(each.kind)
+        row = len(there) * line + there.index(each.kind)
         panel(part.add_subplot(rows, across, across * row + column + 1), each)
     shades = [Patch(color=colour, label=LABELS[name]) for name, colour in COLOURS.items()]
     part.legend(handles=shades, loc="outside lower center", ncols=len(shades), fontsize=7, frameon=False)

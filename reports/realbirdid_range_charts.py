@@ -25,6 +25,7 @@ SPREAD = 0.35  # how far a family's models are from its middle
 MODEL: Any = {"marker": "o", "markevery": [1], "markersize": 3, "markerfacecolor": "black", "markeredgecolor": "white",
               "markeredgewidth": 0.5, "color": "0.6", "linewidth": 0.7}  # fmt: skip
 LIMITS = (0, 185)  # room for the numbers beside full bars
+NOTHING = "these images have no such number"
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,10 @@ def panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
     for place, bar in enumerate(bars):
         if bar.without.known and bar.with_list.known:
             both(ax, place, bar, shades)
+    if not any(bar.without.known and bar.with_list.known for bar in bars):
+        ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", fontsize=7)
     ax.set_xlim(*LIMITS)
-    ax.set_ylim(len(bars) - 0.5, -0.5)
+    ax.set_ylim(max(len(bars), 1) - 0.5, -0.5)
     ax.set_xticks(range(0, 101, 25))
     ax.tick_params(axis="x", labelsize=7)
 

@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 
 from eyechart.reports.realbirdid_looks import wrapped
-from eyechart.reports.realbirdid_range_charts import SHADES
+from eyechart.reports.realbirdid_range_charts import NOTHING, SHADES
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 
@@ -104,6 +104,14 @@ def test_figure_6_has_the_means_and_every_model_as_a_point(ranged, figure):
 def test_a_model_with_one_side_alone_has_no_bar(flock, figure):
     flock.case(metrics=[("ig", "range", "A", 0.5), ("ua_a", "range", "all", 0.5)])
     assert not figure(flock.pool(), "F19").axes[0].containers
+
+
+@pytest.mark.parametrize("name", ["F6", "F19"])
+def test_a_number_that_no_model_has_is_told_in_its_panel(flock, figure, name):
+    flock.case(metrics=[("ig", labels, "A", 0.5) for labels in ("eligible", "range")])
+    has, lacks = figure(flock.pool(), name).axes
+    assert (len(has.containers), [text.get_text() for text in lacks.texts]) == (2, [NOTHING])
+    assert has.get_ylim() == lacks.get_ylim()
 
 
 def test_figure_7_has_a_point_a_wording_and_says_what_they_make(three, figure):

@@ -61,6 +61,14 @@ def test_answerable_images_stand_above_unanswerable_ones(three, figure):
     assert titles == [f"{name}, {kind}" for name in ("hf_clip[$x$]", "hf_clip[b]", "hf[c]") for kind in ("A", "UA")]
 
 
+def test_where_no_image_is_unanswerable_no_room_is_left_for_any(aviary, figure):
+    aviary.n = 2
+    aviary.species("hf_clip[a]")
+    made = figure(aviary.pool(), "F11")
+    assert [ax.get_title().partition(", n=")[0] for ax in made.axes] == ["hf_clip[a], A"]
+    assert made.axes[0].get_subplotspec().get_gridspec().nrows == 1
+
+
 def test_each_series_is_divided_by_its_highest_bar(three, figure):
     for ax in figure(three, "F11").axes:
         assert [max(bar.get_height() for bar in series) for series in ax.containers] == [1, 1, 1]
