@@ -1,8 +1,14 @@
 """Encoders that know birds, by open_clip's names: BioCLIP from the hub's cache or a folder, WildCLIP from a file."""
 
 import json
-from collections.abc import Mapping
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -16,7 +22,8 @@ from eyechart.protocols.choices import PROTOCOLS
 from eyechart.spec import parse
 
 repair()  # before any test imports open_clip itself
-BIOCLIP = "open_clip[hf-hub:imageomics/bioclip]"
+NAME = "imageomics/bioclip"
+BIOCLIP, API = f"open_clip[hf-hub:{NAME}]", f"/api/models/{NAME}"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TEXTS = ["a photo of a Corvus corax bird.", "a photo of a Pica pica bird."]
 SMALL = {  # BioCLIP's own configuration but for its sizes
@@ -131,3 +138,72 @@ def test_wildclips_file_as_it_is_published_is_refused_with_the_names(wildclip: s
     torch.save({"state_dict": kept | {"model.adapter.alpha": torch.zeros(1)}}, local / "raw.ckpt")
     with pytest.raises(ModelError, match=r"does not fit eyechart-bird: .*model\.clip_model\.\w"):
         OpenClip(parse(f"open_clip[{wildclip},pretrained={local / 'raw.ckpt'}]")).encode_texts(TEXTS)
+
+
+class Hub(BaseHTTPRequestHandler):
+    """As much of the hub as fetching one repository takes; `folder` has its files, `fetched` the names asked for."""
+
+    folder: Path
+    fetched: list[str]
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        path, name = self.path.partition("?")[0], self.path.rpartition("/")[2]
+        files = {file.name: file.read_bytes() for file in sorted(self.folder.iterdir())}
+        told = {
+            f"{API}/revision/main": {"id": NAME, "sha": COMMIT, "siblings": [{"rfilename": file} for file in files]},
+            f"{API}/tree/{COMMIT}": [
+                {"type": "file", "path": file, "size": len(content), "oid": sha256(content).hexdigest()}
+                for file, content in files.items()
+            ],
+        }
+        if path in told:
+            self.send(json.dumps(told[path]).encode())
+        elif path == f"/{NAME}/resolve/{COMMIT}/{name}":
+            self.fetched.append(name)
+            self.send(files[name])
+        else:
+            self.send_error(404)
+
+    def send(self, content: bytes) -> None:
+        self.send_response(200)
+        for key, value in {"ETag": f'"{sha256(content).hexdigest()}"', "X-Repo-Commit": COMMIT}.items():
+            self.send_header(key, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def hub(local: Path) -> Iterator[tuple[str, list[str]]]:
+    """A hub on loopback that has BioCLIP as a pickle, and one more file; its address, and what was fetched."""
+    (local / "README.txt").write_text("birds")
+    (local / "training.bin").write_bytes(b"no weights")
+    handler = type("Handler", (Hub,), {"folder": local, "fetched": (fetched := [])})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", fetched
+        server.shutdown()
+
+
+FETCH = f"""
+from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.spec import parse
+print(OpenClip(parse("{BIOCLIP}")).identity.weights_sha256)
+"""
+
+
+def test_bioclip_is_fetched_from_the_hub_by_its_name(hub: tuple[str, list[str]], local: Path, tmp_path: Path) -> None:
+    address, fetched = hub
+    env = {"HF_ENDPOINT": address, "HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"}
+    command = [sys.executable, "-c", FETCH]
+    done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=120)
+    expected = sha256((local / "open_clip_pytorch_model.bin").read_bytes()).hexdigest()
+    assert done.stdout.strip() == expected, done.stderr
+    assert {*fetched} == {"README.txt", "open_clip_config.json", "open_clip_pytorch_model.bin"}

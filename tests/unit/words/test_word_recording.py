@@ -92,6 +92,17 @@ def test_the_confusion_counts_who_declined_by_their_own_reason(recorded: Any) ->
     ]
 
 
+def test_who_names_a_species_gives_no_reason(recorded: Any) -> None:
+    found = recorded(
+        AbstentionRecording, lambda shown, _: "Corvus corax" if shown[0] % 2 else "blurry", 'a = ["What?"]'
+    )
+    _, *rows = found.confusion_rows()
+    assert [row[1:] for row in rows if row[3]] == [
+        ["image quality", "image quality", 1],
+        ["angle/occlusion", "image quality", 1],
+    ]
+
+
 def test_every_wording_has_its_rate(recorded: Any) -> None:
     _, *rows = recorded(AbstentionRecording, say, TWO, about="all").wording_rows()
     assert rows == [
