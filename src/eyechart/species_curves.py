@@ -47,7 +47,10 @@ def abstentions(view: View) -> Iterator[Points]:
 
 
 def accuracies(view: View) -> Iterator[Points]:
-    """Accuracy by coverage of every set and level: by each criterion, and with every class counted alike."""
+    """Accuracy by coverage of every set and level: by each criterion, and with every class counted alike.
+
+    One less the accuracy is the risk of the risk-coverage curve.
+    """
     for name, place, mask in view.sets():
         right, truth = view.correct[place][mask], view.truths[place][mask]
         for criterion in CRITERIA if len(right) else ():

@@ -78,6 +78,13 @@ def test_a_folder_of_ones_own_is_asked_about_under_every_protocol(folder: Path) 
         assert (record["outcomes"]["error"], bool(record["metrics"])) == (0, True)
 
 
+def test_every_packaged_wording_is_put_and_has_its_number(folder: Path) -> None:
+    (record,) = (each for each in records(folder) if (each["split"], each["protocol"]) == ("drawn", "abstention"))
+    told = {one["category"] for one in record["metrics"] if one["name"] == "abstention"}
+    levels, numbers = ("naive", "unanswerable", "refuse"), [f"{number:02}" for number in range(1, 16)]
+    assert told == {f"UA/{level}" for level in levels} | {f"UA/{'/'.join(each)}" for each in product(levels, numbers)}
+
+
 def test_the_table_has_every_split_and_model(folder: Path) -> None:
     rows = list(csv.DictReader(StringIO((folder / "said").read_text(encoding="utf-8"))))
     splits = [f"realbirdid/{name}" for name in ("drawn", "drawn-train", "sample", "sample-drawn")]
