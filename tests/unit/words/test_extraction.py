@@ -111,6 +111,15 @@ def test_a_model_that_keeps_to_a_schema_is_asked_with_one(aviary: Any, talker: A
     assert model.how[0][1] == answer_schema(CHOICES)
 
 
+def test_the_schema_leaves_the_choices_and_nothing_else() -> None:
+    assert answer_schema(CHOICES) == {
+        "type": "object",
+        "properties": {"answer": {"type": "string", "enum": ["red bird", "green bird", "neither"]}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+
+
 def test_the_record_says_how_words_became_choices(aviary: Any, talker: Any, chooser: Any) -> None:
     how = [variant(aviary(model, extraction=name), ASKED, CHOICES) for model, name in (
         (chooser(), "choice"),
