@@ -10,6 +10,7 @@ from pathlib import Path
 from eyechart.errors import EyechartError
 
 from .overview import write
+from .page.command import page
 from .render import RENDERERS
 from .runs import load
 from .tables import BUILDERS, tables
@@ -244,6 +245,7 @@ COMMANDS = {
     "overlap": overlap,
     "check": check,
     "checked": checked,
+    "page": page,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The page: a folder that opens from disk, with every number of some runs and every answer behind it."""

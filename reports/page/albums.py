@@ -1,0 +1,155 @@
+"""Albums: what can be looked at item by item. Each holds the cases that were asked about the same items."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from eyechart.data.class_names import class_names
+from eyechart.data.dataset import Dataset
+from eyechart.errors import ReportError, VocabularyError
+
+from ..answers import Floats
+from ..runs import Entry, Group, Pool
+from ..sheet import opened
+from .kinds import READERS
+from .said import Held, Named, Said, naming, read_said
+
+Previous = Mapping[int, Entry]  # the entry that a case is compared with, by the identity of the case's own
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One case of an album: what it said, and what was said before where the items were the same."""
+
+    entry: Entry
+    task: str
+    said: Said
+    before: Said | None = None
+
+
+@dataclass(frozen=True)
+class Album:
+    """Cases about the same items; `dataset` is None where the images are not here."""
+
+    name: str
+    title: str
+    exhibits: tuple[Exhibit, ...]
+    reference: str
+    dataset: Dataset | None = None
+
+    @property
+    def items(self) -> tuple[tuple[str, str], ...]:
+        """The images with what is asked about them."""
+        return self.exhibits[0].said.items
+
+    @cached_property
+    def truths(self) -> Mapping[str, Held]:
+        """Every ground truth, from the first case that has it; the reference comes first."""
+        found = {name: held for exhibit in self.exhibits for name, held in exhibit.said.truths.items()}
+        return {name: found[name] for name in sorted(found, key=lambda name: name != self.reference)}
+
+    @cached_property
+    def pictures(self) -> Mapping[str, tuple[int, str]]:
+        """Each image's row in the data set and its sha256."""
+        if self.dataset is None:
+            return {}
+        rows = zip(self.dataset.keys, self.dataset.selected, strict=True)
+        return {key: (place, self.dataset.index[row].sha256) for place, (key, row) in enumerate(rows)}
+
+
+@dataclass
+class Curator:
+    """Opens data sets and reads cases; `said` collects what there is to say about what is missing."""
+
+    data: str | None
+    store: Path
+    said: list[str] = field(default_factory=list)
+
+    def albums(self, pool: Pool, previous: Previous) -> Iterator[Album]:
+        """Every album of the runs, in the order of their groups."""
+        taken: dict[str, int] = {}
+        for group in pool.groups:
+            for album in self.of_group(group, previous):
+                count = taken[album.name] = taken.get(album.name, 0) + 1
+                yield album if count == 1 else renamed(album, count)
+
+    def of_group(self, group: Group, previous: Previous) -> Iterator[Album]:
+        """The albums of one group: one for all cases with the same items."""
+        dataset = self.dataset(group)
+        named, tasks = naming(names_of(group, dataset)), group.tasks()
+        shelves: dict[tuple[tuple[str, str], ...], list[Exhibit]] = {}
+        for entry in group.entries:
+            if said := read_said(entry, named, READERS):
+                before = self.before(previous.get(id(entry)), said, named)
+                shelves.setdefault(said.items, []).append(Exhibit(entry, tasks[id(entry)], said, before))
+        for exhibits in shelves.values():
+            yield album_of(group, exhibits, dataset, alone=len(shelves) == 1)
+
+    def before(self, entry: Entry | None, now: Said, named: Named) -> Said | None:
+        """What another run's case said, if it is about the same items."""
+        found = read_said(entry, named, READERS) if entry else None
+        if entry and found and found.items != now.items:
+            self.said.append(
+                f"{entry.folder}: {entry.record.case} was asked about other items, so nothing is compared."
+            )
+            return None
+        return found
+
+    def dataset(self, group: Group) -> Dataset | None:
+        """The images of a group, if they are where they were."""
+        record = group.entries[0].record
+        finger, limit, seed = record.data.fingerprint, record.limit, record.seed
+        try:
+            return opened(group.benchmark, self.data, self.store, fingerprint=finger, limit=limit, seed=seed)
+        except ReportError as error:
+            self.said.append(f"{group.title}: no images. {error}")
+        return None
+
+
+def names_of(group: Group, dataset: Dataset | None) -> Sequence[str]:
+    """The names of the classes: the data set's own, else the cleaned ones of ImageNet for splits of it."""
+    if dataset is not None and dataset.names:
+        return dataset.names
+    if (dataset is not None and dataset.classes != 1000) or group.entries[0].record.benchmark != "imagenet":
+        return ()
+    try:
+        return class_names("kisel").names
+    except VocabularyError:
+        return ()
+
+
+def album_of(group: Group, exhibits: Sequence[Exhibit], dataset: Dataset | None, *, alone: bool) -> Album:
+    """An album, called after its protocols too where a group has several."""
+    protocols = ", ".join(dict.fromkeys(exhibit.entry.record.protocol for exhibit in exhibits))
+    first = exhibits[0].said
+    reference = group.reference if group.labels and group.reference in first.truths else next(iter(first.truths), "")
+    title = group.title if alone else f"{group.title}: {protocols}"
+    name = group.benchmark if alone else f"{group.benchmark}/{exhibits[0].entry.record.protocol}"
+    return Album(name, title, tuple(exhibits), reference, dataset)
+
+
+def renamed(album: Album, count: int) -> Album:
+    """Another album of one name."""
+    return Album(f"{album.name}/{count}", album.title, album.exhibits, album.reference, album.dataset)
+
+
+def compared(pool: Pool, earlier: Iterable[Entry]) -> Previous:
+    """The latest earlier record of each case that was asked the same."""
+    found: dict[int, Entry] = {}
+    known = [*earlier]
+    for group in pool.groups:
+        for entry in group.entries:
+            same = [other for other in known if other.folder != entry.folder and entry.replaces(other)]
+            if same:
+                found[id(entry)] = same[-1]
+    return found
+
+
+def floats(held: Held) -> Floats:
+    """Outcomes as 1, 0 and NaN."""
+    values = np.full(len(held.outcomes), np.nan)
+    values[held.outcomes <= 1] = held.outcomes[held.outcomes <= 1]
+    return values

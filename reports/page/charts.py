@@ -1,0 +1,79 @@
+"""What the page draws by itself: protocols side by side, accuracy by coverage, and the pairs that are confused."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import numpy as np
+
+from eyechart.metrics.intervals import wilson
+
+from ..answers import intact
+from ..render import one_line
+from ..runs import Entry, Pool
+from .albums import Album, Exhibit, floats
+from .said import WRONG, Held
+
+POINTS = 200
+PAIRS = 100
+CURVES = "thresholds"
+
+
+def protocols(album: Album) -> list[dict[str, Any]]:
+    """The share of right answers of every case under every ground truth, with Wilson's interval."""
+    rows = []
+    for place, exhibit in enumerate(album.exhibits):
+        for name, held in exhibit.said.truths.items():
+            found = floats(held)
+            hits, n = int(np.nansum(found)), int((~np.isnan(found)).sum())
+            if n:
+                share = {"value": hits / n, "ci": tuple(wilson(hits, n)), "n": n}
+                rows.append({"exhibit": place, "labels": name} | share)
+    return rows
+
+
+def confusions(album: Album) -> list[dict[str, Any]]:
+    """The wrong answers of each case that are most frequent, by what would have been right."""
+    rows = []
+    for place, exhibit in enumerate(album.exhibits):
+        for name, held in exhibit.said.truths.items():
+            pairs = Counter(wrong_pairs(exhibit, held)).most_common(PAIRS)
+            found = [[label, answer, count] for (label, answer), count in pairs]
+            rows.append({"exhibit": place, "labels": name, "pairs": found})
+    return [row for row in rows if row["pairs"]]
+
+
+def wrong_pairs(exhibit: Exhibit, held: Held) -> Iterator[tuple[str, str]]:
+    """What was right and what was answered, for items with one right answer."""
+    answers = exhibit.said.answers
+    for place in np.flatnonzero(held.outcomes == WRONG).tolist():
+        if len({*held.labels[place]}) == 1 and answers[place]:
+            yield held.labels[place][0], answers[place]
+
+
+def coverages(pool: Pool) -> list[dict[str, Any]]:
+    """Accuracy by coverage of every case that kept thresholds, under each ground truth."""
+    rows: list[dict[str, Any]] = []
+    for group in pool.groups:
+        tasks = group.tasks()
+        for entry in group.entries:
+            who = {"split": group.title, "model": one_line(entry.model), "task": tasks[id(entry)]}
+            rows.extend(who | curve for curve in curves(entry))
+    return rows
+
+
+def curves(entry: Entry) -> Iterator[dict[str, Any]]:
+    """The curves of one case, thinned to what can be seen."""
+    file = entry.record.artifacts.get(CURVES)
+    if file is None:
+        return
+    lines: dict[str, list[list[float]]] = {}
+    text = intact(entry.folder / file.path, entry.folder, file)
+    for row in csv.DictReader(StringIO(text, newline="")):
+        points = lines.setdefault(row["labels"], [])
+        points.append([float(row["coverage"]), float(row["accuracy"]), float(row["ci_low"]), float(row["ci_high"])])
+    for labels, points in lines.items():
+        kept = np.unique(np.linspace(0, len(points) - 1, POINTS).round().astype(int)).tolist()
+        yield {"labels": labels, "points": [points[place] for place in kept]}

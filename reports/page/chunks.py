@@ -1,0 +1,77 @@
+"""Data as scripts: a page that was opened from disk may not fetch files, but it may load scripts beside it.
+
+Each holds one call with a name and JSON as text, so that nothing in it is code and a browser reads it as fast as JSON.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+FOLDER = "data"
+CALL = "eyechart"
+LARGEST = 4000  # letters of one answer that are shown
+
+
+def script(name: str, value: object) -> str:
+    """A chunk's script, in ASCII."""
+    return f"{CALL}({json.dumps(name)},{json.dumps(msgspec.json.encode(value).decode())})\n"
+
+
+def write_chunk(folder: Path, name: str, value: object) -> None:
+    """Write one chunk; its name is its path beneath the folder of data."""
+    path = folder / FOLDER / f"{name}.js"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script(name, value), encoding="ascii", newline="\n")
+
+
+def packed(values: NDArray[Any] | Sequence[int]) -> dict[str, str]:
+    """Whole numbers as base64 of the smallest type that holds them, little-endian."""
+    found = np.asarray(values)
+    low, high = (int(found.min()), int(found.max())) if found.size else (0, 0)
+    kind = next((kind for kind in ("u1", "i2", "i4") if fits(kind, low, high)), "i4")
+    return {"t": kind, "d": b64encode(found.astype(f"<{kind}").tobytes()).decode()}
+
+
+def fits(kind: str, low: int, high: int) -> bool:
+    """Whether a type holds all numbers between two."""
+    return bool(np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+
+
+def ragged(rows: Iterable[Sequence[int]]) -> dict[str, dict[str, str]]:
+    """Several numbers a row: where each row ends, and all numbers."""
+    kept = [*rows]
+    ends = np.cumsum([len(row) for row in kept], dtype=np.int64)
+    return {"ends": packed(ends), "values": packed([value for row in kept for value in row])}
+
+
+def cut(text: str) -> str | list[str | int]:
+    """A text, or its beginning and how long it was."""
+    return text if len(text) <= LARGEST else [text[:LARGEST], len(text)]
+
+
+@dataclass
+class Names:
+    """Texts by number, each once; 0 is no text at all."""
+
+    numbers: dict[str, int] = field(default_factory=lambda: {"": 0})
+
+    def __call__(self, text: str) -> int:
+        """The number of a text."""
+        return self.numbers.setdefault(text, len(self.numbers))
+
+    def all(self) -> list[str | list[str | int]]:
+        """Every text, in the order of the numbers."""
+        return [cut(text) for text in self.numbers]
+
+
+def codes(flags: Mapping[int, Iterable[bool]]) -> NDArray[np.uint8]:
+    """Several yes-or-no columns as the bits of one number."""
+    columns = [np.fromiter(column, bool).astype(np.uint8) << bit for bit, column in flags.items()]
+    return np.asarray(np.bitwise_or.reduce(columns), np.uint8)

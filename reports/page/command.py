@@ -1,0 +1,34 @@
+"""`python -m eyechart.reports page RUN…`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+PROGRAM = "python -m eyechart.reports page"
+
+
+def page(given: Sequence[str]) -> int:
+    """Write the page and print where it is."""
+    from .writing import Wish, write
+
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Write a folder that opens from disk: every case, table and figure, trends over the runs, and "
+        "every answer beside its image.",
+    )
+    more = parser.add_argument
+    text = "a run's folder, such as reports/runs/latest; of several, the later wins, and is compared with the earlier"
+    more("runs", metavar="RUN", type=Path, nargs="+", help=text)
+    more("--baseline", metavar="RUN", type=Path, help="compare with this run instead")
+    more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
+    more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
+    more("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
+    more("--out", metavar="DIR", type=Path, help="default: reports/page in the last RUN")
+    chosen = vars(parser.parse_args(given))
+    out, runs = chosen.pop("out"), tuple(chosen.pop("runs"))
+    folder = out or (runs[-1].parent if runs[-1].suffix == ".json" else runs[-1]) / "reports" / "page"
+    for note in write(Wish(runs, **chosen), folder):
+        print(f"note: {note}", file=sys.stderr)
+    print(folder / "index.html")
+    return 0

@@ -1,0 +1,66 @@
+"""Published tables and figures as the page shows them: all that the runs can make, each from its own builder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ReportError
+
+from ..figures import DRAWERS, draw
+from ..render import Cell, Number, Table, numeric, one_line, shown
+from ..runs import Pool
+from ..tables import BUILDERS
+from .chunks import write_chunk
+
+FOLDER = "figures"
+
+
+def write_tables(folder: Path, pool: Pool) -> list[dict[str, Any]]:
+    """Write every table that can be made, and return their names with titles."""
+    found = []
+    for name, build in BUILDERS.items():
+        try:
+            made = build(pool, None)
+        except ReportError:  # the runs have nothing of what it is about
+            continue
+        if made:
+            write_chunk(folder, f"tables/{name}", [*map(table, made)])
+            found.append({"name": name, "title": one_line(made[0].title)})
+    return found
+
+
+def table(made: Table) -> dict[str, Any]:
+    """A table as data: texts to read, numbers to sort by."""
+    return {
+        "title": one_line(made.title),
+        "columns": [*map(one_line, made.columns)],
+        "numeric": numeric(made),
+        "rows": [[cell(one) for one in row] for row in made.rows],
+        "notes": [*map(one_line, made.notes)],
+    }
+
+
+def cell(found: Cell) -> Any:
+    """A text; or a number with its text."""
+    if isinstance(found, Number):
+        return [found.value if found.known else None, shown(found), *([found.standing] if found.standing else [])]
+    return [found, shown(found)] if isinstance(found, int) else shown(found)
+
+
+def write_figures(folder: Path, pool: Pool, tables: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Draw every figure that can be drawn; say why there is none where nothing can draw."""
+    try:
+        import matplotlib  # noqa: F401  # to tell a figure that lacks data from a machine that lacks the drawer
+    except ImportError:
+        return [], ["Published figures are left out: drawing needs pip install 'eyechart[figures]'."]
+    return [*drawn(folder, pool, {one["name"]: one["title"] for one in tables})], []
+
+
+def drawn(folder: Path, pool: Pool, titles: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """The figures, each with the name of the table that has its numbers."""
+    for name in DRAWERS:
+        try:
+            draw(name, pool, None, folder / FOLDER / f"{name}.svg", folder)
+        except ReportError:
+            continue
+        yield {"name": name, "file": f"{FOLDER}/{name}.svg", "title": titles.get(name, name), "table": name in titles}

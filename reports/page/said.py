@@ -1,0 +1,170 @@
+"""What a case answered, item by item, read from its run's csv. An item is an image, or a question about one."""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import ReportError
+
+from ..answers import intact
+from ..render import one_line
+from ..runs import Entry
+
+Line = Mapping[str, str]
+Named = Callable[[str], str]
+Codes = NDArray[np.uint8]
+Best = tuple[tuple[str, str], ...]  # names with their scores, the highest first
+
+WRONG, RIGHT, MIXED, UNSCORED = 0, 1, 2, 255
+MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
+
+
+@dataclass(frozen=True)
+class Held:
+    """One ground truth over the items: what is right, in which category, and what became of the answers."""
+
+    labels: tuple[tuple[str, ...], ...]
+    categories: tuple[str, ...]
+    outcomes: Codes
+
+
+@dataclass(frozen=True)
+class Said:
+    """Every item of a case. `items` are (image, question); `answers` are names, "" for none; `raw` is what was said."""
+
+    items: tuple[tuple[str, str], ...]
+    truths: Mapping[str, Held]
+    answers: tuple[str, ...]
+    errors: tuple[str, ...]
+    raw: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    best: tuple[Best, ...] = ()
+    more: tuple[tuple[tuple[str, str], ...], ...] = ()
+    unit: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("raw", "kinds", "best", "more"):
+            if not getattr(self, name):
+                empty: object = () if name in ("best", "more") else ""
+                object.__setattr__(self, name, (empty,) * len(self.items))
+
+
+Reader = Callable[[Sequence[Line], Named], Said]
+
+
+def read_said(entry: Entry, named: Named, readers: Mapping[str, Reader]) -> Said | None:
+    """A case's items by the first reader whose column its csv has; None where there is nothing to look at."""
+    record = entry.record
+    if record.predictions is None:
+        return None
+    path = entry.folder / record.predictions.path
+    text = intact(path, entry.folder, record.predictions)
+    rows = list(csv.DictReader(StringIO(text, newline="")))
+    reader = next((made for column, made in readers.items() if rows and column in rows[0]), None)
+    try:
+        return reader(rows, named) if reader else None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
+
+
+def column(rows: Sequence[Line], name: str) -> tuple[str, ...]:
+    """One column's texts."""
+    return tuple(row[name] for row in rows)
+
+
+def marks(rows: Sequence[Line], name: str) -> Codes:
+    """A column of 1, 0 and nothing as codes."""
+    return np.array([MARKS.get(row[name], UNSCORED) for row in rows], np.uint8)
+
+
+def held(rows: Sequence[Line], correct: str, labels: Sequence[Sequence[str]], category: str = "") -> Held:
+    """One ground truth whose outcomes, and categories where it has some, are columns."""
+    categories = column(rows, category) if category else ("",) * len(rows)
+    return Held(tuple(map(tuple, labels)), categories, marks(rows, correct))
+
+
+def options(row: Line, named: Named) -> str:
+    """The letters of a choice with their names."""
+    places = [place for place in row.get("options", "").split(";") if place]
+    return "; ".join(f"{letter(number)} {named(place)}" for number, place in enumerate(places))
+
+
+def letter(number: int) -> str:
+    """The letter of an option, its number after the alphabet."""
+    return chr(ord("A") + number) if number < 26 else str(number + 1)
+
+
+def of_classes(rows: Sequence[Line], named: Named) -> Said:
+    """Classification: an image an item; several rounds about the same images are put together."""
+    rounds = split_rounds(rows)
+    first = rounds[0]
+    names = [name.removesuffix(".correct") for name in first[0] if name.endswith(".correct")]
+    truths = {name: classes_held(rounds, name, named) for name in names}
+    worded = "said" in first[0]
+    return Said(
+        items=tuple((row["key"], "") for row in first),
+        truths=truths,
+        answers=tuple(named(row["top1"]) if row["top1"] and not row["error"] else "" for row in first),
+        errors=merged(rounds, "error"),
+        raw=merged(rounds, "said") if worded else (),
+        kinds=column(first, "oop") if worded else (),
+        best=() if worded else tuple(five_best(row, named) for row in first),
+        more=tuple(tuple(worded_details(row, named)) for row in first) if worded else (),
+        unit="image",
+    )
+
+
+def split_rounds(rows: Sequence[Line]) -> list[list[Line]]:
+    """The rows of each round; all of them where there is but one."""
+    rounds: dict[str, list[Line]] = {}
+    for row in rows:
+        rounds.setdefault(row.get("repeat", ""), []).append(row)
+    return [*rounds.values()]
+
+
+def classes_held(rounds: Sequence[Sequence[Line]], name: str, named: Named) -> Held:
+    """One ground truth of classes; an image that is right in some rounds alone is mixed."""
+    labels = [tuple(map(named, filter(None, row[f"{name}.labels"].split(";")))) for row in rounds[0]]
+    found = held(rounds[0], f"{name}.correct", labels, f"{name}.category")
+    return Held(found.labels, found.categories, together([marks(rows, f"{name}.correct") for rows in rounds]))
+
+
+def together(rounds: Sequence[Codes]) -> Codes:
+    """The outcomes of several rounds as one: unscored rounds say nothing, and those that differ are mixed."""
+    every = np.stack(rounds)
+    wrong, right = (every == WRONG).any(axis=0), (every == RIGHT).any(axis=0)
+    found = np.select([wrong & right, wrong, right], [MIXED, WRONG, RIGHT], UNSCORED)
+    return np.asarray(found, np.uint8)
+
+
+def merged(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
+    """The texts of a column over all rounds, each round's on a line where there are several."""
+    if len(rounds) == 1:
+        return column(rounds[0], name)
+    lines = zip(*(column(rows, name) for rows in rounds), strict=True)
+    return tuple("\n".join(f"{n}: {text}" for n, text in enumerate(texts, 1) if text) for texts in lines)
+
+
+def five_best(row: Line, named: Named) -> Best:
+    """The classes with the highest scores."""
+    return tuple((named(row[f"top{rank}"]), row[f"score{rank}"]) for rank in range(1, 6) if row[f"top{rank}"])
+
+
+def worded_details(row: Line, named: Named) -> Iterator[tuple[str, str]]:
+    """What belongs to an answer in words."""
+    if given := options(row, named):
+        yield "options", given
+    if row["strict"] != row["top1"]:
+        yield "read strictly", named(row["strict"]) if row["strict"] else "nothing"
+    if row["request"]:
+        yield "asked in", f"request {row['request']}, place {row['place']}"
+
+
+def naming(names: Sequence[str]) -> Named:
+    """A class's name with its number, which tells namesakes apart; the number alone where there is no name."""
+    known = {str(place): f"{one_line(name)} ({place})" for place, name in enumerate(names)}
+    return lambda place: known.get(place) or f"class {place}"

@@ -1,0 +1,153 @@
+"""What the page says of cases without looking at items: how each came out, and every number."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eyechart.metrics.paired import change_interval
+from eyechart.records import Metric, Record, Run
+
+from ..render import one_line
+from ..runs import Entry, Group, Pool
+from .albums import Exhibit, floats
+from .said import RIGHT, WRONG, Held
+
+ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
+
+
+def case_rows(pool: Pool, albums: dict[int, tuple[str, int, Exhibit]]) -> list[dict[str, Any]]:
+    """A row a case; `albums` says where each can be looked at."""
+    rows = []
+    for group in pool.groups:
+        tasks = group.tasks()
+        for entry in group.entries:
+            found = albums.get(id(entry))
+            row = case_row(group, entry, tasks[id(entry)])
+            rows.append(row | (looked_at(*found) if found else {}))
+    return rows
+
+
+def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
+    """How one case came out, by its first number."""
+    record, first = entry.record, first_metric(entry)
+    outcomes = record.outcomes
+    counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error]
+    asked = max(record.data.n, sum(counts))
+    return {
+        "case": one_line(record.case),
+        "split": group.title,
+        "model": one_line(entry.model),
+        "task": task,
+        "n": record.data.n,
+        "counts": counts,
+        "answered": 1 - outcomes.error / asked if asked else None,
+        "metric": number(first) if first else None,
+        "reported": record.reported and {"value": record.reported.value, "source": one_line(record.reported.source)},
+        "seconds": record.seconds,
+        "weights": record.model.weights_sha256[:12],
+        "notes": [*map(one_line, record.notes)],
+    }
+
+
+def first_metric(entry: Entry) -> Metric | None:
+    """The number that a case is known by: its accuracy, or the first that has a value."""
+    known = [metric for metric in entry.record.metrics if metric.value is not None]
+    best = (metric for metric in known if metric.name in ACCURACIES)
+    return next(best, known[0] if known else None)
+
+
+def number(metric: Metric) -> dict[str, Any]:
+    """A number with what belongs to it."""
+    return {
+        "name": metric.name,
+        "labels": one_line(metric.labels),
+        "category": one_line(metric.category),
+        "value": metric.value,
+        "n": metric.n,
+        "ci": metric.ci,
+        "how": metric.ci_method,
+    }
+
+
+def looked_at(name: str, place: int, exhibit: Exhibit) -> dict[str, Any]:
+    """Where a case can be looked at, and what changed since another run."""
+    where: dict[str, Any] = {"album": name, "exhibit": place}
+    before = exhibit.before
+    shared = [truth for truth in exhibit.said.truths if before and truth in before.truths]
+    if not before or not shared:
+        return where
+    return where | {"change": changed(before.truths[shared[0]], exhibit.said.truths[shared[0]]) | {"labels": shared[0]}}
+
+
+def changed(before: Held, after: Held) -> dict[str, Any]:
+    """How far the share of right answers moved over the same items, and how many moved which way."""
+    first, second = floats(before), floats(after)
+    low, high = change_interval(first, second)
+    moved = (second - first)[~((second - first) != (second - first))]
+    lost = int(((before.outcomes == RIGHT) & (after.outcomes == WRONG)).sum())
+    gained = int(((before.outcomes == WRONG) & (after.outcomes == RIGHT)).sum())
+    delta = float(moved.mean()) if len(moved) else None
+    ci = (low, high) if len(moved) else None
+    return {"delta": delta, "ci": ci, "lost": lost, "gained": gained, "n": len(moved)}
+
+
+def metric_rows(pool: Pool) -> list[list[Any]]:
+    """Every number of every case that is over at least one item."""
+    rows: list[list[Any]] = []
+    for group in pool.groups:
+        tasks = group.tasks()
+        for entry in group.entries:
+            head = [group.title, one_line(entry.model), tasks[id(entry)]]
+            rows.extend([*head, *number(metric).values()] for metric in entry.record.metrics if metric.n)
+    return rows
+
+
+def run_row(folder: Path, run: Run) -> dict[str, Any]:
+    """Where numbers come from."""
+    return {
+        "folder": one_line(folder.name),
+        "started": one_line(run.started),
+        "seconds": run.seconds,
+        "status": run.exit_status,
+        "workers": run.workers,
+        "loads": run.loads,
+        "command": one_line(run.command),
+        "eyechart": one_line(run.eyechart),
+    }
+
+
+def trend(runs: list[tuple[Path, Run, list[Entry]]]) -> dict[str, Any]:
+    """Every number over all images of every case, run by run in the order of time."""
+    ordered = sorted(runs, key=lambda run: run[1].started)
+    series: dict[tuple[str, ...], dict[str, Any]] = {}
+    for place, (_, _, entries) in enumerate(ordered):
+        for entry in entries:
+            for metric in headlines(entry.record):
+                key = (entry.record.case, entry.record.protocol, entry.wording, metric.name, metric.labels)
+                line = series.setdefault(key, line_of(entry, metric))
+                line["points"].append([place, metric.value, metric.ci, metric.n, source(entry.record)])
+    return {"runs": [run_row(folder, run) for folder, run, _ in ordered], "lines": [*series.values()]}
+
+
+def headlines(record: Record) -> Iterator[Metric]:
+    """The numbers that are followed: those over all images, or all where there are none such."""
+    known = [metric for metric in record.metrics if metric.value is not None]
+    yield from [metric for metric in known if metric.category in ("A", "all")] or known
+
+
+def line_of(entry: Entry, metric: Metric) -> dict[str, Any]:
+    """What a line is about."""
+    record = entry.record
+    return {
+        "case": one_line(record.case),
+        "protocol": record.protocol,
+        "wording": one_line(entry.wording),
+        "metric": metric.name,
+        "labels": one_line(metric.labels),
+        "points": [],
+    }
+
+
+def source(record: Record) -> str:
+    """What tells a point's data and weights from another's."""
+    return f"{record.data.fingerprint[:8]} {record.model.weights_sha256[:8]}"

@@ -1,0 +1,110 @@
+"""Writes the page: its fixed files, its data, its images."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from eyechart.errors import ReportError
+
+from ..runs import Entry, Pool, load
+from .albums import Album, Curator, Exhibit, compared
+from .charts import confusions, coverages, protocols
+from .chunks import FOLDER as DATA
+from .chunks import write_chunk
+from .exhibits import FOLDER as FIGURES
+from .exhibits import write_figures, write_tables
+from .shelving import write_album
+from .summary import case_rows, metric_rows, run_row, trend
+from .thumbnails import Copier
+
+SCHEMA = 1
+FIXED = ("page.css", "page.js", "index.html")  # the last is written last
+MARK = "a page of eyechart;"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted: which runs, what they are compared with, where images are, how large copies are (0: none)."""
+
+    runs: tuple[Path, ...]
+    baseline: Path | None = None
+    data: str | None = None
+    store: Path = Path(".eyechart/store")
+    side: int = 320
+
+
+def write(wish: Wish, folder: Path) -> list[str]:
+    """Write the page into a folder, and return what there is to say about it."""
+    pool, curator = load(wish.runs), Curator(wish.data, wish.store)
+    clear(folder)
+    previous = compared(pool, [*entries_of([wish.baseline] if wish.baseline else wish.runs)])
+    copier = Copier(folder, wish.side)
+    shown: list[dict[str, Any]] = []
+    places: dict[int, tuple[str, int, Exhibit]] = {}
+    for number, album in enumerate(curator.albums(pool, previous)):
+        shown.append(one_album(folder, number, album, copier, curator))
+        places |= {id(exhibit.entry): (album.name, place, exhibit) for place, exhibit in enumerate(album.exhibits)}
+    said = missing(wish, places)
+    index = rest(folder, pool, wish, places)
+    index["notes"] = [*pool.notes, *curator.said, *said, *index["notes"]]
+    write_chunk(folder, "index", index | {"albums": shown})
+    for name in FIXED:
+        shutil.copyfile(str(files(f"{__package__.rpartition('.')[0]}").joinpath("page_assets", name)), folder / name)
+    return [*curator.said, *said]
+
+
+def entries_of(runs: Sequence[Path]) -> list[Entry]:
+    """Every entry of every run, the earlier ones first."""
+    return [entry for path in runs for group in load([path]).groups for entry in group.entries]
+
+
+def clear(folder: Path) -> None:
+    """Take an earlier page's data away, but not its images; refuse a folder that holds something else."""
+    index = folder / "index.html"
+    if folder.is_dir() and any(folder.iterdir()):
+        if not index.is_file() or MARK not in index.read_text("utf-8", "replace")[:500]:
+            raise ReportError(f"{folder} holds something that is no page of eyechart. Give another folder as --out.")
+        for name in (DATA, FIGURES):
+            shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def one_album(folder: Path, number: int, album: Album, copier: Copier, curator: Curator) -> dict[str, Any]:
+    """Write an album with its images, and what is drawn of it."""
+    if broken := copier.copy_all(album):
+        curator.said.append(f"{album.title}: {broken} images cannot be read and are not shown.")
+    found = write_album(folder, number, album)
+    write_chunk(folder, f"{found['home']}/charts", {"protocols": protocols(album), "confusions": confusions(album)})
+    return found
+
+
+def rest(folder: Path, pool: Pool, wish: Wish, places: dict[int, tuple[str, int, Exhibit]]) -> dict[str, Any]:
+    """Write what is not about single items, and return the index."""
+    tables = write_tables(folder, pool)
+    figures, notes = write_figures(folder, pool, tables)
+    write_chunk(folder, "numbers", metric_rows(pool))
+    write_chunk(folder, "coverage", curves := coverages(pool))
+    every = [(load([path]), path) for path in wish.runs]
+    lines = trend([(*one.runs[0], [e for group in one.groups for e in group.entries]) for one, _ in every])
+    write_chunk(folder, "trends", lines)
+    return {
+        "schema": SCHEMA,
+        "runs": [run_row(*run) for run in pool.runs],
+        "baseline": wish.baseline.name if wish.baseline else "",
+        "side": wish.side,
+        "cases": case_rows(pool, places),
+        "tables": tables,
+        "figures": figures,
+        "curves": bool(curves),
+        "notes": notes,
+    }
+
+
+def missing(wish: Wish, places: dict[int, tuple[str, int, Exhibit]]) -> list[str]:
+    """The cases that have nothing to be compared with, where something was given."""
+    if wish.baseline is None:
+        return []
+    alone = [exhibit.entry.record.case for _, _, exhibit in places.values() if exhibit.before is None]
+    return [f"{case}: {wish.baseline} has no answers to the same questions." for case in dict.fromkeys(alone)]

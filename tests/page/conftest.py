@@ -1,0 +1,170 @@
+"""Runs about packaged photographs, their page, and a browser that opens it from disk."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.data.labels import label_set
+from eyechart.data.sample import open_sample
+from eyechart.models.interfaces import Usage
+from eyechart.reports.page.writing import Wish, write
+from eyechart.scoring import Predictions
+from eyechart.settings import Case
+from eyechart.spec import parse
+from eyechart.spoken import Spoken
+
+SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
+SIZE = 12
+NOTHING = 7  # a class that is right nowhere
+FAILED = 11
+
+
+@dataclass(frozen=True)
+class Studio:
+    """Makes runs about a few photographs, whose original labels are `original`."""
+
+    make_run: Any
+    dataset: Any
+
+    @property
+    def original(self) -> list[int]:
+        """The original labels, in the order of the data set."""
+        return [self.dataset.index[row].label for row in self.dataset.selected]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self.dataset.keys)
+
+    def run(self, name: str = "run", texts: Mapping[int, str] = {}, **wrong: list[int]) -> Path:
+        """A run of three models; `wrong` names the places where each says nonsense, `texts` what the last one says."""
+        folder = self.make_run.root / name
+        said = {
+            SURE: ("supervised", self.scored(wrong.get("sure", [1]))),
+            OTHER: ("zero_shot", self.scored(wrong.get("other", [0, 1, 2]))),
+            WORDS: ("closed_world", self.worded(wrong.get("words", [0, 2]), texts)),
+        }
+        records = (self.record(spec, *what, folder) for spec, what in said.items())
+        return Path(self.make_run.written(folder, tuple(records)))
+
+    def record(self, spec: str, protocol: str, said: Predictions, folder: Path) -> Any:
+        case = Case("imagenet", "sample", parse(spec), protocol)
+        return self.make_run.record(case, self.dataset, said, folder, SIZE)
+
+    def answers(self, wrong: list[int]) -> list[int]:
+        return [NOTHING if place in wrong else max(label, 0) for place, label in enumerate(self.original)]
+
+    def scored(self, wrong: list[int]) -> Predictions:
+        return Predictions(self.keys, self.make_run.scores(self.answers(wrong), {}), {}, {})
+
+    def worded(self, wrong: list[int], texts: Mapping[int, str]) -> Predictions:
+        """Answers in words, the wrong ones out of the prompt, the last one an error."""
+        answers, places = np.array(self.answers(wrong)), np.arange(SIZE)
+        spoken = Spoken(
+            said=tuple(texts.get(place, f"Class {answer}.") for place, answer in enumerate(answers.tolist())),
+            found=answers,
+            strict=answers,
+            requests=places,
+            places=np.zeros_like(places),
+            usage=Usage(),
+            out=tuple("other" if place in wrong else "" for place in range(SIZE)),
+        )
+        return Predictions(self.keys, np.zeros((SIZE, 0), np.float32), {FAILED: "it failed"}, {}, spoken=spoken)
+
+    def page(self, *runs: Path, name: str = "page", **wanted: Any) -> Path:
+        """Write the page of some runs and return its index."""
+        folder = Path(self.make_run.root / name)
+        write(Wish(runs or (self.run(),), **{"store": folder / "store"} | wanted), folder)
+        return folder / "index.html"
+
+
+@pytest.fixture
+def studio(make_run: Any) -> Studio:
+    """Photographs: the second ground truth denies the original label of every third, and that of the last."""
+    found = open_sample("sample").limited(SIZE, 42)
+    place = {row: number for number, row in enumerate(found.selected)}
+    labels = [relabelled(row.label, place.get(number, 1)) for number, row in enumerate(found.index)]
+    return Studio(make_run, replace(found, label_sets=dict(found.label_sets) | {"ReGT": truth(found, labels)}))
+
+
+def relabelled(label: int, place: int) -> tuple[int, ...]:
+    return (NOTHING,) if place % 3 == 0 else (label,) if label >= 0 else ()
+
+
+def truth(found: Any, labels: list[tuple[int, ...]]) -> Any:
+    return label_set("ReGT", found.index, labels, "correct", "me")
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+REQUIRED = "EYECHART_BROWSER"  # .ci/run sets it to "required": there, nothing is skipped
+
+
+def missing(what: str) -> None:
+    (pytest.fail if os.environ.get(REQUIRED) == "required" else pytest.skip)(what)
+
+
+@pytest.fixture(scope="module")  # no longer: while it is there, no other event loop can run
+def browser() -> Iterator[Any]:
+    """A headless Chromium of the system."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        missing("there is no Chromium on this machine: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        alone = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
+        found = playwright.chromium.launch(executable_path=path, args=alone)
+        yield found
+        found.close()
+
+
+@dataclass
+class Seen:
+    """A page, with all that it complained of and asked for."""
+
+    page: Any
+    home: str
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def go(self, hash_: str) -> None:
+        """Open a view, as a link from elsewhere does, and wait for its heading."""
+        self.page.goto("about:blank")
+        self.page.goto(self.home + hash_)
+        self.page.locator("h1").wait_for()
+
+    def samples(self, query: str = "") -> list[str]:
+        """The keys of the samples that pass a filter."""
+        self.go(f"#/samples/imagenet/sample{query}")
+        self.page.locator(".found").wait_for()
+        return [str(text) for text in self.page.locator(".cards .key").all_inner_texts()]
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Seen]]:
+    """Open pages; none may complain, or ask for anything outside of its folder."""
+    made: list[Seen] = []
+
+    def opened(page: Path, hash_: str = "", **how: Any) -> Seen:
+        seen = Seen(browser.new_context(**how).new_page(), page.as_uri())
+        seen.listen()
+        made.append(seen)
+        seen.go(hash_)
+        return seen
+
+    yield opened
+    for seen in made:
+        seen.page.context.close()
+        assert seen.complaints == []
+        own = (seen.home.rpartition("/")[0] + "/", "data:", "about:")
+        assert [asked for asked in seen.requests if not asked.startswith(own)] == []

@@ -1,0 +1,89 @@
+// What the samples are filtered by.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Album } from "./album";
+import { CHANGES, OUTCOMES, shownTruth } from "./filter";
+import type { Params } from "./filter";
+import { keysOn, onKeys, turnKeys } from "./keys";
+import type { Change } from "./samples";
+import { count, Text } from "./text";
+
+interface Props { album: Album; params: Params; change: Change; found: number }
+type Option = [value: string, name: string];
+
+export function Filter({ album, params, change, found }: Props) {
+  const search = useRef<HTMLInputElement>(null);
+  useEffect(() => onKeys({ "/": () => search.current?.focus() }));
+  const pick = (name: string, label: string, options: Option[], none: string) =>
+    options.length > 0 && <Pick name={label} options={none ? [["", none], ...options] : options} value={params[name] ?? ""} set={(value) => change({ [name]: value })} />;
+  const tick = (name: string, label: string) => (
+    <label class="tick"><input type="checkbox" checked={Boolean(params[name])} onChange={(event) => change({ [name]: event.currentTarget.checked ? "1" : "" })} /> {label}</label>
+  );
+  return (
+    <search class="filter" aria-label="Filter of samples">
+      <label>Find <input ref={search} type="search" value={params.find ?? ""} onInput={(event) => change({ find: event.currentTarget.value }, "replace")} placeholder="key, label or answer" /></label>
+      {pick("labels", "Labels", album.truths.map(({ name }, place) => [place ? name : "", name]), "")}
+      {pick("who", "Model", album.exhibits.map(({ name }) => [name, name]), "any")}
+      {pick("outcome", "Outcome", Object.entries(OUTCOMES), "any")}
+      {pick("category", "Category", categories(album, params), "any")}
+      {pick("flip", "Label sets", flips(album), "any")}
+      {album.exhibits.some((exhibit) => exhibit.before) && pick("changed", "Since baseline", Object.entries(CHANGES), "any")}
+      {album.about.exhibits.some((exhibit) => exhibit.outOfPrompt) && tick("prompt", "out of prompt")}
+      {album.exhibits.length > 1 && tick("disagree", "models disagree")}
+      <Chosen params={params} change={change} />
+      <p class="found"><span role="status">{count(found)} of {count(album.about.n)} {album.about.unit}s</span></p>
+      <Keys />
+    </search>
+  );
+}
+
+function Pick({ name, options, value, set }: { name: string; options: Option[]; value: string; set: (value: string) => void }) {
+  return (
+    <label>{name}{" "}
+      <select value={value} onChange={(event) => set(event.currentTarget.value)}>
+        {options.map(([key, text]) => <option key={key} value={key}>{text}</option>)}
+      </select>
+    </label>
+  );
+}
+
+// The label and the answer that a link of a confused pair leads to.
+function Chosen({ params, change }: { params: Params; change: Change }) {
+  const told = Object.entries({ right: "labelled", said: "answered" }).filter(([name]) => params[name]);
+  return (
+    <>
+      {told.map(([name, word]) => (
+        <button key={name} type="button" onClick={() => change({ [name]: "" })}>
+          {word} <Text>{params[name]}</Text> <span aria-hidden="true">✕</span><span class="unheard">: take away</span>
+        </button>
+      ))}
+    </>
+  );
+}
+
+function categories(album: Album, params: Params): Option[] {
+  const { of } = album.truths[shownTruth(album, params)];
+  const coarse = ["S", "M"].filter((kind) => of.includes(`${kind}+`) || of.includes(`${kind}-`));
+  return [...coarse, ...of.filter(Boolean)].sort().map((kind) => [kind, kind]);
+}
+
+function flips(album: Album): Option[] {
+  const names = album.truths.map(({ name }) => name);
+  return names.flatMap((one) => names.filter((other) => other !== one)
+    .map((other): Option => [`${one}>${other}`, `wrong under ${one}, right under ${other}`]));
+}
+
+const KEYS: [string, string][] = [
+  ["J or →", "next sample, or page"], ["K or ←", "previous sample, or page"], ["Esc", "back to the list"], ["/", "find"],
+];
+
+function Keys() {
+  const [on, setOn] = useState(keysOn);
+  const turn = (now: boolean) => { turnKeys(now); setOn(now); };
+  return (
+    <details class="keys">
+      <summary>Keys</summary>
+      <dl>{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <label class="tick"><input type="checkbox" checked={on} onChange={(event) => turn(event.currentTarget.checked)} /> these keys work</label>
+    </details>
+  );
+}

@@ -1,0 +1,95 @@
+// Chunks of data. A page from disk may not fetch files, but it may load scripts beside it: each calls `eyechart` with its
+// name and JSON as text. Nothing in a chunk is code, and the policy of the page lets no other script be named.
+
+export interface Packed { t: "u1" | "i2" | "i4"; d: string }
+export type Cut = string | [string, number]; // a text, or its beginning and how long it was
+export type Column = Uint8Array | Int16Array | Int32Array;
+
+export interface Metric {
+  name: string; labels: string; category: string; value: number | null; n: number; ci: [number, number] | null; how: string;
+}
+export interface Change {
+  delta: number | null; ci: [number, number] | null; lost: number; gained: number; n: number; labels: string;
+}
+export interface Case {
+  case: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number];
+  answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
+  weights: string; notes: string[]; album?: string; exhibit?: number; change?: Change;
+}
+export interface Run {
+  folder: string; started: string; seconds: number; status: number; workers: number; loads: number; command: string;
+  eyechart: string;
+}
+export interface ExhibitAbout {
+  model: string; task: string; wording: string; case: string; before: boolean; outOfPrompt: boolean;
+}
+export interface AlbumAbout {
+  name: string; title: string; home: string; n: number; part: number; unit: string; truths: string[]; images: boolean;
+  exhibits: ExhibitAbout[];
+}
+export interface Index {
+  schema: number; runs: Run[]; notes: string[]; baseline: string; side: number; cases: Case[]; albums: AlbumAbout[];
+  tables: { name: string; title: string }[]; figures: { name: string; file: string; title: string; table: boolean }[];
+  curves: boolean;
+}
+
+declare global {
+  interface Window {
+    eyechart?: (name: string, text: string) => void;
+    trustedTypes?: { createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy };
+  }
+}
+interface Policy { createScriptURL(url: string): unknown }
+
+const CHUNK = /^data\/[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)?\.js$/;
+
+function allowed(url: string): string {
+  if (!CHUNK.test(url)) {
+    throw new Error(`${url} is no chunk of this page`);
+  }
+  return url;
+}
+
+const policy: Policy = window.trustedTypes?.createPolicy("eyechart", { createScriptURL: allowed }) ?? {
+  createScriptURL: allowed,
+};
+const waiting = new Map<string, (value: unknown) => void>();
+const known = new Map<string, Promise<unknown>>();
+
+window.eyechart = (name, text) => {
+  waiting.get(name)?.(JSON.parse(text));
+  waiting.delete(name);
+};
+
+// Load a chunk once; whoever asks again gets the same.
+export function load<T>(name: string): Promise<T> {
+  let found = known.get(name);
+  if (!found) {
+    found = new Promise((resolve, reject) => {
+      waiting.set(name, resolve);
+      const script = document.createElement("script");
+      script.onload = () => script.remove();
+      script.onerror = () => {
+        known.delete(name);
+        reject(new Error(`data/${name}.js cannot be read. Make the page again, and keep its folder together.`));
+      };
+      script.src = policy.createScriptURL(`data/${name}.js`) as string;
+      document.head.append(script);
+    });
+    known.set(name, found);
+  }
+  return found as Promise<T>;
+}
+
+const KINDS = { u1: Uint8Array, i2: Int16Array, i4: Int32Array };
+
+export function unpack({ t, d }: Packed): Column {
+  const text = atob(d);
+  const bytes = new Uint8Array(text.length);
+  for (let place = 0; place < text.length; place++) {
+    bytes[place] = text.charCodeAt(place);
+  }
+  return new KINDS[t](bytes.buffer);
+}
+
+export const beginning = (text: Cut): string => (typeof text === "string" ? text : text[0]);

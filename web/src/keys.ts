@@ -1,0 +1,32 @@
+// Keys that do something by themselves; they can be turned off, for people whose software types letters for them.
+const MEMORY = "eyechart page keys";
+
+export function keysOn(): boolean {
+  try {
+    return localStorage.getItem(MEMORY) !== "off";
+  } catch {
+    return true; // a browser that keeps nothing
+  }
+}
+
+export function turnKeys(on: boolean): void {
+  try {
+    localStorage.setItem(MEMORY, on ? "on" : "off");
+  } catch {
+    // it holds until the page is left
+  }
+}
+
+export function onKeys(acts: Record<string, () => unknown>): () => void {
+  const pressed = (event: KeyboardEvent) => {
+    const inside = event.target instanceof Element ? event.target.closest("input, select, textarea, .scroll") : null;
+    const act = acts[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey || !keysOn() || (inside && event.key !== "Escape")) {
+      return;
+    }
+    event.preventDefault();
+    act();
+  };
+  document.addEventListener("keydown", pressed);
+  return () => document.removeEventListener("keydown", pressed);
+}

@@ -1,0 +1,68 @@
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { load } from "./data";
+import type { Index } from "./data";
+import { Loaded, useLoaded } from "./loaded";
+import { Numbers, Tables } from "./numbers";
+import { Overview } from "./overview";
+import { read, written } from "./route";
+import type { Route } from "./route";
+import { Samples } from "./samples";
+
+const SCHEMA = 1;
+const VIEWS: [string, string][] = [
+  ["overview", "Cases"], ["samples", "Samples"], ["figures", "Figures"], ["trends", "Trends"], ["tables", "Tables"],
+  ["numbers", "Numbers"],
+];
+
+function Page() {
+  const [route, setRoute] = useState<Route>(() => read(location.hash));
+  const state = useLoaded(() => load<Index>("index"), []);
+  const main = useRef<HTMLElement>(null);
+  const seen = useRef(`${route.view}/${route.rest}`);
+  useEffect(() => {
+    const moved = () => setRoute(read(location.hash));
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  useEffect(() => { // a new view is told to those who do not see it; a filter is not a new view
+    const now = `${route.view}/${route.rest}`;
+    if (now !== seen.current) {
+      seen.current = now;
+      scrollTo(0, 0);
+      main.current?.querySelector("h1")?.focus({ preventScroll: true });
+    }
+    document.title = `${VIEWS.find(([view]) => view === route.view)?.[1] ?? "eyechart"}${route.rest ? ` ${route.rest}` : ""} – eyechart`;
+  }, [route]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
+      <header>
+        <p class="brand">eyechart</p>
+        <nav aria-label="Views"><ul>{VIEWS.map(([view, name]) => (
+          <li key={view}><a href={written(view)} aria-current={view === route.view ? "page" : undefined}>{name}</a></li>
+        ))}</ul></nav>
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <Loaded state={state}>{(index) => <View index={index} route={route} />}</Loaded>
+      </main>
+    </>
+  );
+}
+
+function View({ index, route }: { index: Index; route: Route }) {
+  if (index.schema > SCHEMA) {
+    return <p class="notice" role="alert">These data are of a later eyechart than this page. Make the page again.</p>;
+  }
+  switch (route.view) {
+    case "samples": return <Samples index={index} name={route.rest} params={route.params} />;
+    case "tables": return <Tables index={index} name={route.rest} />;
+    case "numbers": return <Numbers />;
+    default: return <Overview index={index} />;
+  }
+}
+
+// What is folded away is printed, too.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+
+render(<Page />, document.getElementById("page")!);

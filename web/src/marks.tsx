@@ -1,0 +1,33 @@
+// What became of an answer, as a sign with a word.
+import { FAILED, MIXED, RIGHT, SILENT, WRONG } from "./album";
+import type { Columns } from "./album";
+
+export type Outcome = "right" | "wrong" | "mixed" | "unread" | "error" | "unscored";
+const SIGNS: Record<Outcome, string> = { right: "✓", wrong: "✗", mixed: "±", unread: "?", error: "!", unscored: "·" };
+const WORDS: Record<Outcome, string> = {
+  right: "right", wrong: "wrong", mixed: "right in some rounds", unread: "not readable", error: "error",
+  unscored: "not scored",
+};
+
+export function outcome(columns: Columns, row: number, at: number): Outcome {
+  const code = columns.outcomes[at]?.[row];
+  if (columns.flags[row] & FAILED) {
+    return "error";
+  }
+  if (code === RIGHT || code === MIXED) {
+    return code === RIGHT ? "right" : "mixed";
+  }
+  return columns.flags[row] & SILENT ? "unread" : code === WRONG ? "wrong" : "unscored";
+}
+
+export function Mark({ code, who }: { code: Outcome; who: string }) {
+  return (
+    <span class={`mark ${code}`} title={`${who}: ${WORDS[code]}`}>
+      <span aria-hidden="true">{SIGNS[code]}</span><span class="unheard">{who}: {WORDS[code]}. </span>
+    </span>
+  );
+}
+
+export function Said({ code }: { code: Outcome }) {
+  return <span class={`verdict ${code}`}><span aria-hidden="true">{SIGNS[code]}</span> {WORDS[code]}</span>;
+}

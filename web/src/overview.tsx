@@ -1,0 +1,94 @@
+// How every case came out.
+import type { Case, Index, Run } from "./data";
+import { written } from "./route";
+import { Table } from "./table";
+import type { Field } from "./table";
+import { count, interval, percent, signed, Text } from "./text";
+import { nameOf } from "./album";
+
+export function Overview({ index }: { index: Index }) {
+  return (
+    <>
+      <h1 tabIndex={-1}>Cases</h1>
+      <Table caption="How every case came out" fields={fields(index)} rows={index.cases} hidden />
+      <Notes notes={[...new Set([...index.notes, ...index.cases.flatMap((one) => one.notes)])]} />
+      <h2>Runs</h2>
+      <ul class="runs">{index.runs.map((run) => <About key={run.folder} run={run} />)}</ul>
+    </>
+  );
+}
+
+function fields(index: Index): Field<Case>[] {
+  const counts = ["Right", "Wrong", "Unread", "Errors"];
+  const changed: Field<Case> = {
+    name: "Change", number: true, value: (row) => row.change?.delta ?? null, show: (row) => <Change index={index} row={row} />,
+  };
+  const reported: Field<Case> = {
+    name: "Reported %", number: true, value: (row) => row.reported?.value ?? null,
+    show: (row) => (row.reported ? <span title={row.reported.source}>{percent(row.reported.value)}</span> : "—"),
+  };
+  return [
+    { name: "Model", value: (row) => row.model, show: (row) => <Look index={index} row={row} /> },
+    { name: "Split", value: (row) => row.split },
+    { name: "Task", value: (row) => row.task },
+    { name: "Metric", value: metric },
+    { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
+    ...(index.cases.some((row) => row.change) ? [changed] : []),
+    ...(index.cases.some((row) => row.reported) ? [reported] : []),
+    { name: "n", number: true, value: (row) => row.metric?.n ?? row.n, show: (row) => count(row.metric?.n ?? row.n) },
+    ...counts.map((name, place): Field<Case> => ({ name, number: true, value: (row) => row.counts[place], show: (row) => count(row.counts[place]) })),
+    { name: "Seconds", number: true, value: (row) => row.seconds, show: (row) => row.seconds.toFixed(1) },
+  ];
+}
+
+function metric({ metric: found }: Case): string | null {
+  return found && `${found.name}, ${found.labels}${found.category === "A" ? "" : `, ${found.category}`}`;
+}
+
+function Value({ row }: { row: Case }) {
+  const found = row.metric;
+  return <>{percent(found?.value)} <span class="hint">{interval(found?.ci)}</span></>;
+}
+
+function link(index: Index, row: Case, params: Record<string, string> = {}): string | null {
+  const album = index.albums.find((one) => one.name === row.album);
+  return album ? written("samples", album.name, { who: nameOf(album, row.exhibit!), ...params }) : null;
+}
+
+function Look({ index, row }: { index: Index; row: Case }) {
+  const href = link(index, row);
+  return href ? <a href={href}><Text>{row.model}</Text></a> : <Text>{row.model}</Text>;
+}
+
+function Change({ index, row }: { index: Index; row: Case }) {
+  if (!row.change) {
+    return <>—</>;
+  }
+  const { delta, lost, gained, ci, labels } = row.change;
+  return (
+    <>
+      {signed(delta)} <span class="hint">{interval(ci)}</span>{" "}
+      <a href={link(index, row, { labels, changed: "lost" })!}>{count(lost)} lost</a>,{" "}
+      <a href={link(index, row, { labels, changed: "gained" })!}>{count(gained)} gained</a>
+    </>
+  );
+}
+
+function Notes({ notes }: { notes: string[] }) {
+  return notes.length ? (
+    <details class="said">
+      <summary>Notes ({notes.length})</summary>
+      <ul>{notes.map((note) => <li key={note}><Text>{note}</Text></li>)}</ul>
+    </details>
+  ) : null;
+}
+
+function About({ run }: { run: Run }) {
+  return (
+    <li>
+      <b><Text>{run.folder}</Text></b>: eyechart <Text>{run.eyechart}</Text>, <Text>{run.started}</Text>,{" "}
+      {run.seconds.toFixed(0)} s, exit status {run.status}, {run.workers} workers, {run.loads} model loads<br />
+      <code><Text>{run.command}</Text></code>
+    </li>
+  );
+}

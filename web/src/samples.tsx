@@ -1,0 +1,145 @@
+// The sample browser: a filter, a list of what passes, and one sample with everything that was said about it.
+import { useEffect, useMemo } from "preact/hooks";
+import { labelsOf, open, picture } from "./album";
+import type { Album, Exhibit } from "./album";
+import type { AlbumAbout, Index } from "./data";
+import { Filter } from "./controls";
+import { filtered, shownTruth as truthAt } from "./filter";
+import type { Params } from "./filter";
+import { onKeys } from "./keys";
+import { Loaded, useLoaded } from "./loaded";
+import { Mark, outcome } from "./marks";
+import { written } from "./route";
+import { Sample } from "./sample";
+import { count, Text } from "./text";
+
+const PAGE = 48; // samples on a page
+
+export function Samples({ index, name, params }: { index: Index; name: string; params: Params }) {
+  const about = index.albums.find((one) => one.name === name) ?? (index.albums.length === 1 ? index.albums[0] : undefined);
+  return about ? <Opened key={about.home} about={about} index={index} params={params} /> : <Choice index={index} name={name} />;
+}
+
+function Choice({ index, name }: { index: Index; name: string }) {
+  return (
+    <>
+      <h1 tabIndex={-1}>Samples</h1>
+      {name && <p class="notice">There are no samples of <Text>{name}</Text> here.</p>}
+      {index.albums.length === 0 && <p>These runs hold no answers.</p>}
+      <ul class="albums">
+        {index.albums.map((one) => (
+          <li key={one.home}>
+            <a href={written("samples", one.name)}><Text>{one.title}</Text></a>
+            <span class="hint">{count(one.n)} {one.unit}s, {one.exhibits.length} cases</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Opened({ about, index, params }: { about: AlbumAbout; index: Index; params: Params }) {
+  const state = useLoaded(() => open(about), [about]);
+  return <Loaded state={state}>{(album) => <Browser album={album} index={index} params={params} />}</Loaded>;
+}
+
+export type Change = (changes: Params, how?: "replace") => void;
+
+function Browser({ album, index, params }: { album: Album; index: Index; params: Params }) {
+  const { at, ask, page, ...conditions } = params;
+  const key = JSON.stringify(conditions);
+  const rows = useMemo(() => filtered(album, conditions), [album, key]);
+  const here = written.bind(null, "samples", album.about.name);
+  const change: Change = (changes, how) => go(here({ ...conditions, ...changes }), how);
+  const row = at === undefined ? -1 : rowOf(album, at, ask);
+  const links = (to: number) => here({ ...conditions, at: album.keys[to], ask: album.asked(to) });
+  const list = here({ ...conditions, page: String(Math.floor(Math.max(0, rows.indexOf(row)) / PAGE)) });
+  return (
+    <>
+      <h1 tabIndex={-1}><Text>{album.about.title}</Text></h1>
+      <Filter album={album} params={conditions} change={change} found={rows.length} />
+      {at !== undefined && row < 0 && <p class="notice">There is no sample <Text>{at}</Text> here.</p>}
+      {row >= 0
+        ? <Sample album={album} side={index.side} row={row} rows={rows} params={conditions} link={links} list={list} />
+        : <List album={album} side={index.side} rows={rows} params={conditions} link={links} page={Number(page) || 0} change={change} />}
+    </>
+  );
+}
+
+export function go(hash: string, how?: "replace"): void {
+  if (how) {
+    history.replaceState(null, "", hash);
+    dispatchEvent(new HashChangeEvent("hashchange"));
+  } else {
+    location.hash = hash;
+  }
+}
+
+function rowOf(album: Album, key: string, question = ""): number {
+  for (let row = album.keys.indexOf(key); row >= 0; row = album.keys.indexOf(key, row + 1)) {
+    if (!question || album.asked(row) === question) {
+      return row;
+    }
+  }
+  return -1;
+}
+
+interface ListProps {
+  album: Album; side: number; rows: Int32Array; params: Params; link: (row: number) => string; page: number; change: Change;
+}
+
+function List({ album, side, rows, params, link, page, change }: ListProps) {
+  const pages = Math.max(1, Math.ceil(rows.length / PAGE));
+  const at = Math.min(Math.max(0, page), pages - 1);
+  const turn = (to: number) => to >= 0 && to < pages && change({ page: String(to) });
+  const shown = [...rows.subarray(at * PAGE, (at + 1) * PAGE)];
+  useEffect(() => onKeys({
+    j: () => shown.length && (location.hash = link(shown[0])),
+    ArrowRight: () => turn(at + 1),
+    ArrowLeft: () => turn(at - 1),
+  }));
+  return (
+    <>
+      {rows.length === 0 && <p>No sample passes this filter.</p>}
+      <ul class="cards">
+        {shown.map((row) => <Card key={row} album={album} side={side} row={row} params={params} href={link(row)} />)}
+      </ul>
+      {pages > 1 && <Pages at={at} pages={pages} turn={turn} />}
+    </>
+  );
+}
+
+function Pages({ at, pages, turn }: { at: number; pages: number; turn: (to: number) => void }) {
+  return (
+    <nav class="pages" aria-label="Pages of samples">
+      <button type="button" disabled={at === 0} onClick={() => turn(0)}>First</button>
+      <button type="button" disabled={at === 0} onClick={() => turn(at - 1)}>Previous</button>
+      <span>Page {count(at + 1)} of {count(pages)}</span>
+      <button type="button" disabled={at + 1 >= pages} onClick={() => turn(at + 1)}>Next</button>
+      <button type="button" disabled={at + 1 >= pages} onClick={() => turn(pages - 1)}>Last</button>
+    </nav>
+  );
+}
+
+interface CardProps { album: Album; side: number; row: number; params: Params; href: string }
+
+function Card({ album, side, row, params, href }: CardProps) {
+  const at = truthAt(album, params);
+  const labels = labelsOf(album.truths[at], row).map((label) => album.names[label]);
+  const source = picture(album, row, side);
+  return (
+    <li>
+      <a href={href}>
+        <span class="thumb">{source && <img src={source} alt="" loading="lazy" decoding="async" />}</span>
+        <span class="key"><Text>{album.keys[row]}</Text></span>
+        {album.asked(row) && <span class="asked"><Text>{album.asked(row)}</Text></span>}
+      </a>
+      <span class="labels"><span class="unheard">{album.truths[at].name}: </span><Text>{labels.join("; ") || "no label"}</Text></span>
+      <span class="marks">{album.exhibits.map((exhibit) => <Tick key={exhibit.name} exhibit={exhibit} row={row} at={at} />)}</span>
+    </li>
+  );
+}
+
+function Tick({ exhibit, row, at }: { exhibit: Exhibit; row: number; at: number }) {
+  return <Mark code={outcome(exhibit, row, at)} who={exhibit.name} />;
+}

@@ -1,0 +1,54 @@
+// Texts from outside. They are only ever text nodes, each isolated from the direction of what stands beside it.
+import { Fragment } from "preact";
+import type { ComponentChildren } from "preact";
+import { beginning } from "./data";
+import type { Cut } from "./data";
+
+export function Text({ children }: { children: string }) {
+  return <bdi>{children}</bdi>;
+}
+
+// What cannot be seen, or turns the direction of what follows: control characters but for tabs and line ends, marks and
+// overrides of direction, blanks without width, tags. Joiners stay: letters and emoji need them.
+const UNSEEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu;
+const SHOWN = 12; // marks of one run
+
+function marked(text: string): ComponentChildren[] {
+  const parts: ComponentChildren[] = [];
+  let end = 0;
+  for (const found of text.matchAll(UNSEEN)) {
+    parts.push(text.slice(end, found.index), <Unseen run={found[0]} />);
+    end = found.index + found[0].length;
+  }
+  return [...parts, text.slice(end)];
+}
+
+function Unseen({ run }: { run: string }) {
+  const codes = [...run].map((letter) => `U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`);
+  const more = codes.length > SHOWN ? ` and ${codes.length - SHOWN} more` : "";
+  return <span class="unseen">{codes.slice(0, SHOWN).join(" ") + more}</span>;
+}
+
+// What a model said, as it said it.
+export function Raw({ text }: { text: Cut }) {
+  const shown = beginning(text);
+  return (
+    <>
+      <pre class="raw" dir="auto">{marked(shown).map((part, place) => <Fragment key={place}>{part}</Fragment>)}</pre>
+      {typeof text !== "string" && (
+        <p class="hint">Cut after {count(shown.length)} of {count(text[1])} letters.</p>
+      )}
+    </>
+  );
+}
+
+export const count = (value: number): string => value.toLocaleString("en");
+export const percent = (value: number | null | undefined, digits = 2): string =>
+  value === null || value === undefined ? "—" : (100 * value).toFixed(digits);
+export const signed = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "—" : `${value > 0 ? "+" : ""}${(100 * value).toFixed(2).replace(/^-0\.00$/, "0.00")}`;
+
+export function interval(ci: [number, number] | null | undefined): string {
+  return ci ? `[${percent(ci[0])}, ${percent(ci[1])}]` : "";
+}
