@@ -97,7 +97,7 @@ def abstention(sitting: Sitting) -> Abstention:
     return Abstention(
         keys=sitting.dataset.keys,
         errors=first_errors([reply.error for reply in replies.said], found),
-        variant=variant(sitting, second, CHOICES) | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
+        variant=variant(sitting, None, second, CHOICES) | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
         observed=observed,
         wordings=asked,
         rows=rows,

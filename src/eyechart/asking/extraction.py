@@ -115,13 +115,15 @@ def by_reading(sitting: Sitting) -> bool:
     return sitting.chosen["extraction"] == "inclusion" or replayed(sitting)
 
 
-def variant(sitting: Sitting, asked: Prompt, choices: Sequence[str]) -> dict[str, str]:
-    """Every choice, the prompt, and how words became choices."""
-    parser, told = f"inclusion {VERSION}", "inclusion"
+def variant(sitting: Sitting, asked: Prompt | None, second: Prompt, choices: Sequence[str]) -> dict[str, str]:
+    """Every choice, the prompt if there is one for all, and how words became choices; where asked, by which prompt."""
+    parser, told = f"inclusion {VERSION}", {"extraction": "inclusion"}
     if not by_reading(sitting):
         how = "constrained" if hasattr(sitting.model, "best") else f"json_answers {json_answers.VERSION}"
-        parser, told = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices", "choice"
-    return sitting.variant(asked, parser) | {"extraction": told}
+        parser = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
+        told = {"extraction": "choice", "extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
+    found = sitting.variant(asked or second, parser) | told
+    return found if asked else {name: value for name, value in found.items() if name != "prompt"}
 
 
 def replies(sitting: Sitting, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Reply], Usage]:

@@ -94,11 +94,10 @@ def free_form(sitting: Sitting) -> FreeForm:
     replies = put(sitting, [(row, asked.text) for row in range(len(sitting.dataset))])
     said = [reply.text for reply in replies.said]
     found = extracted(sitting, said, second, names.choices, names)
-    told = {"extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
     return FreeForm(
         keys=sitting.dataset.keys,
         errors=first_errors([reply.error for reply in replies.said], found),
-        variant=variant(sitting, asked, names.choices) | told,
+        variant=variant(sitting, asked, second, names.choices),
         observed=observed,
         names=names,
         said=tuple(said),

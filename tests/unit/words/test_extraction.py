@@ -24,7 +24,7 @@ from eyechart.models.interfaces import Answer
 from eyechart.protocols.prompt_files import Prompt
 
 CHOICES = ("red bird", "green bird", "neither")
-ASKED = Prompt("which", "{said}\n\nWhich?", "test")
+FIRST, ASKED = Prompt("what", "What is it?", "test"), Prompt("which", "{said}\n\nWhich?", "test")
 
 
 class Plain:
@@ -121,7 +121,7 @@ def test_the_schema_leaves_the_choices_and_nothing_else() -> None:
 
 
 def test_the_record_says_how_words_became_choices(aviary: Any, talker: Any, chooser: Any) -> None:
-    how = [variant(aviary(model, extraction=name), ASKED, CHOICES) for model, name in (
+    how = [variant(aviary(model, extraction=name), FIRST, ASKED, CHOICES) for model, name in (
         (chooser(), "choice"),
         (talker(lambda *_: "", structured=True), "choice"),
         (chooser(), "inclusion"),
@@ -129,6 +129,13 @@ def test_the_record_says_how_words_became_choices(aviary: Any, talker: Any, choo
     assert [each["extraction"] for each in how] == ["choice", "choice", "inclusion"]
     parsers = ["class_name 1, constrained, 3 choices", "class_name 1, json_answers 1, 3 choices", "inclusion 1"]
     assert [each["parser"] for each in how] == parsers
+    asked = [(each["prompt"].partition(" ")[0], each.get("extraction_prompt", "").partition(" ")[0]) for each in how]
+    assert asked == [("what", "which"), ("what", "which"), ("what", "")]
+
+
+def test_where_there_are_many_prompts_none_is_told(aviary: Any, chooser: Any) -> None:
+    told = variant(aviary(chooser(), protocol="abstention"), None, ASKED, CHOICES)
+    assert ("prompt" in told, told["extraction_prompt"].partition(" ")[0]) == (False, "which")
 
 
 def test_an_error_of_a_choice_is_one_of_its_texts(aviary: Any, talker: Any) -> None:
