@@ -17,6 +17,7 @@ from eyechart.errors import EyechartError
 from eyechart.models.registry import backend
 from eyechart.protocols.choices import CHOICES
 from eyechart.protocols.prompt_files import prompt
+from eyechart.protocols.wordings import wordings
 from eyechart.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse, pieces
 
@@ -183,6 +184,7 @@ def check(config: pytest.Config) -> None:
         "detector-templates": lambda given: [templates(one) for one in pieces(given)],
         "encoder": lambda given: [backend(parse(one)) for one in pieces(given)],
         "text-templates": lambda given: [templates(one) for one in pieces(given) if one != "none"],
+        "wordings": lambda given: [wordings(one) for one in pieces(given)],
         "distractors": lambda given: [
             backend(parse(one)) for one in pieces(given) if one != "own" and not one.endswith((".csv", ".npy"))
         ],
