@@ -9,7 +9,7 @@ import numpy as np
 
 from eyechart.data.class_names import class_names
 from eyechart.data.dataset import Dataset
-from eyechart.errors import ReportError, VocabularyError
+from eyechart.errors import EyechartError, VocabularyError
 
 from ..answers import Floats
 from ..runs import Entry, Group, Pool
@@ -18,6 +18,10 @@ from .kinds import READERS
 from .said import Held, Named, Said, naming, read_said
 
 Previous = Mapping[int, Entry]  # the entry that a case is compared with, by the identity of the case's own
+
+
+IMAGE = "image"
+USUAL = ("species",)  # what birds are looked at by
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Curator:
                 before = self.before(previous.get(id(entry)), said, named)
                 shelves.setdefault(said.items, []).append(Exhibit(entry, tasks[id(entry)], said, before))
         for exhibits in shelves.values():
-            yield album_of(group, exhibits, dataset, alone=len(shelves) == 1)
+            yield album_of(group, exhibits, dataset)
 
     def before(self, entry: Entry | None, now: Said, named: Named) -> Said | None:
         """What another run's case said, if it is about the same items."""
@@ -104,7 +108,7 @@ class Curator:
         finger, limit, seed = record.data.fingerprint, record.limit, record.seed
         try:
             return opened(group.benchmark, self.data, self.store, fingerprint=finger, limit=limit, seed=seed)
-        except ReportError as error:
+        except EyechartError as error:
             self.said.append(f"{group.title}: no images. {error}")
         return None
 
@@ -121,14 +125,17 @@ def names_of(group: Group, dataset: Dataset | None) -> Sequence[str]:
         return ()
 
 
-def album_of(group: Group, exhibits: Sequence[Exhibit], dataset: Dataset | None, *, alone: bool) -> Album:
-    """An album, called after its protocols too where a group has several."""
-    protocols = ", ".join(dict.fromkeys(exhibit.entry.record.protocol for exhibit in exhibits))
+def album_of(group: Group, exhibits: Sequence[Exhibit], dataset: Dataset | None) -> Album:
+    """An album, called after its split; one of questions after its protocol, too."""
     first = exhibits[0].said
-    reference = group.reference if group.labels and group.reference in first.truths else next(iter(first.truths), "")
-    title = group.title if alone else f"{group.title}: {protocols}"
-    name = group.benchmark if alone else f"{group.benchmark}/{exhibits[0].entry.record.protocol}"
-    return Album(name, title, tuple(exhibits), reference, dataset)
+    known = {name for exhibit in exhibits for name in exhibit.said.truths}
+    usual = (group.reference if group.labels else "", *USUAL)
+    reference = next((name for name in usual if name in known), "")
+    if first.unit == IMAGE:
+        return Album(group.benchmark, group.title, tuple(exhibits), reference, dataset)
+    protocol = exhibits[0].entry.record.protocol
+    title = f"{group.title}: {protocol}"
+    return Album(f"{group.benchmark}/{protocol}", title, tuple(exhibits), reference, dataset)
 
 
 def renamed(album: Album, count: int) -> Album:

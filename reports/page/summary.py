@@ -137,15 +137,8 @@ def headlines(record: Record) -> Iterator[Metric]:
 
 def line_of(entry: Entry, metric: Metric) -> dict[str, Any]:
     """What a line is about."""
-    record = entry.record
-    return {
-        "case": one_line(record.case),
-        "protocol": record.protocol,
-        "wording": one_line(entry.wording),
-        "metric": metric.name,
-        "labels": one_line(metric.labels),
-        "points": [],
-    }
+    name = one_line(f"{entry.record.case}, {entry.record.protocol}")
+    return {"name": name, "metric": metric.name, "labels": one_line(metric.labels), "points": []}
 
 
 def source(record: Record) -> str:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from eyechart.data.splits import available
 from eyechart.errors import ReportError
 
 from ..runs import Entry, Pool, load
@@ -38,6 +39,7 @@ class Wish:
 
 def write(wish: Wish, folder: Path) -> list[str]:
     """Write the page into a folder, and return what there is to say about it."""
+    available(wish.data)  # a root that is no folder is an error; a split that is not under it is left without images
     pool, curator = load(wish.runs), Curator(wish.data, wish.store)
     clear(folder)
     previous = compared(pool, [*entries_of([wish.baseline] if wish.baseline else wish.runs)])

@@ -9,7 +9,20 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from . import abstention, birds, collection, division, mmd, posterior, prefix, reading, retrieval, serving, zero_shot
+from . import (
+    abstention,
+    birds,
+    collection,
+    division,
+    mmd,
+    page,
+    posterior,
+    prefix,
+    reading,
+    retrieval,
+    serving,
+    zero_shot,
+)
 from . import pairs as statistics
 from .paired import ratio
 
@@ -37,6 +50,7 @@ def main(pairs: int) -> None:
                 retrieval,
                 prefix,
                 serving,
+                page,
             )
         )
         for line in chain(bench.facts(pairs), *others):

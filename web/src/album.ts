@@ -20,7 +20,7 @@ export interface Exhibit extends Columns { about: ExhibitAbout; name: string; be
 export interface Truth { name: string; ends: Column; values: Column; kinds: Column; of: string[] }
 export interface Album {
   about: AlbumAbout; keys: string[]; pictures: string[]; asked: (row: number) => string; names: string[];
-  texts: Cut[]; truths: Truth[]; exhibits: Exhibit[];
+  truths: Truth[]; exhibits: Exhibit[]; holding: (text: string) => Uint8Array;
 }
 
 const opened = new Map<string, Promise<Album>>();
@@ -44,16 +44,40 @@ async function opening(about: AlbumAbout): Promise<Album> {
     all<ColumnsChunk>("e", about.exhibits.length),
   ]);
   const questions = items.questions?.map(beginning) ?? [];
-  const asked = items.asked && unpack(items.asked);
+  const numbers = items.asked && unpack(items.asked);
+  const asked = (row: number) => (numbers ? questions[numbers[row]] : "");
   return {
     about,
     keys: items.keys,
     pictures: items.pictures,
-    asked: (row) => (asked ? questions[asked[row]] : ""),
+    asked,
+    holding: searched(items.keys, asked),
     names: texts.map(beginning),
-    texts,
     truths: truths.map(truth),
     exhibits: exhibits.map((chunk, place) => exhibit(about, place, chunk)),
+  };
+}
+
+// Which rows have a small letters' text in their key or question: all of them are looked through as one text.
+function searched(keys: string[], asked: (row: number) => string): (text: string) => Uint8Array {
+  let all = "";
+  let ends = new Int32Array(0);
+  return (text) => {
+    if (!ends.length) {
+      ends = new Int32Array(keys.length);
+      const lines = keys.map((key, row) => `${key} ${asked(row)}`.toLowerCase());
+      lines.forEach((line, row) => { ends[row] = line.length + 1 + (row ? ends[row - 1] : 0); });
+      all = lines.join("\n");
+    }
+    const found = new Uint8Array(keys.length);
+    let row = 0;
+    for (let place = all.indexOf(text); place >= 0 && row < keys.length; place = all.indexOf(text, ends[row])) {
+      while (ends[row] <= place) {
+        row++;
+      }
+      found[row] = 1;
+    }
+    return found;
   };
 }
 

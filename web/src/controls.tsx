@@ -8,6 +8,7 @@ import type { Change } from "./samples";
 import { count, Text } from "./text";
 
 interface Props { album: Album; params: Params; change: Change; found: number }
+const FEW = 3; // label sets whose pairs are all offered
 type Option = [value: string, name: string];
 
 export function Filter({ album, params, change, found }: Props) {
@@ -19,20 +20,25 @@ export function Filter({ album, params, change, found }: Props) {
     <label class="tick"><input type="checkbox" checked={Boolean(params[name])} onChange={(event) => change({ [name]: event.currentTarget.checked ? "1" : "" })} /> {label}</label>
   );
   return (
+    <>
     <search class="filter" aria-label="Filter of samples">
       <label>Find <input ref={search} type="search" value={params.find ?? ""} onInput={(event) => change({ find: event.currentTarget.value }, "replace")} placeholder="key, label or answer" /></label>
       {pick("labels", "Labels", album.truths.map(({ name }, place) => [place ? name : "", name]), "")}
       {pick("who", "Model", album.exhibits.map(({ name }) => [name, name]), "any")}
       {pick("outcome", "Outcome", Object.entries(OUTCOMES), "any")}
       {pick("category", "Category", categories(album, params), "any")}
-      {pick("flip", "Label sets", flips(album), "any")}
+      {pick("flip", "Label sets", flips(album, shownTruth(album, params)), "any")}
       {album.exhibits.some((exhibit) => exhibit.before) && pick("changed", "Since baseline", Object.entries(CHANGES), "any")}
       {album.about.exhibits.some((exhibit) => exhibit.outOfPrompt) && tick("prompt", "out of prompt")}
       {album.exhibits.length > 1 && tick("disagree", "models disagree")}
       <Chosen params={params} change={change} />
-      <p class="found"><span role="status">{count(found)} of {count(album.about.n)} {album.about.unit}s</span></p>
       <Keys />
     </search>
+    <p class="found">
+      <span role="status">{count(found)} of {count(album.about.n)} {album.about.unit}s</span>
+      <span class="on-paper">{Object.entries(params).filter(([, value]) => value).map(([name, value]) => `; ${name}: ${value}`)}</span>
+    </p>
+    </>
   );
 }
 
@@ -66,10 +72,12 @@ function categories(album: Album, params: Params): Option[] {
   return [...coarse, ...of.filter(Boolean)].sort().map((kind) => [kind, kind]);
 }
 
-function flips(album: Album): Option[] {
+// All pairs of few label sets, of many those with the one that is shown.
+function flips(album: Album, shown: number): Option[] {
   const names = album.truths.map(({ name }) => name);
-  return names.flatMap((one) => names.filter((other) => other !== one)
-    .map((other): Option => [`${one}>${other}`, `wrong under ${one}, right under ${other}`]));
+  const every = names.flatMap((one) => names.filter((other) => other !== one).map((other): [string, string] => [one, other]));
+  return every.filter((pair) => names.length <= FEW || pair.includes(names[shown]))
+    .map(([one, other]) => [`${one}>${other}`, `wrong under ${one}, right under ${other}`]);
 }
 
 const KEYS: [string, string][] = [

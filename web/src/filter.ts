@@ -3,8 +3,7 @@ import { FAILED, MIXED, OUT_OF_PROMPT, RIGHT, SILENT, UNSCORED, WRONG } from "./
 import type { Album, Exhibit, Truth } from "./album";
 
 export type Params = Record<string, string>;
-type ItemTest = (row: number) => boolean;
-type ExhibitTest = (exhibit: Exhibit, row: number) => boolean;
+type Test = (row: number) => boolean;
 
 export const OUTCOMES: Record<string, string> = {
   right: "right", wrong: "wrong", mixed: "right in some rounds", unscored: "not scored", unread: "answer not readable",
@@ -26,26 +25,31 @@ export function chosen(album: Album, params: Params): Exhibit[] {
 // The rows that pass. Conditions on what a model did hold together for one model: the chosen one, or any.
 export function filtered(album: Album, params: Params): Int32Array {
   const items = itemTests(album, params);
-  const tests = exhibitTests(album, params);
-  const exhibits = chosen(album, params);
+  const did = chosen(album, params).map((exhibit) => exhibitTests(album, params, exhibit));
+  const all = did.every((tests) => !tests.length); // nothing is asked about what they did
   const { n } = album.about;
   const found = new Int32Array(n);
   let count = 0;
   for (let row = 0; row < n; row++) {
-    if (items.every((test) => test(row)) && (!tests.length || someDid(exhibits, tests, row))) {
+    if (every(items, row) && (all || did.some((tests) => every(tests, row)))) {
       found[count++] = row;
     }
   }
   return found.subarray(0, count);
 }
 
-function someDid(exhibits: Exhibit[], tests: ExhibitTest[], row: number): boolean {
-  return exhibits.some((exhibit) => tests.every((test) => test(exhibit, row)));
+function every(tests: Test[], row: number): boolean {
+  for (const test of tests) {
+    if (!test(row)) {
+      return false;
+    }
+  }
+  return true;
 }
 
-function itemTests(album: Album, params: Params): ItemTest[] {
+function itemTests(album: Album, params: Params): Test[] {
   const truth = album.truths[shownTruth(album, params)];
-  const tests: ItemTest[] = [];
+  const tests: Test[] = [];
   if (params.category) {
     const kinds = truth.of.map((kind) => kind.startsWith(params.category));
     tests.push((row) => kinds[truth.kinds[row]]);
@@ -73,7 +77,7 @@ function has(truth: Truth, row: number, label: number): boolean {
 }
 
 // Whether two models gave different answers; one without an answer disagrees with nobody.
-export function disagree(exhibits: Exhibit[], row: number): boolean {
+function disagree(exhibits: Exhibit[], row: number): boolean {
   let first = 0;
   for (const exhibit of exhibits) {
     const answer = exhibit.answers[row];
@@ -86,15 +90,15 @@ export function disagree(exhibits: Exhibit[], row: number): boolean {
 }
 
 // A text in a sample's key or question, or in the name of a label or an answer.
-function finding(album: Album, text: string): ItemTest {
+function finding(album: Album, text: string): Test {
   const wanted = text.toLowerCase();
+  const keyed = album.holding(wanted);
   const named = Uint8Array.from(album.names, (name) => Number(name.toLowerCase().includes(wanted)));
-  const anyName = named.includes(1);
-  return (row) =>
-    album.keys[row].toLowerCase().includes(wanted) ||
-    album.asked(row).toLowerCase().includes(wanted) ||
-    (anyName && (album.exhibits.some((exhibit) => named[exhibit.answers[row]]) ||
-      album.truths.some((truth) => hasNamed(truth, row, named))));
+  if (!named.includes(1)) {
+    return (row) => keyed[row] === 1;
+  }
+  return (row) => keyed[row] === 1 || album.exhibits.some((exhibit) => named[exhibit.answers[row]] === 1) ||
+    album.truths.some((truth) => hasNamed(truth, row, named));
 }
 
 function hasNamed(truth: Truth, row: number, named: Uint8Array): boolean {
@@ -106,29 +110,33 @@ function hasNamed(truth: Truth, row: number, named: Uint8Array): boolean {
   return false;
 }
 
-function exhibitTests(album: Album, params: Params): ExhibitTest[] {
+const NEVER: Test[] = [() => false];
+
+// What one model must have done; it never did what a column says that it does not have.
+function exhibitTests(album: Album, params: Params, exhibit: Exhibit): Test[] {
+  const { answers, flags, outcomes } = exhibit;
   const at = shownTruth(album, params);
-  const tests: ExhibitTest[] = [];
+  const tests: Test[] = [];
   if (params.outcome in CODES) {
-    const code = CODES[params.outcome];
-    tests.push((exhibit, row) => exhibit.outcomes[at]?.[row] === code);
+    const code = CODES[params.outcome], now = outcomes[at];
+    tests.push(...(now ? [(row: number) => now[row] === code] : NEVER));
   } else if (params.outcome) {
     const bit = params.outcome === "error" ? FAILED : SILENT;
-    tests.push((exhibit, row) => (exhibit.flags[row] & bit) > 0);
+    tests.push((row) => (flags[row] & bit) > 0);
   }
   if (params.flip) {
-    const [from, to] = flip(album, params.flip);
-    tests.push((e, row) => e.outcomes[from]?.[row] === WRONG && e.outcomes[to]?.[row] === RIGHT);
+    const [from, to] = flip(album, params.flip).map((truth) => outcomes[truth]);
+    tests.push(...(from && to ? [(row: number) => from[row] === WRONG && to[row] === RIGHT] : NEVER));
   }
   if (params.prompt) {
-    tests.push((exhibit, row) => (exhibit.flags[row] & OUT_OF_PROMPT) > 0);
+    tests.push((row) => (flags[row] & OUT_OF_PROMPT) > 0);
   }
   if (params.changed) {
-    tests.push((exhibit, row) => changed(exhibit, row, at, params.changed));
+    tests.push(changedSince(exhibit, at, params.changed));
   }
   if (params.said) {
     const answer = album.names.indexOf(params.said);
-    tests.push((exhibit, row) => exhibit.answers[row] === answer);
+    tests.push((row) => answers[row] === answer);
   }
   return tests;
 }
@@ -145,16 +153,18 @@ export function flip(album: Album, text: string): [number, number] {
   return [-1, -1];
 }
 
-export function changed(exhibit: Exhibit, row: number, at: number, how: string): boolean {
+function changedSince(exhibit: Exhibit, at: number, how: string): Test {
   const { before } = exhibit;
-  if (!before) {
-    return false;
+  if (before && how === "answer") {
+    return (row) => before.answers[row] !== exhibit.answers[row];
   }
-  const was = before.outcomes[at]?.[row], is = exhibit.outcomes[at]?.[row];
+  const was = before?.outcomes[at], is = exhibit.outcomes[at];
+  if (!was || !is) {
+    return () => false;
+  }
   switch (how) {
-    case "lost": return was === RIGHT && is === WRONG;
-    case "gained": return was === WRONG && is === RIGHT;
-    case "answer": return before.answers[row] !== exhibit.answers[row];
-    default: return was !== is;
+    case "lost": return (row) => was[row] === RIGHT && is[row] === WRONG;
+    case "gained": return (row) => was[row] === WRONG && is[row] === RIGHT;
+    default: return (row) => was[row] !== is[row];
   }
 }

@@ -2,12 +2,14 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { load } from "./data";
 import type { Index } from "./data";
+import { Figures } from "./figures";
 import { Loaded, useLoaded } from "./loaded";
 import { Numbers, Tables } from "./numbers";
 import { Overview } from "./overview";
 import { read, written } from "./route";
 import type { Route } from "./route";
 import { Samples } from "./samples";
+import { Trends } from "./trends";
 
 const SCHEMA = 1;
 const VIEWS: [string, string][] = [
@@ -56,6 +58,8 @@ function View({ index, route }: { index: Index; route: Route }) {
   }
   switch (route.view) {
     case "samples": return <Samples index={index} name={route.rest} params={route.params} />;
+    case "figures": return <Figures index={index} name={route.rest} />;
+    case "trends": return <Trends />;
     case "tables": return <Tables index={index} name={route.rest} />;
     case "numbers": return <Numbers />;
     default: return <Overview index={index} />;

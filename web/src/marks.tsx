@@ -21,11 +21,13 @@ export function outcome(columns: Columns, row: number, at: number): Outcome {
 }
 
 export function Mark({ code, who }: { code: Outcome; who: string }) {
-  return (
-    <span class={`mark ${code}`} title={`${who}: ${WORDS[code]}`}>
-      <span aria-hidden="true">{SIGNS[code]}</span><span class="unheard">{who}: {WORDS[code]}. </span>
-    </span>
-  );
+  return <span class={`mark ${code}`} title={`${who}: ${WORDS[code]}`}>{SIGNS[code]}</span>;
+}
+
+// How many outcomes there are of each kind, in words.
+export function summed(codes: Outcome[]): string {
+  const kinds = [...new Set(codes)];
+  return kinds.map((kind) => `${codes.filter((code) => code === kind).length} ${WORDS[kind]}`).join(", ");
 }
 
 export function Said({ code }: { code: Outcome }) {

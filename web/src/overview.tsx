@@ -29,11 +29,11 @@ function fields(index: Index): Field<Case>[] {
   };
   return [
     { name: "Model", value: (row) => row.model, show: (row) => <Look index={index} row={row} /> },
+    { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
+    ...(index.cases.some((row) => row.change) ? [changed] : []),
     { name: "Split", value: (row) => row.split },
     { name: "Task", value: (row) => row.task },
     { name: "Metric", value: metric },
-    { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
-    ...(index.cases.some((row) => row.change) ? [changed] : []),
     ...(index.cases.some((row) => row.reported) ? [reported] : []),
     { name: "n", number: true, value: (row) => row.metric?.n ?? row.n, show: (row) => count(row.metric?.n ?? row.n) },
     ...counts.map((name, place): Field<Case> => ({ name, number: true, value: (row) => row.counts[place], show: (row) => count(row.counts[place]) })),

@@ -1,13 +1,14 @@
 // One sample: its image, its labels under each label set, and what every model made of it.
 import { useEffect } from "preact/hooks";
-import { labelsOf, OUT_OF_PROMPT, picture, textsOf } from "./album";
+import { labelsOf, OUT_OF_PROMPT, picture, textsOf, UNSCORED } from "./album";
 import type { Album, Exhibit, Texts } from "./album";
+import { beginning } from "./data";
 import { chosen, shownTruth } from "./filter";
 import type { Params } from "./filter";
 import { onKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
 import { outcome, Said } from "./marks";
-import { count, Raw, Text } from "./text";
+import { count, Marked, Raw, Text } from "./text";
 
 interface Props {
   album: Album; side: number; row: number; rows: Int32Array; params: Params; link: (row: number) => string; list: string;
@@ -49,7 +50,7 @@ function Move({ to, link, children }: { to: number | undefined; link: (row: numb
 function Labels({ album, row }: { album: Album; row: number }) {
   return (
     <dl class="facts">
-      {album.truths.map((truth) => {
+      {album.truths.filter((truth, place) => !place || truth.values.length).map((truth) => {
         const labels = labelsOf(truth, row).map((label) => album.names[label]);
         const kind = truth.of[truth.kinds[row]];
         return (
@@ -89,14 +90,16 @@ interface AnswerProps { album: Album; exhibit: Exhibit; row: number; texts: Text
 
 function Answer({ album, exhibit, row, texts, at, first }: AnswerProps) {
   const answer = exhibit.answers[row];
-  const truths = [...album.truths.keys()].sort((one, other) => Number(other === first) - Number(one === first));
+  const truths = [...album.truths.keys()].filter((truth) => exhibit.outcomes[truth]);
+  truths.sort((one, other) => Number(other === first) - Number(one === first));
+  const scored = truths.filter((truth) => exhibit.outcomes[truth]![row] !== UNSCORED);
   const raw = texts.raw?.[at], error = texts.errors?.[at];
   return (
     <li>
       <h4><Text>{exhibit.name}</Text></h4>
       <p class="answer">{answer ? <Text>{album.names[answer]}</Text> : <span class="hint">no answer</span>}</p>
       <ul class="verdicts">
-        {truths.filter((truth) => exhibit.outcomes[truth]).map((truth) => (
+        {(scored.length ? scored : truths.slice(0, 1)).map((truth) => (
           <li key={truth}><Text>{album.truths[truth].name}</Text> <Said code={outcome(exhibit, row, truth)} /></li>
         ))}
         {(exhibit.flags[row] & OUT_OF_PROMPT) > 0 && <li class="oop">out of prompt: <Text>{texts.kinds?.[at] ?? ""}</Text></li>}
@@ -116,7 +119,7 @@ function Details({ album, texts, at }: { album: Album; texts: Texts; at: number 
       {best.length > 0 && (
         <ol class="best" aria-label="Five best">{best.map(([name, score], place) => <li key={place}><Text>{album.names[name]}</Text> <span class="hint">{score}</span></li>)}</ol>
       )}
-      {more.map(([name, text], place) => <div class="more" key={place}><span class="hint"><Text>{String(name)}</Text></span> <Raw text={text} /></div>)}
+      {more.map(([name, text], place) => <p class="more" key={place}><span class="hint"><Marked>{beginning(name)}</Marked></span> <Marked>{beginning(text)}</Marked></p>)}
     </>
   );
 }

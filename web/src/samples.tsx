@@ -1,17 +1,17 @@
 // The sample browser: a filter, a list of what passes, and one sample with everything that was said about it.
 import { useEffect, useMemo } from "preact/hooks";
 import { labelsOf, open, picture } from "./album";
-import type { Album, Exhibit } from "./album";
+import type { Album } from "./album";
 import type { AlbumAbout, Index } from "./data";
 import { Filter } from "./controls";
 import { filtered, shownTruth as truthAt } from "./filter";
 import type { Params } from "./filter";
 import { onKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
-import { Mark, outcome } from "./marks";
+import { Mark, outcome, summed } from "./marks";
 import { written } from "./route";
 import { Sample } from "./sample";
-import { count, Text } from "./text";
+import { count, many, Text } from "./text";
 
 const PAGE = 48; // samples on a page
 
@@ -30,7 +30,7 @@ function Choice({ index, name }: { index: Index; name: string }) {
         {index.albums.map((one) => (
           <li key={one.home}>
             <a href={written("samples", one.name)}><Text>{one.title}</Text></a>
-            <span class="hint">{count(one.n)} {one.unit}s, {one.exhibits.length} cases</span>
+            <span class="hint">{many(one.n, one.unit)}, {many(one.exhibits.length, "case")}</span>
           </li>
         ))}
       </ul>
@@ -135,11 +135,20 @@ function Card({ album, side, row, params, href }: CardProps) {
         {album.asked(row) && <span class="asked"><Text>{album.asked(row)}</Text></span>}
       </a>
       <span class="labels"><span class="unheard">{album.truths[at].name}: </span><Text>{labels.join("; ") || "no label"}</Text></span>
-      <span class="marks">{album.exhibits.map((exhibit) => <Tick key={exhibit.name} exhibit={exhibit} row={row} at={at} />)}</span>
+      <Marks album={album} row={row} at={at} />
     </li>
   );
 }
 
-function Tick({ exhibit, row, at }: { exhibit: Exhibit; row: number; at: number }) {
-  return <Mark code={outcome(exhibit, row, at)} who={exhibit.name} />;
+// A sign for every case; who does not see them hears how many there are of each.
+function Marks({ album, row, at }: { album: Album; row: number; at: number }) {
+  const found = album.exhibits.map((exhibit) => outcome(exhibit, row, at));
+  return (
+    <>
+      <span class="unheard">{summed(found)}</span>
+      <span class="marks" aria-hidden="true">
+        {found.map((code, place) => <Mark key={place} code={code} who={album.exhibits[place].name} />)}
+      </span>
+    </>
+  );
 }

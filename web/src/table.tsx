@@ -13,15 +13,15 @@ export interface Field<Row> {
 const FEW = 100;
 
 interface Props<Row> {
-  caption: string; fields: Field<Row>[]; rows: Row[]; notes?: string[]; hidden?: boolean;
+  caption: string; fields: Field<Row>[]; rows: Row[]; notes?: string[]; hidden?: boolean; few?: number;
 }
 
-export function Table<Row>({ caption, fields, rows, notes = [], hidden = false }: Props<Row>) {
+export function Table<Row>({ caption, fields, rows, notes = [], hidden = false, few = FEW }: Props<Row>) {
   const [words, setWords] = useState("");
   const [order, setOrder] = useState<{ by: number; down: boolean } | null>(null);
   const [all, setAll] = useState(false);
   const found = useMemo(() => sorted(matching(rows, fields, words), fields, order), [rows, fields, words, order]);
-  const shown = all ? found : found.slice(0, FEW);
+  const shown = all ? found : found.slice(0, few);
   const sort = (by: number) => setOrder(order?.by !== by ? { by, down: false } : order.down ? null : { by, down: true });
   return (
     <section class="table">

@@ -14,6 +14,11 @@ const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu;
 const SHOWN = 12; // marks of one run
 
+// A short text of which nobody knows whether all of it can be seen.
+export function Marked({ children }: { children: string }) {
+  return <bdi>{marked(children).map((part, place) => <Fragment key={place}>{part}</Fragment>)}</bdi>;
+}
+
 function marked(text: string): ComponentChildren[] {
   const parts: ComponentChildren[] = [];
   let end = 0;
@@ -44,6 +49,7 @@ export function Raw({ text }: { text: Cut }) {
 }
 
 export const count = (value: number): string => value.toLocaleString("en");
+export const many = (value: number, what: string): string => `${count(value)} ${what}${value === 1 ? "" : "s"}`;
 export const percent = (value: number | null | undefined, digits = 2): string =>
   value === null || value === undefined ? "—" : (100 * value).toFixed(digits);
 export const signed = (value: number | null | undefined): string =>

@@ -1,0 +1,132 @@
+"""How long the page of 50,000 images and ten models takes to show itself and to filter, over what is allowed."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Records, Run, encode
+from eyechart.reports.page.writing import Wish, write
+
+IMAGES, MODELS, CLASSES = 50_000, 10, 1000
+LABELS = ("ImGT", "ReGT")
+VIEW, FILTER = 2.0, 0.2  # seconds
+VIEWS = {"overview": "", "samples": "#/samples/imagenet/val"}
+FILTERS = {
+    "wrong under ImGT, right under ReGT": "&flip=ImGT>ReGT",
+    "models disagree": "&disagree=1",
+    "wrong": "&outcome=wrong&who=clip%5Bm3%5D",
+    "category": "&labels=ReGT&category=S-",
+    "text": "&find=n0001",
+    "changed": "&changed=lost",
+}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def facts(pairs: int) -> Iterator[str]:
+    """The slowest view and filter over what is allowed."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = made(Path(folder))
+        yield from (f"page of {IMAGES:,} x {MODELS}: {what}" for what in measured(page, pairs))
+
+
+def made(folder: Path) -> Path:
+    """The page of two runs, of which the second is a little worse."""
+    runs = tuple(run(folder / name, worse) for name, worse in (("one", 0.0), ("two", 0.01)))
+    write(Wish(runs, store=folder / "store"), folder / "page")
+    return folder / "page" / "index.html"
+
+
+def run(folder: Path, worse: float) -> Path:
+    """A run whose answers are drawn."""
+    random = np.random.default_rng(0)
+    truth = random.integers(0, CLASSES, IMAGES)
+    other = np.where(random.random(IMAGES) < 0.2, (truth + 1) % CLASSES, truth)
+    (folder / "predictions").mkdir(parents=True)
+    records = tuple(record(folder, f"clip[m{place}]", truth, other, random, worse) for place in range(MODELS))
+    head = Run(eyechart="0.1.0", started=f"2026-01-0{1 + bool(worse)}T00:00:00+00:00", seconds=1.0, exit_status=0,
+               workers=0, loads=MODELS, command="pytest")  # fmt: skip
+    (folder / "records.json").write_bytes(encode(Records(run=head, records=records)))
+    return folder
+
+
+def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse: float) -> Record:
+    """One case, with its csv."""
+    draws = np.random.default_rng(sum(map(ord, model))).random(IMAGES)
+    lost = random.random(IMAGES) < worse
+    answers = np.where((draws < 0.3) | lost, (truth + 7) % CLASSES, np.where(draws < 0.65, truth, other))
+    path = f"predictions/{sha256(model.encode()).hexdigest()[:8]}.csv"
+    content = "".join(lines(truth, other, answers)).encode()
+    (folder / path).write_bytes(content)
+    right = {"ImGT": answers == truth, "ReGT": answers == other}
+    metrics = tuple(
+        Metric(name="acc1", labels=name, value=float(hits.mean()), n=IMAGES, ci=(0.1, 0.9), ci_method="wilson")
+        for name, hits in right.items()
+    )
+    return Record(
+        case=f"imagenet/val/{model}", benchmark="imagenet", split="val", protocol="zero_shot", variant={},
+        model=ModelRecord(spec=model, backend="clip", revision="", weights_sha256="0" * 64, dtype="float32"),
+        data=DataRecord(fingerprint="f" * 64, n=IMAGES, expected_n=IMAGES, labels=dict.fromkeys(LABELS, "0")),
+        limit=None, seed=42, outcomes=Outcomes(), metrics=metrics,
+        predictions=File(path=path, sha256=sha256(content).hexdigest()),
+    )  # fmt: skip
+
+
+def lines(truth: Any, other: Any, answers: Any) -> Iterator[str]:
+    """The csv of a case of zero shot."""
+    tops = [f"{what}{rank}" for what in ("top", "score") for rank in range(1, 6)]
+    heads = [f"{name}.{what}" for name in LABELS for what in ("labels", "category", "correct")]
+    yield ",".join(["key", "label", *tops, "error", *heads]) + "\n"
+    for row, (one, two, said) in enumerate(zip(truth.tolist(), other.tolist(), answers.tolist(), strict=True)):
+        best = ",".join(str((said + rank) % CLASSES) for rank in range(5))
+        truths = f"{one},S+,{int(said == one)},{two},{'S+' if one == two else 'S-'},{int(said == two)}"
+        yield f"n{row % CLASSES:04d}/ILSVRC2012_val_{row:08d},{one},{best},0.9,0.5,0.4,0.3,0.2,,{truths}\n"
+
+
+def measured(page: Path, pairs: int) -> Iterator[str]:
+    """Open the views afresh, and filter in one that is open."""
+    from playwright.sync_api import sync_playwright
+
+    path = next(filter(None, map(shutil.which, BROWSERS)))
+    with sync_playwright() as playwright:
+        alone = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=path, args=alone)
+        for name, hash_ in VIEWS.items():
+            share = median(shown(browser, page, hash_) for _ in range(pairs)) / VIEW
+            yield f"first view of {name}, share of {VIEW} s: {share:.2f}"
+        window = browser.new_page()
+        window.goto(page.as_uri() + VIEWS["samples"])
+        window.locator(".found").wait_for()
+        for name, params in FILTERS.items():
+            share = median(window.evaluate(TIMED, params) for _ in range(pairs)) / 1000 / FILTER
+            yield f"filter '{name}', share of {FILTER} s: {share:.2f}"
+        browser.close()
+
+
+# From the change of the address until what follows from it is on the screen.
+TIMED = """async (params) => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  location.hash = "#/samples/imagenet/val";
+  await frame(); await frame();
+  const started = performance.now();
+  location.hash = "#/samples/imagenet/val?" + params;
+  await new Promise((done) => addEventListener("hashchange", done, { once: true }));
+  await frame();
+  return performance.now() - started;
+}"""
+
+
+def shown(browser: Any, page: Path, hash_: str) -> float:
+    """Seconds from the start of a page until its view is there."""
+    window = browser.new_context().new_page()
+    window.goto(page.as_uri() + hash_)
+    window.locator(".cards li, tbody tr").first.wait_for()
+    seconds = float(window.evaluate("performance.now()")) / 1000
+    window.context.close()
+    return seconds

@@ -1,0 +1,146 @@
+// Figures: what the page draws by itself, and the published ones.
+import { nameOf } from "./album";
+import { load } from "./data";
+import type { AlbumAbout, Index } from "./data";
+import { Plane } from "./lines";
+import { Loaded, useLoaded } from "./loaded";
+import { written } from "./route";
+import { go } from "./samples";
+import { Table } from "./table";
+import type { Field } from "./table";
+import { count, interval, percent, Text } from "./text";
+
+interface Share { exhibit: number; labels: string; value: number; ci: [number, number]; n: number }
+interface Confused { exhibit: number; labels: string; pairs: [string, string, number][] }
+interface Charts { protocols: Share[]; confusions: Confused[] }
+interface Curve { split: string; model: string; task: string; labels: string; points: [number, number, number, number][] }
+
+export function Figures({ index, name }: { index: Index; name: string }) {
+  const album = index.albums.find((one) => one.name === name) ?? index.albums[0];
+  return (
+    <>
+      <h1 tabIndex={-1}>Figures</h1>
+      {album && (
+        <>
+          <p><label>Samples{" "}
+            <select value={album.name} onChange={(event) => go(written("figures", event.currentTarget.value))}>
+              {index.albums.map((one) => <option key={one.home} value={one.name}>{one.title}</option>)}
+            </select></label></p>
+          <OfAlbum key={album.home} album={album} />
+        </>
+      )}
+      {index.curves && <Coverage index={index} album={album} />}
+      {index.figures.length > 0 && <h2>Published figures</h2>}
+      {index.figures.map((one) => (
+        <figure key={one.name} class="published">
+          <figcaption><b><Text>{one.name}</Text></b> <Text>{one.title}</Text></figcaption>
+          <img src={one.file} alt={`${one.name}: ${one.title}`} loading="lazy" />
+          {one.table && <Numbers name={one.name} />}
+        </figure>
+      ))}
+    </>
+  );
+}
+
+function Numbers({ name }: { name: string }) {
+  return <p><a href={written("tables", name)}>The numbers of {name} as a table</a></p>;
+}
+
+function OfAlbum({ album }: { album: AlbumAbout }) {
+  const state = useLoaded(() => load<Charts>(`${album.home}/charts`), [album]);
+  return (
+    <Loaded state={state}>
+      {({ protocols, confusions }) => (
+        <>
+          <h2>Right answers by protocol and label set</h2>
+          <Shares album={album} shares={protocols} />
+          <h2>Confused pairs</h2>
+          <Confusions album={album} found={confusions} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function Shares({ album, shares }: { album: AlbumAbout; shares: Share[] }) {
+  if (!shares.length) {
+    return <p>No answer is scored here.</p>;
+  }
+  return (
+    <div class="scroll" role="region" aria-label="Right answers" tabIndex={0}><table class="shares">
+      <caption class="unheard">The share of right answers of every case under every label set, with its 95 % interval</caption>
+      <thead><tr><th scope="col">Case</th><th scope="col">Labels</th><th scope="col"><span class="unheard">Drawn</span><span class="scale" aria-hidden="true"><span>0</span><span>50</span><span>100 %</span></span></th><th scope="col" class="number">%</th><th scope="col" class="number">n</th></tr></thead>
+      <tbody>
+        {shares.map((one, place) => (
+          <tr key={place} class={place && shares[place - 1].exhibit !== one.exhibit ? "first" : ""}>
+            <th scope="row">{place && shares[place - 1].exhibit === one.exhibit ? <span class="unheard">{nameOf(album, one.exhibit)}</span> : <Text>{nameOf(album, one.exhibit)}</Text>}</th>
+            <td><Text>{one.labels}</Text></td>
+            <td class="track"><Bar share={one} place={album.truths.indexOf(one.labels)} /></td>
+            <td class="number">{percent(one.value)} <span class="hint">{interval(one.ci)}</span></td>
+            <td class="number">{count(one.n)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table></div>
+  );
+}
+
+function Bar({ share, place }: { share: Share; place: number }) {
+  const [low, high] = share.ci;
+  return (
+    <span class={`bar s${place % 8}`} aria-hidden="true">
+      <span class="whisker" style={{ left: `${100 * low}%`, width: `${100 * (high - low)}%` }} />
+      <span class="dot" style={{ left: `${100 * share.value}%` }} />
+    </span>
+  );
+}
+
+interface Pair { exhibit: number; labels: string; right: string; said: string; count: number }
+
+function Confusions({ album, found }: { album: AlbumAbout; found: Confused[] }) {
+  const rows = found.flatMap(({ exhibit, labels, pairs }) => pairs.map(([right, said, times]): Pair => ({ exhibit, labels, right, said, count: times })));
+  rows.sort((one, other) => other.count - one.count);
+  const fields: Field<Pair>[] = [
+    { name: "Labelled", value: (row) => row.right },
+    { name: "Answered", value: (row) => row.said },
+    { name: "Times", number: true, value: (row) => row.count, show: (row) => <a href={samples(album, row)}>{count(row.count)}<span class="unheard"> samples</span></a> },
+    { name: "Case", value: (row) => nameOf(album, row.exhibit) },
+    { name: "Labels", value: (row) => row.labels },
+  ];
+  return rows.length ? <Table caption="Wrong answers by the one right label, the most frequent first" fields={fields} rows={rows} few={12} hidden /> : <p>There is none.</p>;
+}
+
+function samples(album: AlbumAbout, { exhibit, labels, right, said }: Pair): string {
+  return written("samples", album.name, { labels, who: nameOf(album, exhibit), outcome: "wrong", right, said });
+}
+
+function Coverage({ index, album }: { index: Index; album: AlbumAbout | undefined }) {
+  const state = useLoaded(() => load<Curve[]>("coverage"), [index]);
+  return <Loaded state={state}>{(curves) => <Curves curves={curves} split={album?.title ?? ""} />}</Loaded>;
+}
+
+type Point = { name: string; coverage: number; accuracy: number; low: number; high: number };
+const POINTS: Field<Point>[] = [
+  { name: "Case", value: (row) => row.name },
+  { name: "Coverage %", number: true, value: (row) => row.coverage, show: (row) => percent(row.coverage) },
+  { name: "Accuracy %", number: true, value: (row) => row.accuracy, show: (row) => <>{percent(row.accuracy)} <span class="hint">{interval([row.low, row.high])}</span></> },
+];
+
+// The risk is 100 % less the accuracy of what is kept; the coverage is how much that is.
+function Curves({ curves, split }: { curves: Curve[]; split: string }) {
+  const own = curves.filter((curve) => curve.split === split);
+  const found = own.map((curve) => ({ name: `${curve.model}, ${curve.task}, ${curve.labels}`, points: curve.points }));
+  if (!found.length) {
+    return null;
+  }
+  const rows = found.flatMap(({ name, points }) => points.map(([coverage, accuracy, low, high]) => ({ name, coverage, accuracy, low, high })));
+  const lines = found.map(({ name, points }) => ({ name, points: points.map(([x, y]): [number, number] => [x, y]) }));
+  return (
+    <>
+      <h2>Risk by coverage</h2>
+      <Plane title="Accuracy by coverage" lines={lines} x="coverage (%): the answers kept, the surest first" y="Accuracy of the answers kept (%); the risk is what it lacks to 100." />
+      <details><summary>The points as a table</summary><Table caption="Accuracy by coverage" fields={POINTS} rows={rows} /></details>
+    </>
+  );
+}
+
