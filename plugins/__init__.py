@@ -5,6 +5,7 @@ import os
 import pytest
 
 from . import cases, one_benchmark, options, wiring
+from .gate import Gate
 from .progress import Progress
 from .recorder import Recorder, is_worker
 from .summary import Summary
@@ -38,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")
     manager.register(Summary(recorder), "eyechart-summary")
+    manager.register(Gate(config, recorder), "eyechart-gate")
     if manager.hasplugin("xdist"):
         from .scheduling import Scheduling
 

@@ -14,8 +14,9 @@ from eyechart.data.equivalences import pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
 from eyechart.data.splits import available
 from eyechart.errors import EyechartError
+from eyechart.floors import floor
 from eyechart.models.registry import backend
-from eyechart.protocols.choices import CHOICES
+from eyechart.protocols.choices import CHOICES, is_share
 from eyechart.protocols.prompt_files import prompt
 from eyechart.protocols.wordings import wordings
 from eyechart.settings import Settings
@@ -71,6 +72,13 @@ OPTIONS = (
     Option("offline", "never open a connection", flag=True),
     Option("strict", "a data set that is not there fails instead of being skipped", flag=True),
     Option("max-errors", "how many images of a case may end in an error", "0", "N"),
+    Option("baseline", "compare with the baselines of this folder or file; a real loss fails its case", metavar="PATH"),
+    Option("update-baseline", "write the session's baselines (to --eye-baseline, or reports/baselines)", flag=True),
+    Option("max-drop", "how large a loss is let pass, however sure it is", "0", "SHARE"),
+    Option("alpha", "how unlikely a loss by chance must be, after Holm's correction over the session", "0.01", "SHARE"),
+    Option("power", "say the smallest loss that each comparison would show", flag=True),
+    Option("floor", "a number that must be reached, as BENCHMARK/PROTOCOL:METRIC>=VALUE; repeatable", metavar="FLOOR",
+           repeatable=True),
     Option("names", "class names: mill, openai, kisel, wordnet, or a file with a name a line", "mill", "NAME"),
     Option("templates", "prompts: 80, 7, 1, bird, name, or a file with one a line (default: the model's own, of birds "
            "bird)", "", "NAME"),
@@ -135,6 +143,14 @@ def number(config: pytest.Config, name: str, least: int) -> int | None:
     return int(given)
 
 
+def share(config: pytest.Config, name: str) -> float:
+    """A number from 0 to 1."""
+    given = str(text(config, name))
+    if not is_share(given):
+        raise pytest.UsageError(f"--eye-{name} takes numbers from 0 to 1. Got {given!r} instead.")
+    return float(given)
+
+
 def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     """The models asked for, or the default ones, each checked against the registry without importing it."""
     specs = []
@@ -184,11 +200,14 @@ def check(config: pytest.Config) -> None:
         "detector-templates": lambda given: [templates(one) for one in pieces(given)],
         "encoder": lambda given: [backend(parse(one)) for one in pieces(given)],
         "text-templates": lambda given: [templates(one) for one in pieces(given) if one != "none"],
+        "floor": lambda given: [floor(one) for one in given],
         "wordings": lambda given: [wordings(one) for one in pieces(given)],
         "distractors": lambda given: [
             backend(parse(one)) for one in pieces(given) if one != "own" and not one.endswith((".csv", ".npy"))
         ],
     }
+    for name in ("alpha", "max-drop"):
+        share(config, name)
     for option in OPTIONS:
         given = config.getoption(option.ini)
         if given and option.name in readers:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from eyechart.data.dataset import Dataset
+from eyechart.evidence import Evidence, Given, proofs
 from eyechart.models.interfaces import Identity, Usage
-from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served
+from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served, encode
 from eyechart.settings import Case, Settings
 from eyechart.store import stamp
 
@@ -62,6 +63,10 @@ class CaseRecording(ABC):
         """What the answers took, where they are words."""
         return None
 
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """Numbers with what they are made of, sample by sample, as far as another run's are to be held against them."""
+        yield from map(Given, metrics)
+
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know."""
         count = len(self.errors)
@@ -91,6 +96,7 @@ class CaseRecording(ABC):
             served=self.served(),
             predictions=self.write(f"predictions/{slug}.csv", self.answer_rows()),
             artifacts={name: self.write(f"{name}/{slug}.csv", rows) for name, rows in self.artifact_rows().items()},
+            evidence=self.keep(f"evidence/{slug}.json", encode(self.evidence(metrics, environment))),
             notes=self.notes(),
             loads=self.loads,
             seconds=seconds,
@@ -118,9 +124,32 @@ class CaseRecording(ABC):
             fingerprint=found.fingerprint, n=len(found), expected_n=found.expected, labels=dict(self.truths())
         )
 
+    def evidence(self, metrics: Sequence[Metric], environment: Mapping[str, str]) -> Evidence:
+        """What another run's numbers can be compared by."""
+        found, planes = proofs(self.given(metrics))
+        return Evidence(
+            case=str(self.case),
+            protocol=self.case.protocol,
+            model=str(self.case.model),
+            weights_sha256=self.who.weights_sha256,
+            fingerprint=self.dataset.fingerprint,
+            truths=dict(self.truths()),
+            variant=self.variant(),
+            limit=self.settings.limit,
+            seed=self.settings.seed,
+            samples=len(self.dataset),
+            keys=self.dataset.keys,
+            environment={**environment, **self.who.libraries},
+            proofs=found,
+            planes=planes,
+        )
+
     def write(self, path: str, rows: Rows) -> File:
         """Write a csv file into the run's folder."""
-        content = "".join(map(line, rows)).encode()
+        return self.keep(path, "".join(map(line, rows)).encode())
+
+    def keep(self, path: str, content: bytes) -> File:
+        """Write a file into the run's folder."""
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
         stamp(self.run / path, content)
         return File(path=path, sha256=sha256(content).hexdigest())

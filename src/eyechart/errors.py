@@ -7,6 +7,7 @@
     ├── VocabularyError    class names
     ├── ModelError         weights, libraries, features
     ├── StoreError         kept answers
+    ├── BaselineError      what a run is held against
     └── ReportError        runs, tables, figures
 
 Every message is one sentence or two: the file or option, what was found, what was expected, and the remedy.
@@ -43,3 +44,7 @@ class StoreError(EyechartError):
 
 class ReportError(EyechartError):
     """A run, table or figure that cannot be made."""
+
+
+class BaselineError(EyechartError):
+    """A baseline that is not there, cannot be read, or is of something else."""

@@ -10,6 +10,7 @@ from eyechart.case_recording import CaseRecording, Rows, named, served
 from eyechart.confidences import confidence_metrics, reliability_rows, threshold_rows
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
+from eyechart.evidence import Given
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
 from eyechart.models.interfaces import Identity, Usage
@@ -77,6 +78,18 @@ class Recording(CaseRecording):
                 yield from confidence_metrics(self.first, rounds[0])
         for other in self.scored[1:] if not self.repeated else ():
             yield both(self.scored[0][0], other[0])
+
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """Shares with each image's outcome; means over rounds with the draws of the same images in every round."""
+        sets = {rounds[0].labels.name: rounds for rounds in self.scored}
+        for metric in metrics:
+            rounds = sets.get(metric.labels)
+            if rounds is None:
+                yield Given(metric)
+            elif self.repeated:
+                yield self.repeated.given(metric, rounds, self.settings.seed)
+            else:
+                yield Given(metric, rounds[0].made_of(metric))
 
     def truths(self) -> Mapping[str, str]:
         """The sha256 of each ground truth."""

@@ -115,6 +115,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     served: Served | None = None
     predictions: File | None = None
     artifacts: Mapping[str, File] = {}
+    evidence: File | None = None
     notes: tuple[str, ...] = ()
     loads: int = 0
     seconds: float = 0.0

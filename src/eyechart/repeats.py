@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
+from eyechart.evidence import TIMES, Given
 from eyechart.metrics.intervals import Interval, t_interval
+from eyechart.metrics.resampling import drawn_shares
 from eyechart.records import Metric
 from eyechart.scoring import Predictions, Scored, metric
 
@@ -22,6 +25,20 @@ class Repeated:
         for place, first in enumerate(scored[0].metrics):
             if first.name in self.renamed:
                 yield mean([each.metrics[place] for each in scored], self.renamed[first.name])
+
+    def given(self, metric: Metric, scored: Sequence[Scored], seed: int) -> Given:
+        """A mean over the rounds with its draws; one round's share with its outcomes."""
+        names = {new: old for old, new in self.renamed.items()}
+        old = structs.replace(metric, name=names.get(metric.name, metric.name))
+        made = [outcomes for each in scored if (outcomes := each.made_of(old)) is not None]
+        if len(made) != len(scored) or metric.value is None:
+            return Given(metric)
+        if len(made) == 1:
+            return Given(metric, made[0])
+        table = np.stack(made, axis=1)
+        asked = ~np.isnan(table)
+        draws = drawn_shares(np.where(asked, table, 0), asked, TIMES, seed)
+        return Given(metric, draws=draws.mean(axis=1))
 
 
 def mean(values: Sequence[Metric], name: str) -> Metric:

@@ -1,7 +1,7 @@
 """From kept answers to numbers: every metric of a case, under each label set. No model is asked here."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -79,12 +79,23 @@ class Rules:
 
 @dataclass(frozen=True)
 class Scored:
-    """Predictions under one label set: the metrics, and for each image right (1), wrong (0) or unscored (NaN)."""
+    """Predictions under one label set: the metrics, and for each image right (1), wrong (0) or unscored (NaN).
+
+    `others` are such outcomes under another rule than that of acc1, by the name of the metric.
+    """
 
     labels: LabelSet
     correct: Float64s
     categories: Mapping[str, Bools]
     metrics: tuple[Metric, ...]
+    others: Mapping[str, Float64s] = field(default_factory=dict)
+
+    def made_of(self, metric: Metric) -> Float64s | None:
+        """The outcome of each image that a number is the share of, NaN where it does not count."""
+        outcomes = {"acc1": self.correct, **self.others}.get(metric.name)
+        if outcomes is None:
+            return None
+        return outcomes if metric.category == "A" else np.where(self.categories[metric.category], outcomes, np.nan)
 
     def outcomes(self, predictions: Predictions) -> Outcomes:
         """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
@@ -106,12 +117,13 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
     )
     chained = None if rules.strict_categories else groups(rules.pairs, classes)
     masks = categories(original, labels.labels, labels.annotated, chained)
-    metrics = [accuracy("acc1", labels.name, correct)]
+    metrics, others = [accuracy("acc1", labels.name, correct)], {}
     if predictions.spoken is None:  # words name one class
+        others["acc5"] = correct5
         metrics.append(accuracy("acc5", labels.name, correct5))
     metrics.append(mean_recall(labels, correct, classes))
     if predictions.spoken is not None:
-        strict = outcomes(
+        others["acc1_strict"] = strict = outcomes(
             predictions.spoken.strict[:, None],
             admissible,
             labels.annotated,
@@ -123,7 +135,7 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
     metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)
     for category in ["A", *finer]:
         metrics.extend(out_of_prompt(predictions, labels.name, correct, masks[category], category))
-    return Scored(labels, correct, masks, tuple(metrics))
+    return Scored(labels, correct, masks, tuple(metrics), others)
 
 
 def out_of_prompt(

@@ -6,6 +6,7 @@ is the same experiment as drawing row by row, and takes a hundredth of the time.
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +16,7 @@ from eyechart.metrics.intervals import Interval
 
 Counts = NDArray[np.int64]
 Seed = int | np.random.Generator
+TOGETHER = 64  # resamples that are summed up in one product
 KEPT = 2**26  # bytes of draws that may be asked for again
 Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the second's
 
@@ -118,6 +120,29 @@ def drawn(n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = 
         return (counts.astype(np.int64) for counts in _kept(n, times, seed))
     places = [np.flatnonzero(stratum == each) for each in np.unique(stratum)]
     return _drawn(n, places, times, np.random.default_rng(seed))
+
+
+def drawn_shares(right: ArrayLike, asked: ArrayLike, times: int = 1000, seed: Seed = 0) -> NDArray[np.float64]:
+    """Shares in resamples of units that several samples share: of each resample, all that is right by all that counts.
+
+    Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times` and `seed`
+    as for `drawn`, which says how often each unit is taken.
+    Returns: (times,) or (times, k) fractions, NaN where a resample has nothing that counts.
+    Raises: ValueError where the shapes differ or `times` is negative.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
+
+    >>> drawn_shares([1, 0, 2], [1, 1, 2], times=3, seed=1).round(2).tolist()
+    [0.5, 1.0, 1.0]
+    """
+    one, other = (np.asarray(values, np.float64) for values in (right, asked))
+    demand(one.shape == other.shape and one.ndim in (1, 2), "drawn_shares", "asked", f"of shape {one.shape}", other)
+    table, samples = np.stack([one, other]), drawn(len(one), times, seed)
+    parts = [np.zeros((0, 2, *one.shape[1:]))]
+    while some := [*islice(samples, TOGETHER)]:
+        parts.append(np.tensordot(np.array(some, np.float64), table, axes=(1, 1)))
+    part, total = np.concatenate(parts).swapaxes(0, 1)
+    found: NDArray[np.float64] = np.divide(part, total, out=np.full(part.shape, np.nan), where=total > 0)
+    return found
 
 
 def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:

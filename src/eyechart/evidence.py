@@ -1,0 +1,147 @@
+"""What each number of a case is made of, so that two runs can be compared on the same samples.
+
+A share is kept as the outcome of each sample; any other number as its bootstrap draws. These take the same resamples of
+the same samples in every run under one seed, so that what two runs differ by is drawn, too.
+"""
+
+from base64 import b85decode, b85encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from zlib import compress, decompress
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import ReportError
+from eyechart.records import Metric
+
+SCHEMA = 1
+TIMES = 1000
+STEPS = 32_767  # a draw is kept as its place between the value and the draw that is farthest from it
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A number with the outcomes (n,) of the case's samples, 1, 0 or NaN, or with its draws (TIMES,); or alone."""
+
+    metric: Metric
+    outcomes: Floats | None = None
+    draws: Floats | None = None
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A number and the names of the planes that it was made of."""
+
+    name: str
+    labels: str
+    category: str
+    value: float | None
+    n: int
+    ci: tuple[float, float] | None = None
+    asked: str = ""
+    right: str = ""
+    draws: str = ""
+    reach: float = 0.0
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """The proofs of a case's numbers, with all that must be the same for another run's to be compared.
+
+    `keys` are the samples' names; a baseline has none, since the fingerprint says that they are the same.
+    """
+
+    schema: int = SCHEMA
+    case: str
+    protocol: str
+    model: str
+    weights_sha256: str
+    fingerprint: str
+    truths: Mapping[str, str]
+    variant: Mapping[str, str]
+    limit: int | None
+    seed: int
+    samples: int
+    keys: tuple[str, ...] = ()
+    environment: Mapping[str, str]
+    proofs: tuple[Proof, ...]
+    planes: Mapping[str, str]
+
+    def outcomes(self, proof: Proof) -> Floats | None:
+        """The outcome of each sample (samples,), NaN where it does not count; None where they were not kept."""
+        if not proof.right:
+            return None
+        asked = _bits(self.planes[proof.asked], self.samples)
+        found = np.full(self.samples, np.nan)
+        found[asked] = _bits(self.planes[proof.right], int(asked.sum()))
+        return found
+
+    def draws(self, proof: Proof) -> Floats | None:
+        """The draws (TIMES,); None where they were not kept."""
+        if not proof.draws or proof.value is None:
+            return None
+        steps = np.frombuffer(_unpacked(self.planes[proof.draws]), "<i2").astype(np.float64)
+        return np.where(steps < -STEPS, np.nan, proof.value + steps / STEPS * proof.reach)
+
+
+class Planes:
+    """Collects planes, of which equal ones are kept once."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+
+    def add(self, data: bytes) -> str:
+        """Keep a plane and return its name."""
+        name = sha256(data).hexdigest()[:12]
+        self.kept.setdefault(name, b85encode(compress(data, 9)).decode("ascii"))
+        return name
+
+    def proof(self, given: Given) -> Proof:
+        """Keep what a number was made of."""
+        metric, asked, right, drawn, reach = given.metric, "", "", "", 0.0
+        if given.outcomes is not None:
+            told = ~np.isnan(given.outcomes)
+            asked, right = (self.add(np.packbits(bits).tobytes()) for bits in (told, given.outcomes[told] == 1))
+        if given.draws is not None and metric.value is not None:
+            away = given.draws - metric.value
+            reach = float(np.nanmax(np.abs(away), initial=0.0))
+            steps = np.round(away / (reach or 1.0) * STEPS)
+            drawn = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
+        return Proof(
+            name=metric.name,
+            labels=metric.labels,
+            category=metric.category,
+            value=metric.value,
+            n=metric.n,
+            ci=metric.ci,
+            asked=asked,
+            right=right,
+            draws=drawn,
+            reach=reach,
+        )
+
+
+def proofs(given: Iterable[Given]) -> tuple[tuple[Proof, ...], Mapping[str, str]]:
+    """The proofs of numbers, and their planes."""
+    planes = Planes()
+    found = tuple(planes.proof(each) for each in given)
+    return found, planes.kept
+
+
+def read_evidence(path: Path) -> Evidence:
+    """Read what a case kept."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Evidence)
+    except (OSError, msgspec.DecodeError) as error:
+        raise ReportError(f"{path} cannot be read ({error}). Run the case again.") from error
+
+
+def _unpacked(text: str) -> bytes:
+    return decompress(b85decode(text))
+
+
+def _bits(text: str, count: int) -> NDArray[np.bool_]:
+    return np.unpackbits(np.frombuffer(_unpacked(text), np.uint8), count=count).astype(np.bool_)

@@ -1,0 +1,75 @@
+"""Floors: numbers that a session must reach, whatever a baseline says."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from eyechart.errors import SpecError
+from eyechart.records import Metric, Record
+
+FORM = re.compile(
+    r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\]]*)\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
+)
+WHOLE = ("A", "all")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least, or with `<=` the most, that a number may be, in a benchmark or a split, under a protocol."""
+
+    text: str
+    benchmark: str
+    split: str
+    protocol: str
+    name: str
+    labels: str
+    most: bool
+    value: float
+
+    def numbers(self, record: Record) -> Iterator[Metric]:
+        """The numbers of a record that it is about."""
+        here = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
+        if here and self.split in ("", record.split):
+            yield from (
+                each
+                for each in record.metrics
+                if each.name == self.name and self.labels in ("", each.labels) and each.category in WHOLE
+            )
+
+    def broken(self, metric: Metric) -> bool:
+        """Whether a number is on the wrong side, or is not there."""
+        if metric.value is None:
+            return True
+        return metric.value > self.value if self.most else metric.value < self.value
+
+
+def floor(text: str) -> Floor:
+    """Read a floor, such as `imagenet/zero_shot:acc1>=0.62` or `imagenet/val/zero_shot:acc1[ReGT]>=0.7`.
+
+    >>> floor("imagenet/zero_shot:acc1>=0.62").value
+    0.62
+    """
+    found = FORM.fullmatch(text.replace(" ", ""))
+    try:
+        value = float(found["value"]) if found else None
+    except ValueError:
+        value = None
+    if found is None or value is None:
+        raise SpecError(
+            f"--eye-floor={text} is no floor. Write BENCHMARK/PROTOCOL:METRIC>=VALUE, such as "
+            "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split and METRIC[LABELS] for one ground truth."
+        )
+    benchmark, *split, protocol = found["where"].split("/")
+    return Floor(
+        text, benchmark, "".join(split), protocol, found["name"], found["labels"] or "", found["sign"] == "<=", value
+    )
+
+
+def misses(floors: Iterable[Floor], records: Iterable[Record]) -> Iterator[tuple[Floor, Record | None, Metric | None]]:
+    """Every number on the wrong side of a floor; a floor that is about nothing, with None."""
+    every = list(records)
+    for each in floors:
+        numbers = [(record, metric) for record in every for metric in each.numbers(record)]
+        yield from ((each, record, metric) for record, metric in numbers if each.broken(metric))
+        if not numbers:
+            yield each, None, None

@@ -1,0 +1,158 @@
+"""A run held against a baseline, number by number, on the same samples; what is a real loss, and what is noise."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyechart.evidence import Evidence, Proof
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.paired import change_interval
+from eyechart.metrics.significance import drawn_change, holm, interval_change, mcnemar
+
+DIRECTIONS: Mapping[str, int] = {  # which way is better; numbers that are not here are not judged
+    **dict.fromkeys(("acc1", "acc5", "acc1_strict", "mc_acc", "repeated_acc", "mean_per_class_recall"), 1),
+    **dict.fromkeys(("accuracy_coverage_auc", "acc", "f1", "precision", "recall", "mcc"), 1),
+    **dict.fromkeys(
+        ("e_acc", "c_acc", "l_acc", "ig", "ua_a", "auc", "auc_macro", "hm", "tree_hm", "correct_reason"), 1
+    ),
+    **dict.fromkeys(("brier", "ece", "aurc"), -1),
+}
+SAME = ("fingerprint", "truths", "limit", "seed", "samples")
+SHOWN = 10
+UNSURE = (float("nan"), float("nan"))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A number before and after, over the same samples, with the samples that it lost; `worse` is the loss, signed."""
+
+    case: str
+    protocol: str
+    proof: Proof
+    before: float
+    after: float
+    n: int
+    delta: float
+    ci: Interval | None
+    p: float
+    method: str
+    lost: tuple[int, ...] = ()
+    gained: int = 0
+
+    @property
+    def name(self) -> str:
+        """The number's name, with its set and its ground truth."""
+        return f"{self.proof.name} ({self.proof.labels}, {self.proof.category})"
+
+    @property
+    def worse(self) -> float:
+        """By how much the number is worse; less than 0 where it is better."""
+        return -self.delta * DIRECTIONS[self.proof.name]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A comparison with its p-value after Holm's correction over the session, and what follows."""
+
+    found: Compared
+    adjusted: float
+    regression: bool
+    improvement: bool
+
+
+def differences(before: Evidence, after: Evidence) -> list[str]:
+    """What forbids to compare two cases: other data, labels, choice of samples, or another parser."""
+    found = [
+        f"{what}: {getattr(before, what)} in the baseline, {getattr(after, what)} now"
+        for what in SAME
+        if getattr(before, what) != getattr(after, what)
+    ]
+    parsers = [each.variant.get("parser", "") for each in (before, after)]
+    return found + ([f"parser: {parsers[0]} in the baseline, {parsers[1]} now"] if parsers[0] != parsers[1] else [])
+
+
+def remarks(before: Evidence, after: Evidence) -> list[str]:
+    """What else is different: weights, prompts, libraries, the machine."""
+    sides = [{"weights": each.weights_sha256[:8], **each.variant, **each.environment} for each in (before, after)]
+    names = [what for what in {**sides[0], **sides[1]} if what != "parser"]
+    return [
+        f"{what}: {sides[0].get(what, 'nothing')} in the baseline, {sides[1].get(what, 'nothing')} now"
+        for what in names
+        if sides[0].get(what) != sides[1].get(what)
+    ]
+
+
+def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:
+    """Hold every number that can be judged against its own in the baseline."""
+    old = {(proof.name, proof.labels, proof.category): proof for proof in before.proofs}
+    for proof in after.proofs:
+        was = old.get((proof.name, proof.labels, proof.category))
+        if proof.name in DIRECTIONS and was is not None and was.value is not None and proof.value is not None:
+            yield _compared(before, after, was, proof)
+
+
+def missing(before: Evidence, after: Evidence) -> list[str]:
+    """Numbers that the baseline has and that now have no value: a loss that no test would see."""
+    now = {(proof.name, proof.labels, proof.category): proof.value for proof in after.proofs}
+    return [
+        f"{proof.name} ({proof.labels}, {proof.category})"
+        for proof in before.proofs
+        if proof.name in DIRECTIONS
+        and proof.value is not None
+        and now.get((proof.name, proof.labels, proof.category)) is None
+    ]
+
+
+def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Compared:
+    one, other = before.outcomes(was), after.outcomes(now)
+    if one is not None and other is not None:
+        return _shares(after, now, one, other)
+    drawn = before.draws(was), after.draws(now)
+    values = float(was.value or 0), float(now.value or 0)
+    if drawn[0] is not None and drawn[1] is not None:
+        change = drawn_change(*values, drawn[0], drawn[1], n=now.n)
+        method = "paired bootstrap"
+    else:
+        change = interval_change(values[0], was.ci or UNSURE, values[1], now.ci or UNSURE)
+        method = "unpaired"
+    return Compared(after.case, after.protocol, now, *values, now.n, change.delta, change.ci, change.p, method)
+
+
+def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> Compared:
+    both = ~np.isnan(one) & ~np.isnan(other)
+    test, lost = mcnemar(one, other), np.flatnonzero(both & (one == 1) & (other == 0))
+    n = int(both.sum())
+    values = (float(one[both].mean()), float(other[both].mean())) if n else (float("nan"), float("nan"))
+    return Compared(
+        case=after.case,
+        protocol=after.protocol,
+        proof=now,
+        before=values[0],
+        after=values[1],
+        n=n,
+        delta=values[1] - values[0],
+        ci=change_interval(one, other),
+        p=test.p,
+        method="exact McNemar",
+        lost=tuple(lost.tolist()),
+        gained=test.gained,
+    )
+
+
+def judged(found: Sequence[Compared], alpha: float, max_drop: float) -> list[Verdict]:
+    """Correct the p-values over the session, and tell losses and gains from noise."""
+    adjusted = holm([each.p for each in found]).tolist()
+    return [
+        Verdict(each, p, p < alpha and each.worse > max_drop, p < alpha and each.worse < 0)
+        for each, p in zip(found, adjusted, strict=True)
+    ]
+
+
+def telling(found: Compared, all_of_case: Sequence[Compared]) -> list[int]:
+    """The samples that say most about a loss: those that most numbers of the case lost, in the data's order."""
+    votes: dict[int, int] = {}
+    for each in all_of_case:
+        for row in each.lost:
+            votes[row] = votes.get(row, 0) + 1
+    return sorted(found.lost, key=lambda row: (-votes[row], row))[:SHOWN]
