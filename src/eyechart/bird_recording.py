@@ -1,13 +1,14 @@
 """What cases about birds have in common: which bird an answer is about, and who is in the data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.case_recording import FoundRecording, Rows, about, named
-from eyechart.data.observations import REASONS, Observations
+from eyechart.data.dataset import Dataset
+from eyechart.data.observations import REASONS, SHOWN, Observations
 
 TRUTH = "observations"
 BIRD = ("key", "observation", "species", "genus", "answerable", "reason")
@@ -55,7 +56,8 @@ class BirdRecording(FoundRecording[T]):
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know of the data."""
-        return (*super().notes(), *about(self.case, self.found.observed.excluded))
+        seen = self.found.observed
+        return (*super().notes(), *about(self.case, (*seen.lacking, *seen.excluded, *twins(self.dataset))))
 
     def bird_cells(self, row: int) -> list[Any]:
         """The columns that say which bird it is."""
@@ -79,6 +81,16 @@ class BirdRecording(FoundRecording[T]):
         for row in np.flatnonzero(seen.unlisted).tolist():
             key, observation, species, *_ = self.bird_cells(row)
             yield [key, observation, species, int(seen.choices[row])]
+
+
+def twins(dataset: Dataset) -> Iterator[str]:
+    """Say which pictures are byte for byte an earlier one."""
+    first: dict[str, str] = {}
+    rows = [dataset.index[row] for row in dataset.selected]
+    found = [(row.key, first[row.sha256]) for row in rows if first.setdefault(row.sha256, row.key) != row.key]
+    if found:
+        shown = ", ".join(f"{key} as {other}" for key, other in found[:SHOWN]) + " …" * (len(found) > SHOWN)
+        yield f"{len(found):,} of {len(rows):,} images are byte for byte another: kept, and each counts ({shown})"
 
 
 def genus_rows(seen: Observations) -> Rows:

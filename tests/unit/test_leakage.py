@@ -161,6 +161,8 @@ def test_rows_are_reported_as_they_come(birds: Path, write: Write) -> None:
     [
         ("id,name\n1,2\n", "no column that is called as identifiers or addresses are; it has id, name"),
         ("photo_id\n", "has no rows"),
+        ("id;url\n5;https://www.inaturalist.org/photos/101\n", "other.csv has semicolons between its columns"),
+        ("id|url\n5|https://www.inaturalist.org/photos/101\n", "other.csv has bars between its columns"),
     ],
 )
 def test_others_of_which_nothing_can_be_said(birds: Path, write: Write, text: str, message: str) -> None:

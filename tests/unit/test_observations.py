@@ -88,9 +88,9 @@ def test_without_a_location_or_a_list_an_image_is_kept_and_not_eligible(read: Re
     found = read(RAVEN, TIT + "Parus major", bare)
     assert (found.located.tolist(), found.eligible.tolist()) == ([True, False, True], [True, False, False])
     assert found.choices.tolist() == [2, 1, 0]
-    for note, images in zip(found.excluded, ("no location", "a location have no candidate species"), strict=True):
-        assert note.startswith("1 of 3 images")
-        assert f"{images}: kept, and left out of the results by range" in note
+    notes = ("1 of 3 images have no location", "1 of 2 images with a location have no candidate species")
+    for note, said in zip(found.excluded, notes, strict=True):
+        assert note.startswith(f"{said}: kept, and left out of the results by range")
     assert [note[-16:] for note in found.excluded] == ["(observations 3)", "(observations 4)"]
 
 
@@ -99,9 +99,21 @@ def test_lists_without_the_truth_are_counted_and_listed(read: Read) -> None:
     found = read(RAVEN, lost, CROW, CROW.replace("b.", "d.").replace("Corvus corax;Corvus corone", "Pica pica"), TIT)
     assert found.unlisted.tolist() == [False, True, False, False, False]
     assert found.unlisted_genus.tolist() == [False, False, False, True, False]
-    assert found.excluded[1].startswith("1 of 5 answerable images have a list of candidates without their own species")
+    assert found.excluded[1].startswith("1 of 2 answerable images with a list of candidates have one without their own")
     assert "(observations 7)" in found.excluded[1]
+    assert found.excluded[2].startswith("1 of 2 unanswerable images with a list")
     assert "without a species of their genus" in found.excluded[2]
+
+
+def test_numbers_that_there_cannot_be_are_named(read: Read) -> None:
+    assert read(RAVEN, CROW).lacking == ()
+    assert [note.partition(":")[0] for note in read(RAVEN, TIT).lacking] == ["every image is answerable"]
+    assert [note.partition(":")[0] for note in read(CROW).lacking] == ["no image is answerable"]
+
+
+def test_a_taxonomy_of_one_species_leaves_nothing_to_gain(read: Read) -> None:
+    found = read(TIT, taxonomy="species,genus\nParus major,Parus\n")
+    assert found.lacking[1] == "the taxonomy has one species, which leaves nothing to gain: IG is 0"
 
 
 def test_a_note_names_ten_observations(read: Read) -> None:
@@ -185,6 +197,7 @@ def test_observations_of_one_length(read: Read) -> None:
         (RAVEN.replace("8.25", "8°15'"), "has the longitude '8°15''"),
         (RAVEN.replace("8.25", ""), "a.jpg has a latitude and no longitude: give both, or neither"),
         (RAVEN.replace("50.5", ""), "a.jpg has a longitude and no latitude"),
+        (RAVEN.replace(";", "|"), r"a\.jpg has the candidate '.*\|.*': join several species by ';'"),
         (RAVEN + ";Pica pika", r"the candidate species 'Pica pika', which .* lacks; did you mean Pica pica\?"),
         ("x.jpg,1", "has 2 cells, expected 9"),
         ("z.jpg,9,Pica pica,Pica,1,,,,", "has the image 'z.jpg', and line 2 has 'z.jpg': remove or rename"),
@@ -207,7 +220,7 @@ def test_every_column_is_asked_for(read: Read, column: str) -> None:
         ("Pica pika,0,1,0,1", r"has the species 'Pica pika', which .*did you mean Pica pica\?"),
         ("Pica pica,1,0,0,1", "has south 1.0 above north 0.0: swap them"),
         ("Pica pica,-91,0,0,1", "has the south '-91', expected degrees from -90 to 90"),
-        ("Pica pica,0,1,,1", "has the west '', expected degrees"),
+        ("Pica pica,0,1,,1", r"has the west '', expected degrees from -180 to 180, such as 90\.0: correct it"),
     ],
 )
 def test_ranges_off_the_globe_or_of_nobody_are_refused(read: Read, line: str, said: str) -> None:

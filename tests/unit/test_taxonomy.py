@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.taxonomy import LEVELS, Taxonomy, common_names, read_taxonomy
+from eyechart.data.taxonomy import COMMON, LEVELS, Taxonomy, common_names, read_taxonomy
 from eyechart.errors import DataError
 
 CROWS = "Corvus corax,Corvus\nPica pica,Pica\nCorvus corone,Corvus\n"
@@ -37,6 +37,17 @@ def test_levels_are_in_the_order_of_the_tree_and_other_columns_ignored(read: Rea
     assert found.names[2:] == (("Corvidae", "Paridae"), ("Aves",))
     assert [above.tolist() for above in found.parents] == [[0, 1], [0, 1], [0, 0]]
     assert found.common == ("raven", "great tit")
+
+
+@pytest.mark.parametrize(("column", "level"), [("famly", "family"), ("Orders", "order"), ("common name", COMMON)])
+def test_a_column_that_is_nearly_a_level_is_no_other_column(read: Read, column: str, level: str) -> None:
+    with pytest.raises(DataError, match=rf"taxonomy\.csv has the column '{column.lower()}'.*did you mean {level}\?"):
+        read("a a,a,x\n", f"species,genus,{column}")
+
+
+@pytest.mark.parametrize("header", ["species,genus,subgenus", "species,genus,family,famly", "species,genus,superclass"])
+def test_columns_of_other_names_are_ignored(read: Read, header: str) -> None:
+    assert read(",".join(f"a{level}" for level in header.split(",")), header).levels[:2] == ("species", "genus")
 
 
 def test_a_tree_may_have_every_level_there_is(read: Read) -> None:

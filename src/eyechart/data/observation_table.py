@@ -152,7 +152,10 @@ class _Reader:
 
     def _slowly(self, row: int, names: Sequence[str]) -> list[int]:
         """Read names that are not all spelled as in the taxonomy; a list may end in a separator."""
-        given = filter(None, map(str.strip, names))
+        given = [name for name in map(str.strip, names) if name]
+        for name in given:
+            if {",", "|"} & {*name} and folded(name) not in self.taxonomy.places[0]:
+                self._refuse(row, f"has the candidate '{name}': join several species by '{JOINT}'")
         return [named(self.table, row, name, self.taxonomy, what="candidate species") for name in given]
 
     def _refuse(self, row: int, what: str) -> None:

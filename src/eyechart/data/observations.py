@@ -118,27 +118,41 @@ class Observations:
         """What a reader of the numbers must know, counted, with the first observations of each kind."""
         return tuple(self._notes())
 
+    @cached_property
+    def lacking(self) -> tuple[str, ...]:
+        """Which numbers there cannot be, and why."""
+        one_kind = "no UA/A and no HM"
+        found = {
+            f"no image is answerable: there is no accuracy of species, no IG, {one_kind}": not self.answerable.any(),
+            f"every image is answerable: there is no accuracy of unanswerable ones, {one_kind}": self.answerable.all(),
+            "the taxonomy has one species, which leaves nothing to gain: IG is 0": len(self.taxonomy) == 1,
+        }
+        return tuple(said for said, so in found.items() if so)
+
     def _notes(self) -> Iterator[str]:
         rest = "kept, and left out of the results by range"
-        yield from self._note(~self.located, f"images have no location: {rest}")
-        yield from self._note(
-            self.located & ~self.eligible, f"images with a location have no candidate species: {rest}"
-        )
+        every = np.ones(len(self), np.bool_)
+        yield from self._note(~self.located, every, f"images have no location: {rest}")
+        yield from self._note(~self.eligible, self.located, f"images with a location have no candidate species: {rest}")
         yield from self._note(
             self.unlisted,
-            "answerable images have a list of candidates without their own species: kept, and wrong by range",
+            self.answerable & self.eligible,
+            "answerable images with a list of candidates have one without their own species: kept, and wrong by range",
         )
         yield from self._note(
             self.unlisted_genus,
-            "unanswerable images have a list of candidates without a species of their genus: kept, and wrong by range",
+            ~self.answerable & self.eligible,
+            "unanswerable images with a list of candidates have one without a species of their genus: kept, and wrong "
+            "by range",
         )
 
-    def _note(self, which: Bools, what: str) -> Iterator[str]:
-        rows = np.flatnonzero(which).tolist()
+    def _note(self, which: Bools, among: Bools, what: str) -> Iterator[str]:
+        rows = np.flatnonzero(which & among).tolist()
         if rows:
             named = dict.fromkeys(self.ids[row] for row in rows)
             more = " …" if len(named) > SHOWN else ""
-            yield f"{len(rows):,} of {len(self):,} {what} (observations {', '.join([*named][:SHOWN])}{more})"
+            listed = ", ".join([*named][:SHOWN])
+            yield f"{len(rows):,} of {among.sum():,} {what} (observations {listed}{more})"
 
     @cached_property
     def sha256(self) -> str:

@@ -70,6 +70,7 @@ def degrees(table: Table, row: int, column: str) -> float:
         value = float("nan")
     if not -limit <= value <= limit:
         raise DataError(
-            f"{table.where(row)} has the {column} '{cell}', expected degrees from -{limit} to {limit}: correct it."
+            f"{table.where(row)} has the {column} '{cell}', expected degrees from -{limit} to {limit}, such as "
+            f"{limit / 2}: correct it."
         )
     return value

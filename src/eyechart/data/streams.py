@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from eyechart.data.tables import check_separator
 from eyechart.errors import DataError
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _text(path: Path, head: str, choose: Choose) -> Iterator[Part]:
 
     tabs = head.count("\t") > head.count(",")
     names = next(csv.reader([head], delimiter="\t" if tabs else ","), [])
+    check_separator(path, names)
     chosen = _chosen(path, names, choose)
     parse = arrow.ParseOptions(
         delimiter="\t" if tabs else ",", quote_char=False if tabs else '"', newlines_in_values=not tabs

@@ -12,6 +12,7 @@ from eyechart.spec import did_you_mean
 SUFFIXES = (".csv", ".parquet")
 WIDEST = 1 << 27  # characters of a cell: a list of every species there is fits
 JOINT = ";"
+SIGNS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # what others put between cells
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ def _csv(path: Path) -> Table:
 def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]]:
     try:
         header = _header(path, next(lines, []))
+        check_separator(path, header)
         rows, numbers = [], []
         for cells in lines:
             if cells:
@@ -95,6 +97,16 @@ def _rows(path: Path, lines: Any) -> tuple[list[str], list[list[str]], list[int]
             f"{path}, line {lines.line_num} is no csv ({error}): correct the quotes, or save it anew."
         ) from error
     return header, rows, numbers
+
+
+def check_separator(path: Path, header: Sequence[str]) -> None:
+    """Refuse a header that is one cell for want of commas: its columns would be taken for one, and lines for broken."""
+    for sign, name in SIGNS.items():
+        if len(header) == 1 and sign in header[0]:
+            raise DataError(
+                f"{path} has {name} between its columns, expected commas: save it as csv with commas (and a point in "
+                f"decimal numbers). It begins with {' '.join(header[0].split())}."
+            )
 
 
 def _undecoded(path: Path) -> DataError:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
@@ -23,6 +24,7 @@ LEVELS = (
     *("suborder", "order", "superorder", "infraclass", "subclass", "class", "subphylum", "phylum", "kingdom"),
 )
 COMMON = "common_name"
+NEAR = 0.85  # how alike two names of columns are, as `difflib` has it, so that one is taken for a slip
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +82,10 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
 
     Species keep the order of the table, other names that of their first species. Raises DataError naming the lines: a
     species twice or in two genera, a name below two parents, one without a parent, one with two spellings or on two
-    levels, and a cycle.
+    levels, a cycle, and a column that is nearly called as one of these.
     """
     table = read_table(path, REQUIRED, optional=(*LEVELS, COMMON))
+    _check_columns(table)
     levels = tuple(level for level in LEVELS if level in table.columns)
     _check_orphans(table, levels)
     _check_two_genera(table)
@@ -119,6 +122,18 @@ def common_names(taxonomy: Taxonomy) -> tuple[str, ...]:
                 "one, or use the scientific names."
             )
     return taxonomy.common
+
+
+def _check_columns(table: Table) -> None:
+    """Refuse a column that is nearly called as a level: the tree would lack it, and every number be another."""
+    known = (*LEVELS, COMMON)
+    for column in table.columns:
+        near = [] if column in known else get_close_matches(column, known, n=1, cutoff=NEAR)
+        if near and near[0] not in table.columns:
+            raise DataError(
+                f"{table.path} has the column '{column}', which is not read; did you mean {near[0]}? Rename it, to "
+                "that or to something less like it."
+            )
 
 
 def _check_orphans(table: Table, levels: Sequence[str]) -> None:

@@ -147,7 +147,8 @@ class Replay:
                 raise ModelError(f"{self.path} has the columns {reader.fieldnames}. {REMEDY}")
             for row in reader:
                 if row["key"] in seen:
-                    raise ModelError(f"{self.path}, line {reader.line_num}: the key {row['key']} comes a second time.")
+                    where = f"{self.path}, line {reader.line_num}"
+                    raise ModelError(f"{where}: the key {row['key']} comes a second time. Keep one of its lines.")
                 seen.add(row["key"])
                 yield row["key"], [row[column] or "" for column in columns]
 

@@ -1,11 +1,12 @@
 """What cases about birds write down: their rows, genera, lists without the bird, notes and outcomes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from eyechart.bird_recording import cells, genus_rows, marks, names_of
+from eyechart.bird_recording import cells, genus_rows, marks, names_of, twins
 from eyechart.models.replay import Replay
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse
@@ -155,3 +156,19 @@ def test_cells_tell_numbers_of_single_precision_apart() -> None:
 def test_names_and_marks_leave_out_what_is_not_there() -> None:
     assert names_of(np.array([1, -1, 0]), ("a", "b")) == ["b", "", "a"]
     assert marks(np.array([1, 0, np.nan])) == ["1", "0", ""]
+
+
+def test_pictures_that_are_one_are_named(case: Any) -> None:
+    dataset = case[0].dataset()
+    assert [*twins(dataset)] == []
+    index = tuple(replace(row, sha256=row.sha256[:1]) for row in dataset.index)
+    (said,) = twins(replace(dataset, index=index))
+    alone = len({row.sha256 for row in index})
+    assert said.startswith(f"{22 - alone} of 22 images are byte for byte another: kept, and each counts (s")
+
+
+def test_a_picture_is_one_with_an_earlier_one_that_is_asked_about(case: Any) -> None:
+    dataset = case[0].dataset()
+    index = tuple(replace(row, sha256="same") for row in dataset.index)
+    (said,) = twins(replace(dataset, index=index, rows=(3, 7)))
+    assert said.endswith("1 of 2 images are byte for byte another: kept, and each counts (s07 as s03)")
