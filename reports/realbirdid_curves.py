@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .answers import Floats, portion
+from .oodbench_cases import nothing
 from .oodbench_pairs import Columns, read
 from .realbirdid_families import SETS as KINDS
 from .realbirdid_families import Shown, shown
-from .realbirdid_homes import RANGE, SPECIES, number
+from .realbirdid_homes import ALL, RANGE, SPECIES, number
 from .render import Number, Row, Table
 from .runs import Entry, Pool
 
@@ -163,8 +164,14 @@ class Swept:
 
 
 def swept(pool: Pool, name: str, labels: str | None) -> list[Swept]:
-    """What a figure of curves shows, of all cases about the same birds together."""
-    return [of_birds(found, GRIDS[name](found.labels)) for found in shown(pool, SPECIES, name, labels)]
+    """What a figure of curves shows, of all cases about the same birds together; birds without a curve are left out."""
+    blocks = [of_birds(found, GRIDS[name](found.labels)) for found in shown(pool, SPECIES, name, labels)]
+    found = [block for block in blocks if block.grid]
+    if not found:
+        both = all(sweep.of == "all" for row in GRIDS[name](ALL) for sweep, _ in row)
+        kinds = "answerable and unanswerable birds together" if both else "answerable birds"
+        raise nothing(pool, name, f"needs {kinds}", f'pytest -k "realbirdid and {SPECIES}"')
+    return found
 
 
 def of_birds(found: Shown, grid: Grid) -> Swept:

@@ -76,7 +76,8 @@ def shown(pool: Pool, protocol: str, name: str, labels: str | None, default: str
     chosen = under(groups, labels, default)
     kept = [group.only(sorted(having(group.entries, chosen), key=published)) for group in groups]
     if not any(group.entries for group in kept):
-        what = f"needs numbers under '{chosen}', {REMEDIES.get(chosen, 'of answers without an error')}"
+        whose = "answers about unanswerable birds" if protocol == ABSTENTION else "answers without an error"
+        what = f"needs numbers under '{chosen}', {REMEDIES.get(chosen, f'of {whose}')}"
         raise nothing(pool, name, what, f'pytest -k "realbirdid and {protocol}"')
     return [Shown(group, chosen) for group in kept if group.entries]
 

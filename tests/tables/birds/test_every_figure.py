@@ -6,6 +6,7 @@ from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
 from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.realbirdid_looks import looks
+from eyechart.reports.runs import Pool
 from eyechart.reports.tables import BUILDERS, tables
 
 NAMES = [name for name in DRAWERS if name.startswith("realbirdid-")]
@@ -51,6 +52,40 @@ def test_runs_without_birds_are_refused_with_the_remedy(run_folder, tmp_path, na
 def test_labels_that_no_number_has_are_refused_with_the_nearest(three, tmp_path):
     with pytest.raises(ReportError, match=r"No number is under 'ranges'; did you mean range\? There are: all species"):
         draw("realbirdid-F5", three, "ranges", None, tmp_path)
+
+
+@pytest.fixture
+def alike(aviary):
+    """Birds of one kind, answerable or not, that one encoder was asked about."""
+
+    def alike(first: int) -> Pool:
+        some = aviary.seen.of(range(first, 60, 3))
+        aviary.seen, aviary.n = some, len(some)
+        aviary.species("hf_clip[a]")
+        return aviary.pool()
+
+    return alike
+
+
+@pytest.mark.parametrize(("first", "drawn"), [(0, ["F5", "F10", "F17", "F18"]), (2, ["F10", "F17"])])
+def test_birds_of_one_kind_have_the_curves_that_they_can_have(alike, figure, first, drawn):
+    pool = alike(first)
+    assert all(figure(pool, name).axes for name in drawn)
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "kinds"),
+    [
+        (0, "F9", "answerable and unanswerable birds together"),
+        (2, "F9", "answerable and unanswerable birds together"),
+        (2, "F5", "answerable birds"),
+        (2, "F18", "answerable birds"),
+    ],
+)
+@pytest.mark.parametrize("make", [draw, lambda name, pool, labels, *_: tables(name, pool, labels)])
+def test_birds_of_one_kind_without_a_curve_are_refused(alike, tmp_path, first, name, kinds, make):
+    with pytest.raises(ReportError, match=rf"realbirdid-{name} needs {kinds}; these runs have species"):
+        make(f"realbirdid-{name}", alike(first), None, None, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["realbirdid-F4", "realbirdid-F5", "realbirdid-F9", "realbirdid-F16"])
