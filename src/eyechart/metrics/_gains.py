@@ -27,7 +27,7 @@ class Events(NamedTuple):
         """Gain and accuracy from the root's point on, each image taken so many times."""
         taken = counts[self.image]
         sums = (np.append(0, np.cumsum(change * taken)[self.last]) for change in (self.gain, self.right))
-        gain, right = (each / self.n for each in sums)
+        gain, right = (each / counts.sum() for each in sums)
         return gain, 1 + right
 
     def area(self, counts: Ints) -> float:

@@ -1,5 +1,6 @@
 """What every sweep over a threshold shares: who comes first, who comes together, and the rate among those so far."""
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from eyechart.metrics._checks import demand, lengths, outcome_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Samples = Iterable[ArrayLike]  # how often each of n units is taken, resample by resample
 
 
 class Falling(NamedTuple):
@@ -75,6 +77,21 @@ def steps(coverage: Floats) -> Floats:
     array([0.25, 0.5 , 0.25])
     """
     return np.diff(coverage, prepend=0.0)
+
+
+def resamples(function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]) -> Floats:
+    """A number of each resample, made of how often each of the rows is taken; NaN where none of them is.
+
+    >>> resamples("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]), lambda counts: counts.max())
+    array([ 2., nan])
+    """
+    found = []
+    for counts in samples:
+        taken = np.asarray(counts, np.int64)
+        lengths(function, "samples", taken, length)
+        taken = taken[rows]
+        found.append(measure(taken) if taken.any() else float("nan"))
+    return np.array(found, np.float64)
 
 
 def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import booleans, demand, lengths, outcome_array
-from eyechart.metrics._sweeps import concordance, ends, vector
+from eyechart.metrics._sweeps import Samples, concordance, ends, resamples, vector
 from eyechart.metrics.alike import ROUNDING, share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn, resampled
@@ -159,6 +159,23 @@ def ua_a_interval(
     return _stratified("ua_a_interval", without, partial(concordance, without, ends(unsure)), times, seed, level)
 
 
+def ua_a_draws(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
+    """UA/A of resamples that are given, so that another model's can be of the same ones.
+
+    Args: `uncertainty`, `unanswerable` as for `tradeoff`; `samples`, resample by resample how often each image is
+    taken, (n,) whole numbers, as `resampling.drawn` has them.
+    Returns: a fraction for each resample, NaN where it lacks answerable or unanswerable images.
+    Raises: ValueError as `tradeoff` does, and where a resample has another length.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; UA/A as `ua_a`.
+
+    >>> ua_a_draws([0.9, 0.5, 0.5, 0.1], [True, True, False, False], [[1, 1, 1, 1], [0, 2, 2, 0]]).tolist()
+    [0.875, 0.5]
+    """
+    unsure, without, rows = _ordered("ua_a_draws", uncertainty, unanswerable)
+    measure = partial(concordance, without, ends(unsure))
+    return resamples("ua_a_draws", samples, len(np.asarray(uncertainty)), rows, measure)
+
+
 def harmonic_mean(a: float, b: float) -> float:
     """The harmonic mean of two accuracies, which is high only where both are.
 
@@ -203,14 +220,45 @@ def harmonic_mean_interval(
     return _harmonic_interval(draws, sides, level)
 
 
+def harmonic_mean_draws(correct: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
+    """The harmonic mean of the accuracies of answerable and unanswerable images, of resamples that are given.
+
+    Args: `correct` (n,) of 1, 0 and NaN, which is left out; `unanswerable` (n,) booleans; `samples` as for
+    `ua_a_draws`.
+    Returns: a fraction for each resample, NaN where it lacks answerable or unanswerable images.
+    Raises: ValueError where an outcome is something else, the lengths differ or a resample has another length.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the mean as `harmonic_mean`.
+
+    >>> harmonic_mean_draws([1, 0, 1], [False, False, True], [[1, 1, 1], [0, 2, 1], [2, 1, 0]]).round(3).tolist()
+    [0.667, 0.0, nan]
+    """
+    outcome = outcome_array("harmonic_mean_draws", "correct", correct, ndim=1)
+    without = booleans("harmonic_mean_draws", "unanswerable", unanswerable, len(outcome))
+    rows = np.flatnonzero(~np.isnan(outcome))
+    right, kinds = outcome[rows], [kind[rows] for kind in (~without, without)]
+
+    def measure(taken: NDArray[np.int64]) -> float:
+        totals, hits = ([float((each * kind).sum()) for kind in kinds] for each in (taken, taken * right))
+        return harmonic_mean(hits[0] / totals[0], hits[1] / totals[1]) if all(totals) else float("nan")
+
+    return resamples("harmonic_mean_draws", samples, len(outcome), rows, measure)
+
+
 def _falling(function: str, uncertainty: ArrayLike, unanswerable: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     """Of the images that have an uncertainty, the least certain first: how unsure, and whether there is no answer."""
+    return _ordered(function, uncertainty, unanswerable)[:2]
+
+
+def _ordered(
+    function: str, uncertainty: ArrayLike, unanswerable: ArrayLike
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
+    """The same, and which rows they were."""
     unsure = vector(function, "uncertainty", uncertainty)
     without = booleans(function, "unanswerable", unanswerable, len(unsure))
     demand(not np.isposinf(unsure).any(), function, "uncertainty", "below infinity or NaN", np.inf)
     seen = np.flatnonzero(~np.isnan(unsure))
     order = seen[np.argsort(-unsure[seen], kind="stable")]
-    return unsure[order], without[order]
+    return unsure[order], without[order], order
 
 
 def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, counts: NDArray[np.int64]) -> float:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
 from eyechart.metrics._checks import demand, fractions, lengths, outcome_array, whole
+from eyechart.metrics._sweeps import Samples, resamples
 from eyechart.metrics.intervals import Interval, wilson
 
 Binning = Literal["width", "mass"]
@@ -104,6 +105,33 @@ def calibration_error_interval(
     return _around_error(counts[seen], confidence[seen], right[seen], float(ndtri((1 + level) / 2)))
 
 
+def calibration_error_draws(
+    confidences: ArrayLike, correct: ArrayLike, samples: Samples, bins: int = 15, binning: Binning = "width"
+) -> Vector:
+    """`calibration_error` of resamples that are given, so that another model's can be of the same ones.
+
+    Limits: chance is added to that of the images, so that most draws are above the error; of the draws of two models it
+    falls out of the difference.
+
+    Args: as for `reliability`; the bins are those of all images; `samples`, resample by resample how often each image
+    is taken, (n,) whole numbers, as `resampling.drawn` has them.
+    Returns: a fraction for each resample, NaN where it has no scored image.
+    Raises: ValueError as `reliability` does, and where a resample has another length.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the error as `calibration_error`.
+
+    >>> calibration_error_draws([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], [[1] * 4, [4, 0, 0, 0]], bins=2).round(3)
+    array([0.175, 0.15 ])
+    """
+    function = "calibration_error_draws"
+    _, place, confidence, outcome, rows = _placed(function, confidences, correct, bins, binning)
+    gap = outcome - confidence
+
+    def measure(taken: NDArray[np.int64]) -> float:
+        return float(np.abs(np.bincount(place, gap * taken)).sum() / taken.sum())
+
+    return resamples(function, samples, len(np.asarray(correct)), rows, measure)
+
+
 def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
     """The Brier score of the answers: the mean squared difference of confidence and outcome.
 
@@ -154,6 +182,26 @@ def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.
     return Interval(max(0.0, score - half), min(1.0, score + half))
 
 
+def brier_score_draws(confidences: ArrayLike, correct: ArrayLike, samples: Samples) -> Vector:
+    """`brier_score` of resamples that are given, so that another model's can be of the same ones.
+
+    Args: `confidences`, `correct` as for `brier_score`; `samples` as for `calibration_error_draws`.
+    Returns: a number from 0, the best, to 1 for each resample; NaN where it has no scored image.
+    Raises: ValueError where the lengths differ, also of a resample, or a value is out of range.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the score as `brier_score`.
+
+    >>> brier_score_draws([0.9, 0.6], [1, 0], [[1, 1], [2, 0]]).round(3)
+    array([0.185, 0.01 ])
+    """
+    confidence, outcome = _pairs("brier_score_draws", confidences, correct)
+    error = (confidence - outcome) ** 2
+    rows = np.flatnonzero(~np.isnan(error))
+    error = error[rows]
+    return resamples(
+        "brier_score_draws", samples, len(outcome), rows, lambda taken: float((error * taken).sum() / taken.sum())
+    )
+
+
 def _pairs(function: str, confidences: ArrayLike, correct: ArrayLike) -> tuple[Vector, Vector]:
     confidence = fractions(function, "confidences", confidences, ndim=1)
     outcome = outcome_array(function, "correct", correct, ndim=1)
@@ -172,17 +220,24 @@ def _binned(
     function: str, confidences: ArrayLike, correct: ArrayLike, bins: int, binning: Binning
 ) -> tuple[Vector, NDArray[np.int64], Vector, Vector]:
     """The bins' edges, and of each bin: images, sum of confidences, number of right answers."""
+    edges, place, confidence, outcome, _ = _placed(function, confidences, correct, bins, binning)
+    said, right = (np.bincount(place, weights, bins).astype(np.float64) for weights in (confidence, outcome))
+    return edges, np.bincount(place, minlength=bins).astype(np.int64), said, right
+
+
+def _placed(
+    function: str, confidences: ArrayLike, correct: ArrayLike, bins: int, binning: Binning
+) -> tuple[Vector, NDArray[np.int64], Vector, Vector, NDArray[np.int64]]:
+    """The bins' edges, and of each scored image: its bin, its confidence, its outcome, and which row it was."""
     bins = whole(function, "bins", bins, least=1)
     demand(binning in ("width", "mass"), function, "binning", "'width' or 'mass'", binning)
     confidence, outcome = _pairs(function, confidences, correct)
-    scored = ~np.isnan(confidence) & ~np.isnan(outcome)
-    confidence, outcome = confidence[scored], outcome[scored]
+    rows = np.flatnonzero(~np.isnan(confidence) & ~np.isnan(outcome))
+    confidence, outcome = confidence[rows], outcome[rows]
     edges = np.linspace(0, 1, bins + 1)
     if binning == "mass":
         edges = np.quantile(confidence, edges) if confidence.size else np.full(bins + 1, np.nan)
-    place = np.searchsorted(edges[1:-1], confidence)
-    said, right = (np.bincount(place, weights, bins).astype(np.float64) for weights in (confidence, outcome))
-    return edges, np.bincount(place, minlength=bins).astype(np.int64), said, right
+    return edges, np.searchsorted(edges[1:-1], confidence).astype(np.int64), confidence, outcome, rows
 
 
 def _around_error(counts: NDArray[np.int64], confidence: Vector, right: Vector, z: float) -> Interval:

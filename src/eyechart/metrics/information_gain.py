@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand
 from eyechart.metrics._gains import events
+from eyechart.metrics._sweeps import Samples, resamples
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.hierarchy import Stairs, Tree
 from eyechart.metrics.intervals import Interval
@@ -90,3 +91,31 @@ def information_gain_interval(
     if not draws.size:
         return Interval(float("nan"), float("nan"))
     return share_interval(draws, found.area(once), found.n, level)
+
+
+def information_gain_draws(
+    tree: Tree,
+    stairs: Stairs,
+    truth: ArrayLike,
+    samples: Samples,
+    *,
+    correct_only: bool = False,
+    depth: bool = False,
+) -> Floats:
+    """`information_gain`'s area of resamples that are given, so that another model's can be of the same ones.
+
+    Args: as for `information_gain`; `samples`, resample by resample how often each image is taken, (n,) whole numbers,
+    as `resampling.drawn` has them.
+    Returns: a fraction for each resample, NaN where it has no image that counts.
+    Raises: ValueError as `information_gain` does, and where a resample has another length.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `information_gain`.
+
+    >>> from eyechart.metrics.hierarchy import stairs
+    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> found = stairs(tree, [[0.6, 0.2, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]])
+    >>> information_gain_draws(tree, found, [1, 0], [[2, 0], [0, 2]]).tolist()
+    [0.75, 1.0]
+    """
+    found = events("information_gain_draws", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    rows = np.flatnonzero(np.asarray(truth) >= 0)
+    return resamples("information_gain_draws", samples, len(stairs), rows, found.area)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import fractions, integers, lengths, whole
+from eyechart.metrics._sweeps import Samples, resamples
 from eyechart.metrics.categories import collapsed, distinct
 
 
@@ -74,3 +75,32 @@ def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -
     values = per_class_recall(correct, labels, classes).values
     seen = values[~np.isnan(values)]
     return float(seen.mean()) if seen.size else float("nan")
+
+
+def mean_per_class_recall_draws(
+    correct: ArrayLike, labels: ArrayLike, classes: int, samples: Samples
+) -> NDArray[np.float64]:
+    """`mean_per_class_recall` of resamples that are given, so that another model's can be of the same ones.
+
+    Args: as `per_class_recall`; `samples`, resample by resample how often each image is taken, (n,) whole numbers, as
+    `resampling.drawn` has them.
+    Returns: a fraction for each resample, of the classes that it has; NaN where it has no scored image.
+    Raises: ValueError as `per_class_recall`, and where a resample has another length.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the mean as `mean_per_class_recall`.
+
+    >>> mean_per_class_recall_draws([1, 0, 1], [0, 0, 2], 3, [[1, 1, 1], [3, 0, 0], [0, 1, 2]]).tolist()
+    [0.75, 1.0, 0.5]
+    """
+    function, classes = "mean_per_class_recall_draws", whole("mean_per_class_recall_draws", "classes", classes)
+    right = fractions(function, "correct", correct, ndim=1)
+    label = integers(function, "labels", labels, ndim=1, below=classes)
+    lengths(function, "labels", label, len(right))
+    rows = np.flatnonzero(~np.isnan(right) & (label >= 0))
+    hit, of_class = right[rows], label[rows]
+
+    def measure(taken: NDArray[np.int64]) -> float:
+        counts, hits = (np.bincount(of_class, each, classes) for each in (taken, taken * hit))
+        seen = counts > 0
+        return float((hits[seen] / counts[seen]).mean())
+
+    return resamples(function, samples, len(right), rows, measure)

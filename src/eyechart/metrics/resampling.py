@@ -116,17 +116,42 @@ def drawn(n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = 
     """
     n, times = whole("drawn", "n", n), whole("drawn", "times", times)
     stratum = _strata("drawn", np.zeros((n, 0), np.int64), strata)
-    if strata is None and isinstance(seed, int) and n * times <= KEPT:
-        return (counts.astype(np.int64) for counts in _kept(n, times, seed))
-    places = [np.flatnonzero(stratum == each) for each in np.unique(stratum)]
-    return _drawn(n, places, times, np.random.default_rng(seed))
+    if isinstance(seed, int) and n * times <= KEPT:
+        return (counts.astype(np.int64) for counts in _kept(n, times, seed, stratum.tobytes()))
+    return _drawn(stratum, times, np.random.default_rng(seed))
 
 
-def drawn_shares(right: ArrayLike, asked: ArrayLike, times: int = 1000, seed: Seed = 0) -> NDArray[np.float64]:
+def drawn_totals(
+    rows: ArrayLike, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """The totals of resamples of units in a given order, so that other rows of the same units are drawn alike.
+
+    `resampled` draws kinds of rows, which is quicker, but another run's kinds are others.
+
+    Args: `rows` (n, d), what each of n units adds to d totals; `times`, `seed` and `strata` as for `drawn`, which says
+    how often each unit is taken.
+    Returns: (times, d), the sum of each resample's rows.
+    Raises: ValueError where `rows` are not of two dimensions, or as `drawn` does.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
+
+    >>> drawn_totals([[1, 2], [0, 0], [0, 1]], times=3, seed=1).tolist()
+    [[0.0, 1.0], [2.0, 5.0], [1.0, 4.0]]
+    """
+    table = np.asarray(rows, np.float64)
+    demand(table.ndim == 2, "drawn_totals", "rows", "an array of 2 dimensions", table)
+    samples, parts = drawn(len(table), times, seed, strata), [np.zeros((0, table.shape[1]))]
+    while some := [*islice(samples, TOGETHER)]:
+        parts.append(np.array(some, np.float64) @ table)
+    return np.concatenate(parts)
+
+
+def drawn_shares(
+    right: ArrayLike, asked: ArrayLike, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None
+) -> NDArray[np.float64]:
     """Shares in resamples of units that several samples share: of each resample, all that is right by all that counts.
 
-    Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times` and `seed`
-    as for `drawn`, which says how often each unit is taken.
+    Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed` and
+    `strata` as for `drawn`, which says how often each unit is taken.
     Returns: (times,) or (times, k) fractions, NaN where a resample has nothing that counts.
     Raises: ValueError where the shapes differ or `times` is negative.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
@@ -136,13 +161,10 @@ def drawn_shares(right: ArrayLike, asked: ArrayLike, times: int = 1000, seed: Se
     """
     one, other = (np.asarray(values, np.float64) for values in (right, asked))
     demand(one.shape == other.shape and one.ndim in (1, 2), "drawn_shares", "asked", f"of shape {one.shape}", other)
-    table, samples = np.stack([one, other]), drawn(len(one), times, seed)
-    parts = [np.zeros((0, 2, *one.shape[1:]))]
-    while some := [*islice(samples, TOGETHER)]:
-        parts.append(np.tensordot(np.array(some, np.float64), table, axes=(1, 1)))
-    part, total = np.concatenate(parts).swapaxes(0, 1)
+    sides = np.concatenate([side.reshape(len(side), one[:1].size) for side in (one, other)], axis=1)
+    part, total = np.split(drawn_totals(sides, times, seed, strata), 2, axis=1)
     found: NDArray[np.float64] = np.divide(part, total, out=np.full(part.shape, np.nan), where=total > 0)
-    return found
+    return found.reshape(len(found), *one.shape[1:])
 
 
 def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:
@@ -177,15 +199,17 @@ def _strata(function: str, rows: Counts, strata: ArrayLike | None) -> Counts:
 
 
 @lru_cache(maxsize=2)
-def _kept(n: int, times: int, seed: int) -> NDArray[np.uint8]:
+def _kept(n: int, times: int, seed: int, strata: bytes) -> NDArray[np.uint8]:
     """The numbers (times, n) of draws, once for all intervals of a case, which are about the same resamples."""
     table = np.empty((times, n), np.uint8)  # of 256 units or more, none is drawn 256 times but by a chance of 1e-500
-    for row, counts in zip(table, _drawn(n, [np.arange(n)], times, np.random.default_rng(seed)), strict=True):
+    stratum = np.frombuffer(strata, np.int64)
+    for row, counts in zip(table, _drawn(stratum, times, np.random.default_rng(seed)), strict=True):
         row[:] = counts
     return table
 
 
-def _drawn(n: int, places: list[Counts], times: int, random: np.random.Generator) -> Iterator[Counts]:
+def _drawn(stratum: Counts, times: int, random: np.random.Generator) -> Iterator[Counts]:
+    n, places = len(stratum), [np.flatnonzero(stratum == each) for each in np.unique(stratum)]
     for _ in range(times):
         rows = [place[random.integers(len(place), size=len(place))] for place in places]
         yield np.bincount(np.concatenate(rows) if n else [], minlength=n)

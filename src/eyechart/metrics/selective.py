@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, lengths, outcome_array
-from eyechart.metrics._sweeps import Falling, ends, falling, running, steps, vector
+from eyechart.metrics._sweeps import Falling, Samples, ends, falling, resamples, running, steps, vector
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn
@@ -112,8 +112,7 @@ def auc_interval(
     (0.147, 1.0)
     """
     demand(0 < level < 1, "auc_interval", "level", "between 0 and 1", level)
-    demand(average in AVERAGES, "auc_interval", "average", f"one of {AVERAGES}", average)
-    demand(average == "micro" or classes is not None, "auc_interval", "classes", f"given for {average!r}", classes)
+    _known("auc_interval", average, classes)
     images = _Images.of(*_of_classes("auc_interval", confidences, correct, classes))
     n = len(images.label)
     samples = drawn(n, times, seed)
@@ -121,6 +120,38 @@ def auc_interval(
         return Interval(float("nan"), float("nan"))
     draws = [images.area(counts, average) for counts in samples]
     return share_interval(draws, min(1.0, images.area(np.ones(n, np.int64), average)), n, level)
+
+
+def auc_draws(
+    confidences: ArrayLike,
+    correct: ArrayLike,
+    samples: Samples,
+    *,
+    classes: ArrayLike | None = None,
+    average: Average = "micro",
+) -> Floats:
+    """The area under accuracy by coverage of resamples that are given, so that another model's can be of the same ones.
+
+    Args: `confidences`, `correct`, `classes` and `average` as for `auc_interval`; `samples`, resample by resample how
+    often each image is taken, (n,) whole numbers, as `resampling.drawn` has them.
+    Returns: a fraction for each resample, NaN where it has no scored image.
+    Raises: ValueError as `auc_interval` does, and where a resample has another length.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `accuracy_coverage_auc` and `macro_auc`.
+
+    >>> auc_draws([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0], [[1, 1, 1, 1], [0, 0, 2, 2]]).round(3).tolist()
+    [0.708, 0.0]
+    """
+    _known("auc_draws", average, classes)
+    images, label = _of_classes("auc_draws", confidences, correct, classes)
+    found = _Images.of(images, label)
+    return resamples(
+        "auc_draws", samples, len(np.asarray(correct)), images.rows, lambda taken: found.area(taken, average)
+    )
+
+
+def _known(function: str, average: Average, classes: ArrayLike | None) -> None:
+    demand(average in AVERAGES, function, "average", f"one of {AVERAGES}", average)
+    demand(average == "micro" or classes is not None, function, "classes", f"given for {average!r}", classes)
 
 
 class _Images(NamedTuple):
