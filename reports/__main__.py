@@ -9,6 +9,7 @@ from pathlib import Path
 
 from eyechart.errors import EyechartError
 
+from .collect import collect
 from .overview import write
 from .page.command import page
 from .render import RENDERERS
@@ -43,7 +44,8 @@ def overview(given: Sequence[str]) -> int:
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
         epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; disputed images for "
         f"annotators: {PROGRAM} annotate RUN…; a division in training texts: {PROGRAM} overlap FILE; "
-        f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; -h after each.",
+        f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; all runs as one long table: {PROGRAM} "
+        "collect RUN…; -h after each.",
     )
     runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: reports/ in the last RUN)")
@@ -246,6 +248,7 @@ COMMANDS = {
     "check": check,
     "checked": checked,
     "page": page,
+    "collect": collect,
 }
 
 if __name__ == "__main__":

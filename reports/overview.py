@@ -126,8 +126,8 @@ def aggregate(pool: Pool) -> str:
 
 
 def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
-    """One row a metric; Mill's `imagenet` is our imagenet/val, every other split keeps its name."""
-    benchmark = "imagenet" if group.benchmark == "imagenet/val" else group.benchmark
+    """One row a metric; Mill's `imagenet` is the whole imagenet/val; all else, also a choice of it, keeps its name."""
+    benchmark = "imagenet" if group.title == "imagenet/val" else group.title
     protocol, whole = entry.record.protocol, task(entry, benchmark)
     who = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
     for metric in entry.record.metrics:

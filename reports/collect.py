@@ -1,0 +1,96 @@
+"""`python -m eyechart.reports collect RUN…`: every number of every stored run, as one long table."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eyechart.errors import ReportError
+from eyechart.records import Records, read_run
+from eyechart.store import stamp
+
+from .history import FORMATS, Row, rows
+from .overview import aggregate
+from .runs import load
+
+PROGRAM = "python -m eyechart.reports collect"
+FILE, KILLED = "records.json", "records.jsonl"  # a run that was killed has only the second
+SKIPPED = 1
+UNFINISHED = "{} has no records.json: the run was killed, or is not done. Run it again; its answers are kept."
+
+
+@dataclass
+class Found:
+    """The runs that were found, by their files, and why others cannot be read."""
+
+    runs: dict[Path, Records] = field(default_factory=dict)
+    unread: dict[Path, str] = field(default_factory=dict)
+
+
+def collect(given: Sequence[str]) -> int:
+    """Write the table; exit status 1 says that it is there, and that some runs are not in it."""
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Write every number of stored runs as one long table, a row a number. A run that cannot be read is "
+        "named and left out, and the exit status is 1.",
+    )
+    more = parser.add_argument
+    text = "a run's folder, or a folder of runs, such as reports/runs; the same run counts once"
+    more("runs", metavar="RUN", type=Path, nargs="+", help=text)
+    text = f"where to write: {' or '.join(FORMATS)} (default: history.parquet)"
+    more("--out", metavar="FILE", type=Path, default=Path("history.parquet"), help=text)
+    text = "also Mill's aggregate.csv; of a case in several runs, the latest counts"
+    more("--mill", metavar="aggregate.csv", type=Path, help=text)
+    chosen = parser.parse_args(given)
+    return write(gathered(chosen.runs), chosen.out, chosen.mill)
+
+
+def write(found: Found, out: Path, mill: Path | None) -> int:
+    """Write what was found, and say what was not."""
+    if out.suffix not in FORMATS:
+        raise ReportError(f"--out={out} must end in {' or '.join(FORMATS)}. Give it one of these suffixes.")
+    for reason in found.unread.values():
+        print(f"{PROGRAM}: left out: {reason}", file=sys.stderr)
+    if not found.runs:
+        raise ReportError("None of these runs can be read. Run the suite first: pytest -k imagenet/")
+    table = every(found.runs)
+    stamp(out, FORMATS[out.suffix](table))
+    print(f"{out}: {len(found.runs):,} runs, {len(table):,} numbers")
+    if mill:
+        stamp(mill, aggregate(load(sorted(found.runs, key=lambda path: found.runs[path].run.started))).encode())
+        print(mill)
+    return SKIPPED if found.unread else 0
+
+
+def every(runs: Mapping[Path, Records]) -> list[Row]:
+    """The rows of all runs, earlier ones first."""
+    ordered = sorted(runs.items(), key=lambda item: (item[1].run.started, item[0]))
+    return [row for path, records in ordered for row in rows(path.parent.name, records)]
+
+
+def gathered(paths: Iterable[Path]) -> Found:
+    """Read every run once, under whatever names it is given."""
+    found = Found()
+    for path in dict.fromkeys(place.resolve() for given in paths for place in places(given)):
+        try:
+            records = read_run(path)
+        except ReportError as error:
+            killed = path.with_name(KILLED).exists() and not path.exists()
+            found.unread[path] = UNFINISHED.format(path.parent) if killed else str(error)
+            continue
+        if not any(records == other for other in found.runs.values()):
+            found.runs[path] = records
+    return found
+
+
+def places(given: Path) -> Iterator[Path]:
+    """The records of a run, or of all runs of a folder; of a folder without any, where they should be."""
+    if given.suffix == ".json" or (given / FILE).exists():
+        yield given if given.suffix == ".json" else given / FILE
+        return
+    inner: list[Path] = []
+    with suppress(OSError):
+        inner = sorted(folder for folder in given.iterdir() if any((folder / name).exists() for name in (FILE, KILLED)))
+    yield from (folder / FILE for folder in inner or [given])

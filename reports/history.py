@@ -1,0 +1,87 @@
+"""Numbers as rows of one long table, and the ways to write it: parquet and csv."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO, StringIO
+
+from eyechart.errors import ReportError
+from eyechart.records import Metric, Record, Records
+
+Row = tuple[str | int | float | None, ...]
+# In this order; the type as pyarrow calls it.
+COLUMNS: Mapping[str, str] = {
+    **dict.fromkeys(("run", "started", "eyechart", "case", "benchmark", "split", "protocol", "variant"), "string"),
+    **dict.fromkeys(("model_spec", "model_name", "model_revision", "model_weights_sha256"), "string"),
+    **dict.fromkeys(("model_dtype", "model_device", "data_fingerprint"), "string"),
+    "limit": "int64",
+    "seed": "int64",
+    **dict.fromkeys(("metric", "labels", "category"), "string"),
+    "value": "float64",
+    "n": "int64",
+    "ci_low": "float64",
+    "ci_high": "float64",
+    "ci_method": "string",
+    "seconds": "float64",
+    "command": "string",
+}
+
+
+def rows(run: str, records: Records) -> Iterator[Row]:
+    """The numbers of a run, a row each."""
+    session = (run, records.run.started, records.run.eyechart)
+    for record in records.records:
+        asked = of_case(record)
+        yield from ((*session, *asked, *number(m), record.seconds, record.command) for m in record.metrics)
+
+
+def of_case(record: Record) -> Row:
+    """What was asked of whom about which images."""
+    model = record.model
+    variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
+    case = (record.case, record.benchmark, record.split, record.protocol, variant)
+    who = (model.spec, model.name, model.revision, model.weights_sha256, model.dtype, model.device)
+    return (*case, *who, record.data.fingerprint, record.limit, record.seed)
+
+
+def number(metric: Metric) -> Row:
+    """One number; what is not defined has no value, and what has no interval no ends."""
+    return (
+        metric.name,
+        metric.labels,
+        metric.category,
+        metric.value,
+        metric.n,
+        *(metric.ci or (None, None)),
+        (metric.ci_method),
+    )
+
+
+def to_csv(table: Sequence[Row]) -> bytes:
+    """The table as csv; what is not there is an empty cell."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(table)
+    return text.getvalue().encode()
+
+
+def to_parquet(table: Sequence[Row]) -> bytes:
+    """The table as parquet; needs pyarrow."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise ReportError(
+            "Parquet is written by pyarrow, which is not installed. Install it with: pip install 'eyechart[hub]', or "
+            "choose a file that ends in .csv."
+        ) from None
+    columns = list(zip(*table, strict=True)) or [()] * len(COLUMNS)
+    kinds = [(name, pyarrow.type_for_alias(kind)) for name, kind in COLUMNS.items()]
+    arrays = [pyarrow.array(cells, kind) for cells, (_, kind) in zip(columns, kinds, strict=True)]
+    file = BytesIO()
+    parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(kinds)), file, compression="zstd")
+    return file.getvalue()
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Row]], bytes]] = {".parquet": to_parquet, ".csv": to_csv}
