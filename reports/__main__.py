@@ -12,7 +12,7 @@ from eyechart.errors import EyechartError
 from .collect import collect
 from .overview import write
 from .page.command import page
-from .render import RENDERERS
+from .render import RENDERERS, Table
 from .runs import load
 from .tables import BUILDERS, tables
 
@@ -42,8 +42,9 @@ def overview(given: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
-        epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; disputed images for "
-        f"annotators: {PROGRAM} annotate RUN…; a division in training texts: {PROGRAM} overlap FILE; "
+        epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; two runs or models: "
+        f"{PROGRAM} compare A B; ranks: {PROGRAM} leaderboard RUN…; disputed images for annotators: "
+        f"{PROGRAM} annotate RUN…; a division in training texts: {PROGRAM} overlap FILE; "
         f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; all runs as one long table: {PROGRAM} "
         "collect RUN…; -h after each.",
     )
@@ -61,7 +62,7 @@ def table(given: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} table", description="Print one table.")
     parser.add_argument("name", metavar="NAME", help=", ".join(BUILDERS))
     runs_argument(parser)
-    parser.add_argument("--format", choices=tuple(RENDERERS), default="md", help="default: md")
+    format_argument(parser)
     labels_argument(parser)
     text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
     parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
@@ -69,11 +70,15 @@ def table(given: Sequence[str]) -> int:
     chosen = parser.parse_args(given)
     pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
     found = tables(chosen.name, pool, chosen.labels)
-    sys.stdout.write(RENDERERS[chosen.format](found))
-    aside = [*pool.notes, *(note for made in found for note in made.notes if chosen.format == "csv")]
-    for note in dict.fromkeys(aside):
-        print(f"note: {note}", file=sys.stderr)
+    show(found, chosen.format, pool.notes)
     return 0
+
+
+def show(found: Sequence[Table], form: str, notes: Sequence[str] = ()) -> None:
+    """Print tables; what else is to be said goes to stderr."""
+    sys.stdout.write(RENDERERS[form](found))
+    for note in dict.fromkeys([*notes, *(note for made in found for note in made.notes if form == "csv")]):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def figure(given: Sequence[str]) -> int:
@@ -90,6 +95,57 @@ def figure(given: Sequence[str]) -> int:
     pool = replace(load(chosen.runs), references=tuple(chosen.reference))
     print(draw(chosen.name, pool, chosen.labels, chosen.out, beside(chosen.runs)))
     return 0
+
+
+def compare(given: Sequence[str]) -> int:
+    """Print how two runs, or two models, differ."""
+    from .compare import models, runs
+    from .compare import table as compared
+
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} compare",
+        description="Compare two runs, or two models, number by number over the same samples.",
+    )
+    text = "a run's folder, or a baseline's file or folder: two, or with --models also one"
+    parser.add_argument("places", metavar="RUN", type=Path, nargs="+", help=text)
+    text = "compare these two models; of two runs, the first of one and the second of the other"
+    parser.add_argument("--models", metavar="SPEC", nargs=2, help=text)
+    format_argument(parser)
+    chosen = parser.parse_args(given)
+    if len(chosen.places) > 2 or (len(chosen.places) == 1 and not chosen.models):
+        parser.error("compare takes two runs, or one and --models SPEC SPEC")
+    sides = models(chosen.places, chosen.models) if chosen.models else runs(chosen.places)
+    show([compared(sides)], chosen.format)
+    return 0
+
+
+def leaderboard(given: Sequence[str]) -> int:
+    """Print models by rank."""
+    from .leaderboard import leaderboards
+
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} leaderboard",
+        description="Rank models by one number for each split and protocol; what is no more than chance shares a rank.",
+    )
+    runs_argument(parser)
+    text = "the number to rank by, such as acc1, ece, f1 or ig (default: how many answers are right)"
+    parser.add_argument("--metric", metavar="NAME", help=text)
+    labels_argument(parser)
+    text = "the p-value, after Holm's correction, below which a rank is left (default: 0.05)"
+    parser.add_argument("--alpha", metavar="P", type=alpha, default=0.05, help=text)
+    format_argument(parser)
+    chosen = parser.parse_args(given)
+    pool = load(chosen.runs)
+    show(leaderboards(pool, chosen.metric, chosen.labels, chosen.alpha), chosen.format, pool.notes)
+    return 0
+
+
+def alpha(text: str) -> float:
+    """A level of significance."""
+    found = shares(text)
+    if len(found) != 1 or found[0] == 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no level of significance above 0 and below 1, as 0.05")
+    return found[0]
 
 
 def annotate(given: Sequence[str]) -> int:
@@ -223,6 +279,11 @@ def runs_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help=text)
 
 
+def format_argument(parser: argparse.ArgumentParser) -> None:
+    """Markdown, CSV or LaTeX."""
+    parser.add_argument("--format", choices=tuple(RENDERERS), default="md", help="default: md")
+
+
 def labels_argument(parser: argparse.ArgumentParser) -> None:
     """The ground truth to look at."""
     parser.add_argument("--labels", metavar="NAME", help="only this ground truth")
@@ -243,6 +304,8 @@ def beside(runs: Sequence[Path]) -> Path:
 COMMANDS = {
     "table": table,
     "figure": figure,
+    "compare": compare,
+    "leaderboard": leaderboard,
     "annotate": annotate,
     "overlap": overlap,
     "check": check,

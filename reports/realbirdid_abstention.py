@@ -8,24 +8,10 @@ from eyechart.data.observations import REASONS
 from .oodbench_pairs import Columns, read
 from .realbirdid_families import Shown, shown, styled
 from .realbirdid_homes import ABSTENTION, WORDS
-from .render import PERCENT, Cell, Number, Row, Style, Table
+from .render import CHANCE, PERCENT, Cell, Number, Row, Style, Table
 from .runs import Entry, Pool
 
-LEAST = 1e-300  # smaller p-values are 0 as numbers of a computer
-
-
-@dataclass(frozen=True)
-class Chance(Style):
-    """How a p-value is written: never as 0, which no p-value is."""
-
-    def __call__(self, value: float | None) -> str:
-        """Write a value; the least there is below 1e-300."""
-        if value is None or not 0 <= value < 0.5 / 10**self.digits:
-            return super().__call__(value)
-        return f"{value:.1e}" if value >= LEAST else f"<{LEAST:.0e}"
-
-
-RATE, THOUSANDTHS, STATISTIC, CHANCE = "abstention", Style(1, 3), Style(1, 2), Chance(1, 4)
+RATE, THOUSANDTHS, STATISTIC = "abstention", Style(1, 3), Style(1, 2)
 ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": REASONS[2]}  # as Table 4 calls them
 SETS = {"UA": "unanswerable", "A": "answerable"}
 GIVEN = (

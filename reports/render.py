@@ -10,6 +10,7 @@ from math import isnan
 from .latex import latex_table
 
 MISSING = "—"
+LEAST = 1e-300  # smaller p-values are 0 as numbers of a computer
 # One line, nothing that turns the direction of reading: what is left can stand in a cell.
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 MARKDOWN = re.compile(r"[\\`*|<&~$#]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[:]")
@@ -31,11 +32,23 @@ class Style:
         return f"{rounded:{'+' if self.signed else ''}.{self.digits}f}"
 
 
+@dataclass(frozen=True)
+class Chance(Style):
+    """How a p-value is written: never as 0, which no p-value is."""
+
+    def __call__(self, value: float | None) -> str:
+        """Write a value; the least there is below 1e-300."""
+        if value is None or not 0 <= value < 0.5 / 10**self.digits:
+            return super().__call__(value)
+        return f"{value:.1e}" if value >= LEAST else f"<{LEAST:.0e}"
+
+
 PERCENT = Style(100, 2)
 CHANGE = Style(100, 1, signed=True)
 FRACTION = Style(1, 4)
 DIFFERENCE = Style(1, 4, signed=True)
 CORRELATION = Style(1, 2)
+CHANCE = Chance(1, 4)
 
 
 @dataclass(frozen=True)

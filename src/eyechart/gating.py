@@ -19,6 +19,8 @@ DIRECTIONS: Mapping[str, int] = {  # which way is better; numbers that are not h
     **dict.fromkeys(("brier", "ece", "aurc"), -1),
 }
 SAME = ("fingerprint", "truths", "limit", "seed", "samples")
+WHEN = ("in the baseline", "now")
+RULES = ("parser", "equivalences", "categories", "empty")  # how answers and labels are read
 SHOWN = 10
 UNSURE = (float("nan"), float("nan"))
 
@@ -43,7 +45,7 @@ class Compared:
     @property
     def name(self) -> str:
         """The number's name, with its set and its ground truth."""
-        return f"{self.proof.name} ({self.proof.labels}, {self.proof.category})"
+        return title(self.proof)
 
     @property
     def worse(self) -> float:
@@ -61,25 +63,26 @@ class Verdict:
     improvement: bool
 
 
-def differences(before: Evidence, after: Evidence) -> list[str]:
-    """What forbids to compare two cases: other data, labels, choice of samples, or another parser."""
-    found = [
-        f"{what}: {getattr(before, what)} in the baseline, {getattr(after, what)} now"
-        for what in SAME
-        if getattr(before, what) != getattr(after, what)
+def differences(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
+    """What forbids to compare two cases: other data, labels or choice of samples, or another way to read them."""
+    sides = [
+        {what: getattr(each, what) for what in SAME} | {what: each.variant.get(what, "none") for what in RULES}
+        for each in (before, after)
     ]
-    parsers = [each.variant.get("parser", "") for each in (before, after)]
-    return found + ([f"parser: {parsers[0]} in the baseline, {parsers[1]} now"] if parsers[0] != parsers[1] else [])
+    return _unlike(*sides, when=when)
 
 
-def remarks(before: Evidence, after: Evidence) -> list[str]:
+def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
     """What else is different: weights, prompts, libraries, the machine."""
     sides = [{"weights": each.weights_sha256[:8], **each.variant, **each.environment} for each in (before, after)]
-    names = [what for what in {**sides[0], **sides[1]} if what != "parser"]
+    return _unlike(*({what: side[what] for what in side if what not in RULES} for side in sides), when=when)
+
+
+def _unlike(before: Mapping[str, object], after: Mapping[str, object], *, when: tuple[str, str]) -> list[str]:
     return [
-        f"{what}: {sides[0].get(what, 'nothing')} in the baseline, {sides[1].get(what, 'nothing')} now"
-        for what in names
-        if sides[0].get(what) != sides[1].get(what)
+        f"{what}: {before.get(what, 'none')} {when[0]}, {after.get(what, 'none')} {when[1]}"
+        for what in {**before, **after}
+        if before.get(what) != after.get(what)
     ]
 
 
@@ -94,14 +97,22 @@ def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:
 
 def missing(before: Evidence, after: Evidence) -> list[str]:
     """Numbers that the baseline has and that now have no value: a loss that no test would see."""
-    now = {(proof.name, proof.labels, proof.category): proof.value for proof in after.proofs}
-    return [
-        f"{proof.name} ({proof.labels}, {proof.category})"
-        for proof in before.proofs
-        if proof.name in DIRECTIONS
-        and proof.value is not None
-        and now.get((proof.name, proof.labels, proof.category)) is None
-    ]
+    now = _named(after)
+    return [what for what in _named(before) if what not in now]
+
+
+def added(before: Evidence, after: Evidence) -> list[str]:
+    """Numbers that the baseline does not have."""
+    return missing(after, before)
+
+
+def _named(evidence: Evidence) -> list[str]:
+    return [title(proof) for proof in evidence.proofs if proof.name in DIRECTIONS and proof.value is not None]
+
+
+def title(proof: Proof) -> str:
+    """A number's name, with its set and its ground truth."""
+    return f"{proof.name} ({proof.labels}, {proof.category})"
 
 
 def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Compared:
@@ -109,14 +120,14 @@ def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Comp
     if one is not None and other is not None:
         return _shares(after, now, one, other)
     drawn = before.draws(was), after.draws(now)
-    values = float(was.value or 0), float(now.value or 0)
+    values, n = (float(was.value or 0), float(now.value or 0)), min(was.n, now.n)
     if drawn[0] is not None and drawn[1] is not None:
-        change = drawn_change(*values, drawn[0], drawn[1], n=now.n)
+        change = drawn_change(*values, drawn[0], drawn[1], n=n)
         method = "paired bootstrap"
     else:
         change = interval_change(values[0], was.ci or UNSURE, values[1], now.ci or UNSURE)
         method = "unpaired"
-    return Compared(after.case, after.protocol, now, *values, now.n, change.delta, change.ci, change.p, method)
+    return Compared(after.case, after.protocol, now, *values, n, change.delta, change.ci, change.p, method)
 
 
 def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> Compared:

@@ -1,0 +1,235 @@
+"""`leaderboard`: models ranked by one number, where what is no more than chance shares a rank.
+
+The models stand by their number. The best has rank 1. Going down, a model shares the rank above unless it is
+significantly worse than that rank's best, by the paired test after Holm's correction over all pairs of the table; then
+its own rank begins, which is one more than there are models above, and it is what the next are held against. Equal
+numbers always share a rank, and begin it together. So nothing hangs on the order in which models were given.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import isnan
+
+from msgspec import structs
+
+from eyechart.errors import ReportError
+from eyechart.evidence import Evidence
+from eyechart.floors import WHOLE
+from eyechart.gating import DIRECTIONS, Compared, compared
+from eyechart.metrics.alike import ROUNDING
+from eyechart.metrics.significance import holm
+from eyechart.records import Metric
+from eyechart.spec import did_you_mean
+
+from .compare import change
+from .proven import evidence_of
+from .render import CHANCE, Number, Row, Table
+from .runs import Entry, Group, Pool
+
+COLUMNS = ("Rank", "Model")
+HELD = ("Δ", "p after Holm", "Held against")
+REPORTED = ("Reported", "Source")
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Which number a board is about."""
+
+    name: str
+    labels: str
+    category: str
+
+    def of(self, entry: Entry) -> Metric | None:
+        """The number, where it has a value."""
+        found = entry.metric(self.name, self.labels, self.category)
+        return None if found is None or found.value is None else found
+
+    def __str__(self) -> str:
+        part = "" if self.category in WHOLE else f", {self.category}"
+        return f"{self.name} under {self.labels}{part}"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A model with its number and what that was made of."""
+
+    name: str
+    entry: Entry
+    metric: Metric
+    evidence: Evidence
+
+    @property
+    def score(self) -> float:
+        """How good the number is, more being better."""
+        return DIRECTIONS[self.metric.name] * (self.metric.value or 0.0)
+
+
+Tests = Mapping[tuple[int, int], tuple[Compared, float]]  # of each pair, the better first, with p after correction
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A contender's rank, and the test that gave it."""
+
+    rank: int
+    contender: Contender
+    against: str | None = None
+    test: tuple[Compared, float] | None = None
+
+
+def leaderboards(pool: Pool, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
+    """A table for each split, protocol, ground truth and set of images; without a metric, how many are right."""
+    if metric is not None and metric not in DIRECTIONS:
+        near = did_you_mean(metric, [*DIRECTIONS])
+        raise ReportError(f"--metric: no models are ranked by '{metric}'{near} Choose of: {', '.join(DIRECTIONS)}.")
+    found = [
+        board(group.of(protocol), spot, group.reference, alpha)
+        for group in pool.groups
+        for protocol in sorted({entry.record.protocol for entry in group.entries})
+        for spot in spots(group.of(protocol), metric)
+        if labels in (None, spot.labels)
+    ]
+    if not found:
+        raise nothing(pool, metric, labels)
+    return found
+
+
+def spots(group: Group, metric: str | None) -> list[Spot]:
+    """The numbers to rank by: over all images, or where there is none such, over each set of images."""
+    every = dict.fromkeys(
+        Spot(found.name, found.labels, found.category)
+        for entry in group.entries
+        for found in entry.record.metrics
+        if found.name == (metric or entry.headline) and found.value is not None
+    )
+    whole = {(spot.name, spot.labels) for spot in every if spot.category in WHOLE}
+    return [spot for spot in every if spot.category in WHOLE or (spot.name, spot.labels) not in whole]
+
+
+def nothing(pool: Pool, metric: str | None, labels: str | None) -> ReportError:
+    """Say what there is instead."""
+    entries = [entry for group in pool.groups for entry in group.entries]
+    there = {f"{found.name} ({found.labels})" for entry in entries for found in entry.record.metrics}
+    ranked = sorted(each for each in there if each.partition(" ")[0] in DIRECTIONS)
+    asked = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
+    return ReportError(f"No record has a number for {asked}. There are: {', '.join(ranked) or 'none to rank by'}.")
+
+
+def board(group: Group, spot: Spot, reference: str, alpha: float) -> Table:
+    """The models of one split and protocol."""
+    places = placed(contenders(group, spot), alpha)
+    published = spot.name == "acc1" and spot.labels == reference and any(e.record.reported for e in group.entries)
+    protocol = group.entries[0].record.protocol
+    return Table(
+        f"{group.title}, {protocol}: {spot}",
+        (*COLUMNS, f"{spot.name}, %", *HELD, *(REPORTED if published else ())),
+        tuple((*row(place), *(reported(place.contender.entry) if published else ())) for place in places),
+        (*explained(alpha, spot.name), *unproven(places), *group.notes()),
+        {"split": group.title, "protocol": protocol, "labels": spot.labels, "category": spot.category},
+    )
+
+
+def explained(alpha: float, name: str) -> Iterator[str]:
+    """How to read a board."""
+    better = "More" if DIRECTIONS[name] > 0 else "Less"
+    yield (
+        "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
+        f"p < {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "
+        f"its own rank begins. {better} is better. Δ: the change from the model it is held against."
+    )
+
+
+def unproven(places: Sequence[Placed]) -> Iterator[str]:
+    """Say whose numbers could only be compared by their intervals."""
+    if any(place.test and place.test[0].method == "unpaired" for place in places):
+        yield "Some numbers were kept without what they were made of: they are compared by their intervals alone."
+
+
+def contenders(group: Group, spot: Spot) -> list[Contender]:
+    """The models that have the number, the best first, equal ones by name."""
+    names = group.names()
+    found = [
+        Contender(names[id(entry)], entry, metric, narrowed(evidence_of(entry.record, entry.folder), spot))
+        for entry in group.entries
+        if (metric := spot.of(entry)) is not None
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.name))
+
+
+def narrowed(evidence: Evidence, spot: Spot) -> Evidence:
+    """The evidence of one number alone."""
+    wanted = (spot.name, spot.labels, spot.category)
+    kept = tuple(proof for proof in evidence.proofs if (proof.name, proof.labels, proof.category) == wanted)
+    return structs.replace(evidence, proofs=kept)
+
+
+def tests(found: Sequence[Contender]) -> Tests:
+    """Every pair, the better before and the worse after."""
+    held = {(i, j): against(found[i].evidence, found[j].evidence) for i, j in combinations(range(len(found)), 2)}
+    adjusted = holm([each.p for each in held.values()]).tolist()
+    return {pair: (each, p) for (pair, each), p in zip(held.items(), adjusted, strict=True)}
+
+
+def against(better: Evidence, worse: Evidence) -> Compared:
+    """One pair; draws by another seed are of other samples, and are left out."""
+    if better.seed != worse.seed:
+        better, worse = (
+            structs.replace(each, proofs=tuple(structs.replace(proof, draws="") for proof in each.proofs))
+            for each in (better, worse)
+        )
+    return next(compared(better, worse))
+
+
+def placed(found: Sequence[Contender], alpha: float) -> list[Placed]:
+    """The ranks, as the head of this file says."""
+    held, places = tests(found), list[Placed]()
+    rank, leaders = 1, list[int]()
+    for block in blocks([one.score for one in found]):
+        begins = not leaders or any(beaten(held[leader, i], alpha) for leader in leaders for i in block)
+        rank = block[0] + 1 if begins else rank
+        for i in block:
+            near = surest(held, leaders, i)
+            places.append(Placed(rank, found[i], *(() if near is None else (found[near].name, held[near, i]))))
+        leaders = block if begins else leaders
+    return places
+
+
+def surest(held: Tests, leaders: Sequence[int], i: int) -> int | None:
+    """Of a rank's best, equal ones, the one that a model differs from most surely."""
+    return min(leaders, key=lambda leader: (isnan(p := held[leader, i][1]), p, leader), default=None)
+
+
+def beaten(test: tuple[Compared, float], alpha: float) -> bool:
+    """Whether the second of a pair is worse by more than chance."""
+    return test[1] < alpha and test[0].worse > 0
+
+
+def blocks(scores: Sequence[float]) -> list[list[int]]:
+    """The places of equal scores, of scores that fall."""
+    found: list[list[int]] = []
+    for place, score in enumerate(scores):
+        if found and scores[found[-1][0]] - score <= ROUNDING:
+            found[-1].append(place)
+        else:
+            found.append([place])
+    return found
+
+
+def row(place: Placed) -> Row:
+    """A model's rank and number, and how far behind it is."""
+    metric, (found, p) = place.contender.metric, place.test or (None, None)
+    return (
+        place.rank,
+        place.contender.name,
+        Number(metric.value, metric.n, metric.ci),
+        None if found is None else change(found),
+        None if p is None else Number(p, style=CHANCE),
+        place.against,
+    )
+
+
+def reported(entry: Entry) -> Row:
+    """What others published."""
+    theirs = entry.record.reported
+    return (Number(theirs.value), theirs.source) if theirs else (None, None)

@@ -1,0 +1,78 @@
+"""What the numbers of a run or a baseline are made of, for what compares them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from eyechart.baselines import name, read
+from eyechart.errors import ReportError
+from eyechart.evidence import Evidence, Given, proofs, read_evidence
+from eyechart.records import Record, read_run
+
+from .answers import intact
+
+Cases = Mapping[tuple[str, str], Evidence]  # by case and protocol
+
+
+class _Told(msgspec.Struct):
+    run: msgspec.Raw = msgspec.Raw(b"")
+
+
+def evidence_of(record: Record, folder: Path) -> Evidence:
+    """What a case kept, if it is as the run wrote it; of a run that kept nothing, the numbers alone."""
+    if record.evidence is None:
+        return alone(record)
+    path = folder / record.evidence.path
+    intact(path, folder, record.evidence)
+    return read_evidence(path)
+
+
+def alone(record: Record) -> Evidence:
+    """A record's numbers without what they were made of, which can be compared by their intervals only."""
+    found, planes = proofs(map(Given, record.metrics))
+    return Evidence(
+        case=record.case,
+        protocol=record.protocol,
+        model=record.model.spec,
+        weights_sha256=record.model.weights_sha256,
+        fingerprint=record.data.fingerprint,
+        truths=record.data.labels,
+        variant=record.variant,
+        limit=record.limit,
+        seed=record.seed,
+        samples=record.data.n,
+        environment=record.environment,
+        proofs=found,
+        planes=planes,
+    )
+
+
+def cases(place: Path) -> Cases:
+    """The cases of a run or of a baseline, given by its folder or file."""
+    if not place.exists():
+        raise ReportError(
+            f"There is neither a run nor a baseline at {place}. Name a run's folder, such as reports/runs/latest, or "
+            "a baseline's file or folder."
+        )
+    found = of_run(place) if is_run(place) else {key: evidence for key, (evidence, _) in read(place).items()}
+    if not found:
+        raise ReportError(f"{place} holds no case. Name a run's folder, or a baseline's file or folder.")
+    return found
+
+
+def of_run(place: Path) -> Cases:
+    """The cases of a run."""
+    folder = place if place.is_dir() else place.parent
+    found = [evidence_of(record, folder) for record in read_run(place).records]
+    return {name(evidence): evidence for evidence in found}
+
+
+def is_run(place: Path) -> bool:
+    """Whether this is a run's folder or its records.json, and no baseline."""
+    if place.is_dir():
+        return (place / "records.json").is_file()
+    try:
+        return bool(msgspec.json.decode(place.read_bytes(), type=_Told).run)
+    except msgspec.DecodeError:
+        return False

@@ -1,0 +1,283 @@
+"""`compare`: the table of what differs between two runs or two models, from runs that the real recording wrote."""
+
+import csv
+import json
+from io import StringIO
+from math import isnan
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from eyechart.baselines import write
+from eyechart.errors import ReportError
+from eyechart.metrics.significance import holm
+from eyechart.records import read_run
+from eyechart.reports.__main__ import main
+from eyechart.reports.compare import models, runs, table
+from eyechart.reports.proven import cases
+from eyechart.reports.render import Number
+
+CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[tf_efficientnet_lite0]"
+PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}
+SIZE, WRONG = 120, 999
+TRUTHS = tuple((place, (place,) if place % 3 else (place, place + 1), None) for place in range(SIZE))
+
+
+@pytest.fixture
+def run(make_run):
+    """A run in which each model is wrong about some of the images."""
+
+    def run(name, wrong, truths=TRUTHS, labels=("ImGT", "ReGT"), **how):
+        said = {
+            model: (PROTOCOLS[model], [WRONG if row in places else truth[0] for row, truth in enumerate(truths)])
+            for model, places in wrong.items()
+        }
+        return make_run(name, models=said, truths=truths, labels=labels, **how)
+
+    return run
+
+
+@pytest.fixture
+def pair(run):
+    """Two runs of two models that are wrong about random images, some of which ended in an error."""
+
+    def pair(seed):
+        draw = np.random.default_rng(seed)
+        for name in ("one", "other"):
+            wrong = {model: set(draw.permutation(SIZE)[:30].tolist()) for model in (CONSE, TIMM)}
+            yield run(f"{name}{seed}", wrong, errors={int(draw.integers(SIZE)): "timeout"})
+
+    return lambda seed: tuple(pair(seed))
+
+
+def rows(*places, specs=None):
+    """The rows, by what they are about, as plain values."""
+    made = table(models(places, specs) if specs else runs(places))
+    cells = [dict(zip(made.columns, map(plain, row), strict=True)) for row in made.rows]
+    return {(row["Case"], row["Protocol"], row["Metric"], row["Labels"], row["Category"]): row for row in cells}
+
+
+def plain(cell):
+    return cell.value if isinstance(cell, Number) else cell
+
+
+def notes(*places):
+    return "\n".join(table(runs(places)).notes)
+
+
+def change(found):
+    return next(row for row in table(found).rows if row[2:5] == ("acc1", "ImGT", "A"))[7]
+
+
+def test_a_loss_is_told_with_its_samples_and_its_p(run):
+    found = rows(run("a", {CONSE: {1}}), run("b", {CONSE: {*range(2, 14)}}))
+    row = found[f"imagenet/val/{CONSE}", "zero_shot", "acc1", "ImGT", "A"]
+    assert (row["n"], row["Lost"], row["Gained"], row["Test"]) == (SIZE, 12, 1, "exact McNemar")
+    assert row["p"] == pytest.approx(2 * (1 + 13) / 2**13)
+    assert (row["Before, %"], row["After, %"]) == pytest.approx((119 / 120, 108 / 120))
+    assert row["Δ"] == pytest.approx(-11 / 120)
+
+
+def test_the_change_has_its_interval(run):
+    found = change(runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(12)}})]))
+    assert found.ci[0] < -0.1 < found.ci[1] < 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exchanged_runs_turn_changes_around_and_keep_p(pair, seed):
+    one, other = pair(seed)
+    forth, back = rows(one, other), rows(other, one)
+    assert {*forth} == {*back}
+    for key, row in forth.items():
+        same, turned = ("p", "p after Holm", "n", "Test"), ("Before, %", "After, %", "Lost", "Gained")
+        assert [row[name] for name in same] == pytest.approx([back[key][name] for name in same], nan_ok=True)
+        mirrored = [back[key][name] for name in ("After, %", "Before, %", "Gained", "Lost")]
+        assert [row[name] for name in turned] == pytest.approx(mirrored, nan_ok=True)
+        assert row["Δ"] == pytest.approx(-back[key]["Δ"], nan_ok=True)
+
+
+def test_exchanged_runs_turn_intervals_around(pair):
+    one, other = pair(9)
+    forth, back = (change(runs(places)).ci for places in ((one, other), (other, one)))
+    assert forth == pytest.approx([-end for end in reversed(back)])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_run_has_no_difference_from_itself(pair, seed):
+    one, _ = pair(seed)
+    for row in rows(one, one).values():
+        assert row["Δ"] == 0
+        assert (row["p"], row["p after Holm"]) == (1, 1)
+        assert not row["Lost"]
+        assert not row["Gained"]
+
+
+def test_other_names_and_another_order_of_the_samples_change_nothing(run):
+    order = np.random.default_rng(0).permutation(SIZE).tolist()
+    wrong = [{3, 5, 8, 13}, {5, *range(20, 40)}]
+    first = [run(f"first{place}", {CONSE: each}) for place, each in enumerate(wrong)]
+    shuffled = tuple(TRUTHS[row] for row in order)
+    moved = [{order.index(row) for row in each} for each in wrong]
+    second = [run(f"second{place}", {CONSE: each}, shuffled) for place, each in enumerate(moved)]
+    kept, again = (shares(rows(*places)) for places in (first, second))
+    assert kept == again
+
+
+def shares(found):
+    """What is told of shares, but for p after a correction that other numbers have a part in."""
+    left_out = ("p after Holm",)
+    told = {key: row for key, row in found.items() if row["Test"] == "exact McNemar"}
+    assert told
+    return {key: {name: each for name, each in row.items() if name not in left_out} for key, row in told.items()}
+
+
+def test_the_correction_is_over_the_table_and_the_surest_come_first(pair):
+    found = list(rows(*pair(5)).values())
+    adjusted = [row["p after Holm"] for row in found]
+    assert adjusted == pytest.approx(holm([row["p"] for row in found]).tolist(), nan_ok=True)
+    told = [(row["p after Holm"], -abs(row["Δ"])) for row in found if not isnan(row["p"])]
+    assert told == sorted(told)
+
+
+def test_rounds_are_paired_by_their_draws(session):
+    folders = []
+    for name, places in (("one", range(3)), ("other", range(3, 9))):
+        begun = session(name=name)
+        begun.multiple_choice("random", [begun.right(dict.fromkeys(places, "no")) for _ in range(3)])
+        begun.pool()
+        folders.append(begun.folder)
+    found = [row for key, row in rows(*folders).items() if key[2] == "mc_acc"]
+    assert {row["Test"] for row in found} == {"paired bootstrap"}
+    assert {row["Lost"] for row in found} == {None}
+
+
+def test_numbers_without_what_they_were_made_of_are_compared_by_their_intervals(run, make_run):
+    folder = run("a", {CONSE: ()})
+    kept = [msgspec.structs.replace(record, evidence=None) for record in read_run(folder).records]
+    found = rows(make_run.written(folder, tuple(kept)), run("b", {CONSE: {*range(30)}}))
+    assert {row["Test"] for row in found.values()} == {"unpaired"}
+    assert found[f"imagenet/val/{CONSE}", "zero_shot", "acc1", "ImGT", "A"]["p"] < 0.001
+
+
+def test_other_prompts_are_said_once(run):
+    wrong = {CONSE: (), CLIP: {1}, TIMM: {2}}
+    said = notes(run("a", wrong), run("b", wrong, variant={"templates": "7 (aa)"}))
+    assert said.count("templates: 80 (0123abcd) before, 7 (aa) after") == 1
+    assert f": imagenet/val/{CONSE} (zero_shot), imagenet/val/{CLIP} (zero_shot)." in said
+
+
+@pytest.fixture
+def baseline(tmp_path):
+    """A run as a baseline with other weights and another library."""
+
+    def baseline(folder):
+        changed = {"weights_sha256": "1" * 64, "environment": {"torch": "2.0"}}
+        write(tmp_path / "kept", [msgspec.structs.replace(each, **changed) for each in cases(folder).values()])
+        return tmp_path / "kept"
+
+    return baseline
+
+
+def test_a_baseline_stands_for_a_run(run, baseline):
+    folder = run("a", {CONSE: {4}})
+    place = baseline(folder)
+    told = notes(place, folder)
+    assert "weights: 11111111 before, 00000000 after." in told
+    assert "torch: 2.0 before" in told
+    assert rows(next(place.rglob("*.json")), folder / "records.json").keys() == rows(folder, folder).keys()
+
+
+def test_other_data_are_refused_with_what_differs(run):
+    places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, TRUTHS[:60])
+    with pytest.raises(ReportError, match=r"not about the same\. .*fingerprint: .* before, .* after; .*samples: 120"):
+        table(runs(places))
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [({"labels": ("ImGT",)}, "truths: "), ({"variant": {"parser": "words 2"}}, "parser: none before, words 2 after")],
+)
+def test_other_labels_and_another_parser_are_refused(run, how, said):
+    places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
+    with pytest.raises(ReportError, match=said):
+        table(runs(places))
+
+
+def test_a_refused_case_leaves_the_others(run):
+    wrong = {CONSE: {1}, TIMM: {2}}
+    places = run("a", wrong, variant={"parser": "words 1"}), run("b", wrong, variant={"parser": "words 2"})
+    assert {key[0] for key in rows(*places)} == {f"imagenet/val/{TIMM}"}
+    assert f"imagenet/val/{CONSE} (zero_shot) is not compared: parser: words 1 before, words 2 after." in notes(*places)
+
+
+def test_what_one_side_has_alone_is_said(run):
+    failed = dict.fromkeys(range(SIZE), "timeout")
+    one, other = run("a", {CONSE: (), TIMM: ()}), run("b", {CONSE: (), CLIP: ()}, errors=failed)
+    said = notes(one, other)
+    assert f"Only before, and not compared: imagenet/val/{TIMM} (supervised)." in said
+    assert f"Only after, and not compared: imagenet/val/{CLIP} (zero_shot)." in said
+    assert f"imagenet/val/{CONSE} (zero_shot) has a value only before: acc1 (ImGT, A)" in said
+
+
+def test_two_models_of_a_run_are_compared_under_one_protocol(run):
+    folder = run("a", {CONSE: {*range(20)}, CLIP: {1}, TIMM: ()})
+    found = rows(folder, specs=(CONSE, "ViT-B-32/laion2b_s34b_b79k"))
+    assert {key[:2] for key in found} == {("imagenet/val", "zero_shot")}
+    assert found["imagenet/val", "zero_shot", "acc1", "ReGT", "A"]["Gained"] == 19
+
+
+def test_models_of_two_runs_are_compared(run):
+    one, other = run("a", {CONSE: {*range(20)}, CLIP: ()}), run("b", {CONSE: (), CLIP: {1}})
+    found = rows(one, other, specs=("conse[]", CLIP))
+    assert found["imagenet/val", "zero_shot", "acc1", "ReGT", "A"]["Gained"] == 19
+
+
+def test_a_model_that_is_not_there_is_refused_with_the_nearest(run):
+    with pytest.raises(ReportError, match=r"has no model 'cones\[\]'; did you mean conse\[\]\?"):
+        models([run("a", {CONSE: ()})], ["cones[]", CONSE])
+
+
+def test_models_that_were_asked_in_different_ways_have_nothing_in_common(run):
+    found = models([run("a", {CONSE: (), TIMM: ()})], [CONSE, TIMM])
+    with pytest.raises(ReportError, match=r"no case in common: imagenet/val \(zero_shot\) on one side, .*supervised"):
+        table(found)
+
+
+def test_evidence_that_changed_since_the_run_is_refused(run):
+    folder = run("a", {CONSE: ()})
+    path = next((folder / "evidence").iterdir())
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(ReportError, match="has changed since the run"):
+        cases(folder)
+
+
+def test_what_is_neither_run_nor_baseline_is_refused(tmp_path):
+    with pytest.raises(ReportError, match="neither a run nor a baseline"):
+        cases(tmp_path / "nowhere")
+
+
+def test_the_command_writes_every_format(run, capsys):
+    places = [str(run("a", {CONSE: ()})), str(run("b", {CONSE: {*range(9)}}))]
+    assert main(["compare", *places]) == 0
+    assert "| exact McNemar" in capsys.readouterr().out
+    assert main(["compare", *places, "--format", "tex"]) == 0
+    assert r"\toprule" in capsys.readouterr().out
+    assert main(["compare", *places, "--format", "csv"]) == 0
+    read = csv.DictReader(StringIO(capsys.readouterr().out))
+    first = next(row for row in read if row["Test"] == "exact McNemar")
+    assert (first["before"], first["Δ"], first["Lost"]) == (places[0], "-7.50", "9")
+
+
+@pytest.mark.parametrize("places", [["a"], ["a", "b", "c"], ["a", "b", "c", "--models", "x", "y"]])
+def test_one_run_alone_and_three_are_a_wrong_use(places, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["compare", *places])
+    assert "two runs, or one and --models SPEC SPEC" in capsys.readouterr().err
+
+
+def test_a_refusal_is_one_sentence(run, tmp_path: Path, capsys):
+    (tmp_path / "text.json").write_text(json.dumps({"schema": 99}), encoding="utf-8")
+    assert main(["compare", str(run("a", {CONSE: ()})), str(tmp_path / "text.json")]) == 2
+    assert "has schema 99; this eyechart reads schema" in capsys.readouterr().err

@@ -1,0 +1,182 @@
+"""`leaderboard`: ranks that chance does not decide, from runs that the real recording wrote."""
+
+import csv
+from io import StringIO
+from itertools import permutations
+
+import msgspec
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.records import read_run
+from eyechart.reports.__main__ import main
+from eyechart.reports.leaderboard import leaderboards
+from eyechart.reports.render import Number
+from eyechart.reports.runs import load
+
+CLIP, TIMM = "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[a]"
+SIZE, WRONG = 120, 999
+TRUTHS = tuple((place, (place,) if place % 3 else (place, place + 1), None) for place in range(SIZE))
+CHAIN = {"conse[a]": range(0), "conse[b]": range(4), "conse[c]": range(8), "conse[d]": range(12)}
+
+
+@pytest.fixture
+def run(make_run):
+    """A run in which each model is wrong about some of the images."""
+
+    def run(wrong, name="run", **how):
+        said = {
+            model: ("supervised" if model.startswith("timm") else "zero_shot", answers({*places}))
+            for model, places in wrong.items()
+        }
+        return make_run(name, models=said, truths=TRUTHS, labels=("ImGT", "ReGT"), **how)
+
+    return run
+
+
+def answers(wrong):
+    return [WRONG if row in wrong else truth[0] for row, truth in enumerate(TRUTHS)]
+
+
+def boards(*folders, metric=None, labels="ImGT", alpha=0.05):
+    return leaderboards(load(folders), metric, labels, alpha)
+
+
+def ranks(*folders, **how):
+    """Every model's rank on the only board."""
+    (board,) = boards(*folders, **how)
+    return {row[1]: row[0] for row in board.rows}
+
+
+def test_models_that_chance_may_have_parted_share_a_rank(run):
+    wrong = {"conse[a]": range(0), "conse[b]": range(2), "conse[c]": range(60)}
+    assert ranks(run(wrong)) == {"conse[a]": 1, "conse[b]": 1, "conse[c]": 3}
+
+
+def test_a_rank_is_left_by_what_is_worse_than_its_best(run):
+    assert ranks(run(CHAIN)) == {"conse[a]": 1, "conse[b]": 1, "conse[c]": 3, "conse[d]": 3}
+
+
+def test_a_rank_is_harder_to_leave_with_a_smaller_alpha(run):
+    assert {*ranks(run(CHAIN), alpha=1e-4).values()} == {1}
+
+
+def test_the_order_given_does_not_matter(run):
+    found = [
+        boards(run({name: CHAIN[name] for name in order}, f"run{place}"))[0].rows
+        for place, order in enumerate([*permutations(CHAIN)][::5])
+    ]
+    assert all(rows == found[0] for rows in found)
+
+
+def test_the_order_of_runs_does_not_matter(run):
+    folders = [run({name: places}, f"run{place}") for place, (name, places) in enumerate(CHAIN.items())]
+    assert boards(*folders)[0].rows == boards(*reversed(folders))[0].rows == boards(run(CHAIN))[0].rows
+
+
+@pytest.mark.parametrize("names", list(permutations("xyz")))
+def test_equal_numbers_begin_a_rank_together_whatever_they_are_called(run, names):
+    wrong = (range(8), range(16), range(8, 24))  # the second is surely worse than the first, the third is not
+    models = {f"conse[{name}]": places for name, places in zip(names, wrong, strict=True)}
+    assert [*ranks(run(models)).values()] == [1, 2, 2]
+
+
+def test_a_model_alone_is_first(run):
+    assert ranks(run({"conse[a]": range(3)})) == {"conse[a]": 1}
+
+
+def test_numbers_have_their_n_and_interval_and_the_test_its_own(run):
+    (board,) = boards(run({"conse[a]": (), "conse[b]": range(30)}))
+    number, change, p, against = board.rows[1][2:6]
+    assert (number.value, number.n) == (0.75, SIZE)
+    assert number.ci[0] < 0.75 < number.ci[1]
+    assert change.ci[0] < change.value == -0.25 < change.ci[1] < 0
+    assert (p.value, against) == (2 * 0.5**30, "conse[a]")
+
+
+def test_every_protocol_and_ground_truth_has_its_board(run):
+    found = boards(run({"conse[a]": (), TIMM: range(9)}), labels=None)
+    assert [board.title for board in found] == [
+        f"imagenet/val, {protocol}: acc1 under {labels}"
+        for protocol in ("supervised", "zero_shot")
+        for labels in ("ImGT", "ReGT")
+    ]
+
+
+def test_less_is_better_where_it_is(run):
+    found = boards(run({"timm[a]": (), "timm[b]": range(60)}), metric="brier")
+    assert [row[1] for row in found[0].rows] == ["timm[b]", "timm[a]"]  # so unsure that who is wrong is better
+    assert "Less is better" in found[0].notes[0]
+
+
+def test_ranks_are_explained(run):
+    (board,) = boards(run(CHAIN), alpha=0.01)
+    assert "p < 0.01, two-sided, over the same samples, after Holm's correction" in board.notes[0]
+
+
+def test_published_numbers_stand_beside(run):
+    (board,) = boards(run({CLIP: (), "conse[a]": range(9)}))
+    assert board.columns[-2:] == ("Reported", "Source")
+    assert [cell.value if isinstance(cell, Number) else cell for cell in board.rows[0][-2:]] == [
+        0.6656,
+        "open_clip results",
+    ]
+    assert board.rows[1][-2:] == (None, None)
+
+
+def test_published_numbers_are_of_the_original_labels_alone(run):
+    assert "Reported" not in boards(run({CLIP: ()}), labels="ReGT")[0].columns
+
+
+def test_two_wordings_of_a_protocol_are_told_apart(run):
+    folders = run({"conse[a]": ()}, "a"), run({"conse[a]": range(30)}, "b", variant={"templates": "7 (aa)"})
+    assert ranks(*folders) == {"conse[a], zero_shot (a)": 2, "conse[a], zero_shot (b)": 1}
+
+
+def test_numbers_alone_are_compared_by_their_intervals_and_it_is_said(run, make_run):
+    folder = run({"conse[a]": (), "conse[b]": range(60)})
+    kept = [msgspec.structs.replace(record, evidence=None) for record in read_run(folder).records]
+    make_run.written(folder, tuple(kept))
+    assert ranks(folder) == {"conse[a]": 1, "conse[b]": 2}
+    assert "compared by their intervals alone" in "\n".join(boards(folder)[0].notes)
+
+
+def test_each_set_of_pairs_has_its_board_where_none_is_the_whole(bench):
+    for model, shift in (("hf[a]", 0.0), ("hf[b]", -0.3)):
+        numbers = [("acc", name, 0.9 + shift, 99, (0.85 + shift, 0.95 + shift)) for name in ("ID", "OOD-H")]
+        bench.case("existence", model, metrics=numbers)
+    found = leaderboards(bench.pool(), "acc", None, 0.05)
+    assert [board.title.partition(": ")[2] for board in found] == [
+        "acc under OODBench, ID",
+        "acc under OODBench, OOD-H",
+    ]
+    assert [row[0] for row in found[0].rows] == [1, 2]
+
+
+def test_what_is_no_number_to_rank_by_is_refused_with_the_nearest(run):
+    with pytest.raises(ReportError, match=r"no models are ranked by 'acc2'; did you mean"):
+        boards(run(CHAIN), metric="acc2")
+
+
+@pytest.mark.parametrize("how", [{"metric": "mcc"}, {"labels": "ReaL"}])
+def test_what_no_record_has_is_refused_with_what_there_is(run, how):
+    with pytest.raises(ReportError, match=r"There are: acc1 \(ImGT\), acc1 \(ReGT\)"):
+        boards(run(CHAIN), **how)
+
+
+def test_the_command_writes_every_format(run, capsys):
+    folder = str(run(CHAIN))
+    assert main(["leaderboard", folder, "--labels", "ReGT"]) == 0
+    assert "### imagenet/val, zero_shot: acc1 under ReGT" in capsys.readouterr().out
+    assert main(["leaderboard", folder, "--metric", "acc1", "--format", "tex"]) == 0
+    assert r"\toprule" in capsys.readouterr().out
+    assert main(["leaderboard", folder, "--format", "csv", "--alpha", "0.01"]) == 0
+    rows = list(csv.DictReader(StringIO(capsys.readouterr().out)))
+    assert {row["labels"] for row in rows} == {"ImGT", "ReGT"}
+
+
+@pytest.mark.parametrize("alpha", ["0", "1", "x", "0.05,0.01"])
+def test_what_is_no_level_is_refused(run, alpha, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["leaderboard", "run", "--alpha", alpha])
+    assert "--alpha" in capsys.readouterr().err
