@@ -5,6 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from eyechart.errors import ReportError
+
 PROGRAM = "python -m eyechart.reports page"
 
 
@@ -26,6 +28,8 @@ def page(given: Sequence[str]) -> int:
     more("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
     more("--out", metavar="DIR", type=Path, help="default: reports/page in the last RUN")
     chosen = vars(parser.parse_args(given))
+    if chosen["side"] < 0:
+        raise ReportError(f"--side is {chosen['side']}, expected a number of pixels, or 0 for no images.")
     out, runs = chosen.pop("out"), tuple(chosen.pop("runs"))
     folder = out or (runs[-1].parent if runs[-1].suffix == ".json" else runs[-1]) / "reports" / "page"
     for note in write(Wish(runs, **chosen), folder):

@@ -1,5 +1,6 @@
 """Writes the page: its fixed files, its data, its images."""
 
+import csv
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from .thumbnails import Copier
 
 SCHEMA = 1
 FIXED = ("page.css", "page.js", "index.html")  # the last is written last
+LONGEST = 2**31 - 1  # letters of one answer that are read; csv stops at 131,072 if nobody says otherwise
 MARK = "a page of eyechart;"
 
 
@@ -39,6 +41,7 @@ class Wish:
 
 def write(wish: Wish, folder: Path) -> list[str]:
     """Write the page into a folder, and return what there is to say about it."""
+    csv.field_size_limit(LONGEST)
     available(wish.data)  # a root that is no folder is an error; a split that is not under it is left without images
     pool, curator = load(wish.runs), Curator(wish.data, wish.store)
     clear(folder)

@@ -136,6 +136,7 @@ class Seen:
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("requestfailed", lambda request: request.failure == "csp" and self.requests.remove(request.url))
 
     def go(self, hash_: str) -> None:
         """Open a view, as a link from elsewhere does, and wait for its heading."""
@@ -156,7 +157,9 @@ def opened(browser: Any) -> Iterator[Callable[..., Seen]]:
     made: list[Seen] = []
 
     def opened(page: Path, hash_: str = "", **how: Any) -> Seen:
-        seen = Seen(browser.new_context(**how).new_page(), page.as_uri())
+        context = browser.new_context(**how)
+        context.set_default_timeout(10_000)
+        seen = Seen(context.new_page(), page.as_uri())
         seen.listen()
         made.append(seen)
         seen.go(hash_)

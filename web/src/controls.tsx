@@ -1,9 +1,9 @@
 // What the samples are filtered by.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useId, useRef, useState } from "preact/hooks";
 import type { Album } from "./album";
 import { CHANGES, OUTCOMES, shownTruth } from "./filter";
 import type { Params } from "./filter";
-import { keysOn, onKeys, turnKeys } from "./keys";
+import { keysOn, turnKeys, useKeys } from "./keys";
 import type { Change } from "./samples";
 import { count, Text } from "./text";
 
@@ -13,7 +13,7 @@ type Option = [value: string, name: string];
 
 export function Filter({ album, params, change, found }: Props) {
   const search = useRef<HTMLInputElement>(null);
-  useEffect(() => onKeys({ "/": () => search.current?.focus() }));
+  useKeys({ "/": () => search.current?.focus() });
   const pick = (name: string, label: string, options: Option[], none: string) =>
     options.length > 0 && <Pick name={label} options={none ? [["", none], ...options] : options} value={params[name] ?? ""} set={(value) => change({ [name]: value })} />;
   const tick = (name: string, label: string) => (
@@ -43,12 +43,14 @@ export function Filter({ album, params, change, found }: Props) {
 }
 
 function Pick({ name, options, value, set }: { name: string; options: Option[]; value: string; set: (value: string) => void }) {
+  const id = useId();
   return (
-    <label>{name}{" "}
-      <select value={value} onChange={(event) => set(event.currentTarget.value)}>
+    <span class="pick">
+      <label for={id}>{name}</label>
+      <select id={id} value={value} onChange={(event) => set(event.currentTarget.value)}>
         {options.map(([key, text]) => <option key={key} value={key}>{text}</option>)}
       </select>
-    </label>
+    </span>
   );
 }
 

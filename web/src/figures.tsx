@@ -103,7 +103,7 @@ function Confusions({ album, found }: { album: AlbumAbout; found: Confused[] }) 
   const fields: Field<Pair>[] = [
     { name: "Labelled", value: (row) => row.right },
     { name: "Answered", value: (row) => row.said },
-    { name: "Times", number: true, value: (row) => row.count, show: (row) => <a href={samples(album, row)}>{count(row.count)}<span class="unheard"> samples</span></a> },
+    { name: "Times", number: true, value: (row) => row.count, show: (row) => <a href={samples(album, row)}>{count(row.count)}<span class="unheard">{row.count === 1 ? " sample" : " samples"}</span></a> },
     { name: "Case", value: (row) => nameOf(album, row.exhibit) },
     { name: "Labels", value: (row) => row.labels },
   ];

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from "preact/hooks";
+
 // Keys that do something by themselves; they can be turned off, for people whose software types letters for them.
 const MEMORY = "eyechart page keys";
 
@@ -17,16 +19,21 @@ export function turnKeys(on: boolean): void {
   }
 }
 
-export function onKeys(acts: Record<string, () => unknown>): () => void {
-  const pressed = (event: KeyboardEvent) => {
-    const inside = event.target instanceof Element ? event.target.closest("input, select, textarea, .scroll") : null;
-    const act = acts[event.key];
-    if (!act || event.ctrlKey || event.metaKey || event.altKey || !keysOn() || (inside && event.key !== "Escape")) {
-      return;
-    }
-    event.preventDefault();
-    act();
-  };
-  document.addEventListener("keydown", pressed);
-  return () => document.removeEventListener("keydown", pressed);
+// What keys do is taken from the latest drawing, so that a key pressed right after another goes on from there.
+export function useKeys(acts: Record<string, () => unknown>): void {
+  const latest = useRef(acts);
+  latest.current = acts;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const inside = event.target instanceof Element ? event.target.closest("input, select, textarea, .scroll") : null;
+      const act = latest.current[event.key];
+      if (!act || event.ctrlKey || event.metaKey || event.altKey || !keysOn() || (inside && event.key !== "Escape")) {
+        return;
+      }
+      event.preventDefault();
+      act();
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, []);
 }

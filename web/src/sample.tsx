@@ -1,11 +1,10 @@
 // One sample: its image, its labels under each label set, and what every model made of it.
-import { useEffect } from "preact/hooks";
 import { labelsOf, OUT_OF_PROMPT, picture, textsOf, UNSCORED } from "./album";
 import type { Album, Exhibit, Texts } from "./album";
 import { beginning } from "./data";
 import { chosen, shownTruth } from "./filter";
 import type { Params } from "./filter";
-import { onKeys } from "./keys";
+import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
 import { outcome, Said } from "./marks";
 import { count, Marked, Raw, Text } from "./text";
@@ -16,13 +15,14 @@ interface Props {
 
 export function Sample({ album, side, row, rows, params, link, list }: Props) {
   const place = rows.indexOf(row);
-  const next = rows[place < 0 ? rows.findIndex((other) => other > row) : place + 1];
-  const previous = rows[(place < 0 ? rows.findIndex((other) => other > row) : place) - 1];
+  const before = place < 0 ? rows.filter((other) => other < row).length : place; // how many stand before it
+  const next = rows[place < 0 ? before : place + 1];
+  const previous = rows[before - 1];
   const to = (other: number | undefined) => other !== undefined && (location.hash = link(other));
-  useEffect(() => onKeys({
+  useKeys({
     j: () => to(next), ArrowRight: () => to(next), k: () => to(previous), ArrowLeft: () => to(previous),
     Escape: () => (location.hash = list),
-  }));
+  });
   const source = picture(album, row, side);
   return (
     <article class="sample">

@@ -1,12 +1,12 @@
 // The sample browser: a filter, a list of what passes, and one sample with everything that was said about it.
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { labelsOf, open, picture } from "./album";
 import type { Album } from "./album";
 import type { AlbumAbout, Index } from "./data";
 import { Filter } from "./controls";
 import { filtered, shownTruth as truthAt } from "./filter";
 import type { Params } from "./filter";
-import { onKeys } from "./keys";
+import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
 import { Mark, outcome, summed } from "./marks";
 import { written } from "./route";
@@ -40,7 +40,12 @@ function Choice({ index, name }: { index: Index; name: string }) {
 
 function Opened({ about, index, params }: { about: AlbumAbout; index: Index; params: Params }) {
   const state = useLoaded(() => open(about), [about]);
-  return <Loaded state={state}>{(album) => <Browser album={album} index={index} params={params} />}</Loaded>;
+  return (
+    <>
+      <h1 tabIndex={-1}><Text>{about.title}</Text></h1>
+      <Loaded state={state}>{(album) => <Browser album={album} index={index} params={params} />}</Loaded>
+    </>
+  );
 }
 
 export type Change = (changes: Params, how?: "replace") => void;
@@ -56,7 +61,6 @@ function Browser({ album, index, params }: { album: Album; index: Index; params:
   const list = here({ ...conditions, page: String(Math.floor(Math.max(0, rows.indexOf(row)) / PAGE)) });
   return (
     <>
-      <h1 tabIndex={-1}><Text>{album.about.title}</Text></h1>
       <Filter album={album} params={conditions} change={change} found={rows.length} />
       {at !== undefined && row < 0 && <p class="notice">There is no sample <Text>{at}</Text> here.</p>}
       {row >= 0
@@ -93,11 +97,11 @@ function List({ album, side, rows, params, link, page, change }: ListProps) {
   const at = Math.min(Math.max(0, page), pages - 1);
   const turn = (to: number) => to >= 0 && to < pages && change({ page: String(to) });
   const shown = [...rows.subarray(at * PAGE, (at + 1) * PAGE)];
-  useEffect(() => onKeys({
+  useKeys({
     j: () => shown.length && (location.hash = link(shown[0])),
     ArrowRight: () => turn(at + 1),
     ArrowLeft: () => turn(at - 1),
-  }));
+  });
   return (
     <>
       {rows.length === 0 && <p>No sample passes this filter.</p>}

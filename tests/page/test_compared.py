@@ -1,0 +1,121 @@
+"""What changed since another run: of several runs, the earlier; or the one that is named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.reports.__main__ import main
+
+
+def index(page: Path) -> dict[str, Any]:
+    """What a page's index says."""
+    call = (page.parent / "data/index.js").read_text(encoding="ascii").strip()
+    name, value = json.loads(f"[{call.removeprefix('eyechart(').removesuffix(')')}]")
+    assert name == "index"
+    found: dict[str, Any] = json.loads(value)
+    return found
+
+
+def changes(page: Path) -> dict[str, Any]:
+    """What changed, case by case: lost and gained."""
+    cases = index(page)["cases"]
+    return {one["model"]: one.get("change") and (one["change"]["lost"], one["change"]["gained"]) for one in cases}
+
+
+def test_of_two_runs_the_later_is_compared_with_the_earlier(studio: Any) -> None:
+    page = studio.page(studio.run("one", other=[0]), studio.run("two", other=[1, 2]))
+    assert changes(page) == {"conse[]": (2, 1), "timm[tf_efficientnet_lite0]": (0, 0), "hf[mllm]": (0, 0)}
+
+
+def test_a_run_is_not_compared_with_itself_and_alone_with_nothing(studio: Any) -> None:
+    page = studio.page()
+    assert {*changes(page).values()} == {None}
+
+
+def test_swapping_the_runs_swaps_the_signs(studio: Any) -> None:
+    runs = studio.run("one", other=[0]), studio.run("two", other=[1, 2])
+    there, back = (index(studio.page(*pair, name=str(n))) for n, pair in enumerate((runs, runs[::-1])))
+    deltas = [{one["model"]: one["change"]["delta"] for one in found["cases"]} for found in (there, back)]
+    assert deltas[0] == {model: pytest.approx(-delta) for model, delta in deltas[1].items()}
+    assert deltas[0]["conse[]"] == pytest.approx(-1 / 8)
+
+
+def test_a_named_baseline_is_compared_with_and_is_no_part_of_the_trend(studio: Any) -> None:
+    page = studio.page(studio.run("two", other=[1, 2]), baseline=studio.run("one", other=[0]))
+    assert changes(page)["conse[]"] == (2, 1)
+    assert [run["folder"] for run in index(page)["runs"]] == ["two"]
+
+
+def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any) -> None:
+    page = studio.page(studio.run("two"), baseline=make_run("other"))
+    assert {*changes(page).values()} == {None}
+    said = [note for note in index(page)["notes"] if "no answers to the same questions" in note]
+    assert [note.partition(":")[0] for note in said] == [one["case"] for one in index(page)["cases"]][: len(said)]
+    assert len(said) == 3
+
+
+def test_the_page_shows_what_was_said_before(studio: Any, opened: Any) -> None:
+    before = studio.run("one", words=[0, 2, 3], texts={3: "Nonsense <b>then</b>."})
+    seen = opened(studio.page(before, studio.run("two")))
+    seen.page.get_by_role("link", name="1 gained").click()
+    seen.page.get_by_role("link", name=studio.keys[3]).click()
+    was = seen.page.locator(".before")
+    was.wait_for()
+    assert was.inner_text().split("\n")[0].endswith("✗ wrong")
+    assert was.locator("pre").inner_text() == "Nonsense <b>then</b>."
+
+
+def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
+    runs = [studio.run(name, other=[*range(wrong)]) for name, wrong in (("one", 0), ("two", 2), ("three", 1))]
+    seen = opened(studio.page(*runs), "#/trends")
+    seen.page.get_by_label("Cases").fill("conse")
+    seen.page.get_by_text("1 cases").wait_for()
+    shares = [text.split()[0] for text in seen.page.locator("tbody td:nth-child(4)").all_inner_texts()]
+    assert shares == ["100.00", "75.00", "87.50"]
+    assert [*seen.page.locator("tbody td:nth-child(5)").all_inner_texts()] == ["—", "-25.00", "+12.50"]
+    assert len(seen.page.locator("polyline").get_attribute("points").split()) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--baseline=none"], "No run can be read at none/records.json"),
+        (["--data=none"], "The data root none is no folder"),
+        (["--side=-1"], "--side is -1"),
+    ],
+)
+def test_a_wrong_option_is_one_sentence(
+    studio: Any, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    assert main(["page", str(studio.run()), f"--out={studio.make_run.root / 'out'}", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_command_says_where_the_page_is(studio: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run = studio.run()
+    assert main(["page", str(run), "--side=0"]) == 0
+    assert capsys.readouterr().out.strip() == str(run / "reports/page/index.html")
+    assert not (run / "reports/page/images").exists()
+
+
+def test_a_folder_with_something_else_is_left_alone(studio: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = studio.make_run.root / "thesis"
+    folder.mkdir()
+    (folder / "index.html").write_text("my thesis", encoding="utf-8")
+    assert main(["page", str(studio.run()), f"--out={folder}"]) == 2
+    assert "no page of eyechart" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["index.html"]
+
+
+def test_a_page_that_is_made_again_keeps_its_images_and_nothing_else(studio: Any) -> None:
+    run = studio.run()
+    page = studio.page(run)
+    (page.parent / "data/old.js").write_text("old", encoding="ascii")
+    images = {path: path.stat().st_mtime_ns for path in (page.parent / "images").rglob("*.webp")}
+    before = {path: path.read_bytes() for path in (page.parent / "data").rglob("*.js") if path.name != "old.js"}
+    studio.page(run)
+    assert {path: path.stat().st_mtime_ns for path in (page.parent / "images").rglob("*.webp")} == images
+    assert {path: path.read_bytes() for path in (page.parent / "data").rglob("*.js")} == before
+    assert len(images) == 12

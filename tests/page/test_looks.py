@@ -1,0 +1,100 @@
+"""The page can be read: on a phone, in the dark, by a screen reader (axe-core), and on paper."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+AXE = (Path(__file__).parents[1] / "vendor/axe.min.js").read_text(encoding="utf-8")
+VIEWS = ("", "#/samples/imagenet/sample", "#/figures", "#/trends", "#/tables/T4", "#/numbers")
+SHAPES = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
+# Signs of one letter are too short for axe to tell their contrast; those are reckoned below.
+FOUND = "axe.run({ preload: false }).then((found) => found.violations.map((one) => [one.id, one.nodes[0].html]))"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, shape: str, scheme: str) -> None:
+    runs = studio.run("one"), studio.run("two", other=[4])
+    seen = opened(studio.page(*runs), viewport=SHAPES[shape], color_scheme=scheme)
+    for view in (*VIEWS, f"#/samples/imagenet/sample?at={studio.keys[0]}"):
+        seen.go(view)
+        seen.page.locator(":is(main table, .cards, .answers)").first.wait_for()
+        seen.page.evaluate(AXE)
+        assert seen.page.evaluate(FOUND) == [], view
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == SHAPES[shape]["width"], view
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_signs_and_words_stand_out_from_what_is_behind(studio: Any, opened: Any, scheme: str) -> None:
+    seen = opened(studio.page(), color_scheme=scheme)
+    for view in ("#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
+        seen.go(view)
+        seen.page.locator(":is(.cards, .answers)").wait_for()
+        assert seen.page.evaluate(CONTRAST) >= 4.5
+
+
+# The least contrast of any text on the page with what is behind it, as WCAG 2 reckons it.
+CONTRAST = """() => {
+  const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = (rgb) => [0.2126, 0.7152, 0.0722].reduce((sum, w, i) => sum + w * channel(rgb[i]), 0);
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const behind = (node) => {
+    for (; node; node = node.parentElement) {
+      const found = numbers(getComputedStyle(node).backgroundColor);
+      if (found.length === 3) return found;
+    }
+    return [255, 255, 255];
+  };
+  const texts = [...document.body.querySelectorAll("*")].filter((node) => node.offsetParent && !node.disabled &&
+    [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim()));
+  return Math.min(...texts.map((node) => {
+    const [one, other] = [light(numbers(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
+    return (one + 0.05) / (other + 0.05);
+  }));
+}"""
+
+
+def test_outcomes_differ_by_sign_and_word_not_by_colour_alone(studio: Any, opened: Any) -> None:
+    seen = opened(studio.page())
+    seen.go("#/samples/imagenet/sample")
+    card = seen.page.locator(".cards li", has_text=studio.keys[1])
+    card.wait_for()
+    assert card.locator(".mark").all_inner_texts() == ["✓", "✗", "✗"]
+    assert card.locator(".unheard").last.text_content() == "1 right, 2 wrong"
+
+
+def test_everything_can_be_reached_with_the_keyboard_alone(studio: Any, opened: Any) -> None:
+    seen = opened(studio.page())
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Enter")  # skip to the content
+    assert seen.page.evaluate("document.activeElement.id") == "main"
+    seen.page.keyboard.press("Tab")
+    seen.page.keyboard.press("Tab")
+    assert seen.page.evaluate("document.activeElement.matches('th .sort')")
+    assert seen.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_on_paper_there_is_what_is_read_and_nothing_to_press(studio: Any, opened: Any) -> None:
+    seen = opened(studio.page(), color_scheme="dark")
+    seen.go("#/samples/imagenet/sample?outcome=wrong")
+    seen.page.locator(".cards").wait_for()
+    seen.page.emulate_media(media="print")
+    assert seen.page.locator(".found").inner_text() == "3 of 12 images; outcome: wrong"
+    assert not seen.page.locator(":is(.filter, header nav, .pages)").first.is_visible()
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert seen.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+
+
+def test_printing_opens_what_is_folded_away(studio: Any, opened: Any) -> None:
+    seen = opened(studio.page())
+    assert seen.page.locator("details").count() > 0
+    seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert seen.page.locator("details:not([open])").count() == 0
+
+
+def test_without_javascript_it_says_so(studio: Any, browser: Any) -> None:
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(studio.page().as_uri())
+    assert page.locator("noscript").inner_text().startswith("This page needs JavaScript")
+    page.context.close()

@@ -1,0 +1,110 @@
+"""Ways through the page: keys, links to one sample, tables that sort and filter, and what is not there."""
+
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def seen(studio: Any, opened: Any) -> Any:
+    """The page of a run of three models."""
+    return opened(studio.page())
+
+
+def heading(seen: Any) -> str:
+    return str(seen.page.locator("article h2").inner_text())
+
+
+def test_keys_lead_from_sample_to_sample_and_back_to_the_list(seen: Any, studio: Any) -> None:
+    seen.go("#/samples/imagenet/sample?outcome=wrong")
+    seen.page.locator(".cards").wait_for()
+    for key, place in (("j", 0), ("j", 1), ("ArrowRight", 2), ("k", 1), ("ArrowLeft", 0)):
+        seen.page.keyboard.press(key)
+        seen.page.get_by_role("heading", name=studio.keys[place]).wait_for()
+    seen.page.keyboard.press("Escape")
+    seen.page.locator(".cards").wait_for()
+    assert seen.page.locator(".found").inner_text() == "3 of 12 images"
+
+
+def test_a_slash_leads_to_the_search_and_letters_there_do_nothing_else(seen: Any) -> None:
+    seen.go("#/samples/imagenet/sample")
+    seen.page.locator(".cards").wait_for()
+    seen.page.keyboard.type("/jk")
+    assert seen.page.get_by_role("searchbox").input_value() == "jk"
+    assert seen.page.locator("article").count() == 0
+
+
+def test_keys_can_be_turned_off_and_stay_so(seen: Any) -> None:
+    seen.go("#/samples/imagenet/sample")
+    seen.page.get_by_text("Keys", exact=True).click()
+    seen.page.get_by_label("these keys work").uncheck()
+    seen.page.locator("h1").click()
+    seen.page.keyboard.press("j")
+    seen.go("#/samples/imagenet/sample")
+    seen.page.locator(".cards").wait_for()
+    seen.page.keyboard.press("j")
+    assert seen.page.locator("article").count() == 0
+
+
+def test_a_link_leads_to_one_sample_under_one_filter(seen: Any, studio: Any) -> None:
+    seen.go(f"#/samples/imagenet/sample?labels=ReGT&outcome=wrong&at={studio.keys[3]}")
+    seen.page.locator("article").wait_for()
+    assert heading(seen) == studio.keys[3]
+    assert seen.page.locator(".moves [role=status]").text_content() == f"4 of 6: {studio.keys[3]}"
+    assert seen.page.get_by_label("Labels", exact=True).input_value() == "ReGT"
+
+
+def test_a_sample_outside_of_the_filter_is_shown_and_leads_into_it(seen: Any, studio: Any) -> None:
+    seen.go(f"#/samples/imagenet/sample?outcome=wrong&at={studio.keys[5]}")
+    seen.page.get_by_text("Not in the filter").wait_for()
+    seen.page.keyboard.press("k")
+    seen.page.get_by_text("3 of 3").wait_for()
+    assert heading(seen) == studio.keys[2]
+
+
+@pytest.mark.parametrize(
+    ("hash_", "said"),
+    [
+        ("#/samples/imagenet/sample?at=nobody", "There is no sample nobody here."),
+        ("#/samples/imagenet/sample?who=nobody&page=99", "12 of 12 images"),
+        ("#/samples/%E0%A4%A", "12 of 12 images"),
+        ("#/nowhere/at/all", "Cases"),
+        ("#/tables/none", "Choose a table."),
+    ],
+)
+def test_a_link_to_what_is_not_there_is_answered(seen: Any, hash_: str, said: str) -> None:
+    seen.go(hash_)
+    seen.page.get_by_text(said).first.wait_for()
+
+
+def test_a_table_sorts_up_down_and_back_and_filters_by_words(seen: Any) -> None:
+    seen.go("#/numbers")
+    seen.page.get_by_label("Filter").fill("acc1 A")
+    sort = seen.page.get_by_role("button", name="%", exact=True)
+    column = seen.page.locator("tbody td:nth-child(7)")
+    orders = []
+    for expected in ("ascending", "descending", "none"):
+        sort.click()
+        assert seen.page.locator("th[aria-sort]").nth(6).get_attribute("aria-sort") == expected
+        orders.append([float(text.split()[0]) for text in column.all_inner_texts() if text[0].isdigit()])
+    assert orders[0] == sorted(orders[2])
+    assert orders[1] == sorted(orders[2], reverse=True)
+    seen.page.get_by_label("Filter").fill("mllm REGT acc1 A")
+    assert {row.split("\t")[0] for row in seen.page.locator("tbody tr").all_inner_texts()} == {"hf[mllm]"}
+
+
+def test_every_view_has_its_heading_and_is_told_on_arrival(seen: Any) -> None:
+    for name in ("Samples", "Figures", "Trends", "Tables", "Numbers", "Cases"):
+        seen.page.get_by_role("navigation", name="Views").get_by_role("link", name=name).click()
+        seen.page.locator("h1:focus").wait_for()
+        assert seen.page.title().startswith(name)
+
+
+def test_published_tables_and_figures_are_those_of_the_commands(seen: Any) -> None:
+    seen.go("#/tables/T4")
+    caption = "imagenet/sample, a choice of 12 with seed 42: accuracy (%) on label categories, ImGT and ReGT"
+    seen.page.get_by_text(caption).wait_for()
+    seen.go("#/figures")
+    for name in ("F3", "F9"):
+        image = seen.page.locator(f"img[src='figures/{name}.svg']")
+        assert image.evaluate("image => (image.loading = 'eager', image.decode().then(() => image.naturalWidth))") > 100
