@@ -1,6 +1,7 @@
 """Every benchmark split × model is a case; nothing heavy is imported to find them."""
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from eyechart.models.registry import offers
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.settings import Case
 
-from .options import settings, suits
+from .options import settings, suits, text
 
 # How a case ends a node id.
 CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+?\])(?:@(?P<choices>.+))?\]$")
@@ -92,15 +93,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.filterwarnings("default"))
 
 
-def pytest_report_collectionfinish(config: pytest.Config) -> list[str]:
-    """Name the models that no protocol can put a question to, which would otherwise be missing in silence."""
+def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
+    """Name the models that no protocol can put a question to, which would otherwise be missing in silence.
+
+    So would all benchmarks be where pytest is given options of ours in a folder that has none of them.
+    """
     needed = sorted({kind.needs for kind in PROTOCOLS.values()})
-    return [
+    return [*nowhere(config, items)] or [
         f"eyechart: {model} offers {', '.join(sorted(offers(model)))}, which no protocol asks for; they ask for "
         f"{', '.join(needed)}"
         for model in settings(config).models
         if not any(kind.suits(offers(model)) for kind in PROTOCOLS.values())
     ]
+
+
+def nowhere(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
+    """Where benchmarks are, if somebody asks for them where there is no test at all."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    left = reporter.stats.get("deselected") if reporter else None
+    if (text(config, "data") or text(config, "model")) and not items and not left:
+        yield "eyechart: no benchmark is here: give --pyargs eyechart.benchmarks, or run pytest where it was cloned"
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

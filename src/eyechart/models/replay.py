@@ -22,15 +22,15 @@ import numpy as np
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
-from eyechart.errors import ModelError, SpecError
+from eyechart.errors import ModelError
 from eyechart.models import replayed_species
 from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.registry import check_said
 from eyechart.replies import Reply
 from eyechart.scoring import Predictions
 from eyechart.spec import ModelSpec
 
 REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
-SAID = ("closed_world", "open_world", "mcq", "existence", "free_form", "species")
 
 
 class Replay:
@@ -41,8 +41,7 @@ class Replay:
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
         spec.check(arguments=1, options=("path", "name", "of"))
-        if spec.options.get("of", SAID[0]) not in SAID:
-            raise SpecError(f"'{spec}': of={spec.options['of']} is none of {', '.join(SAID)}.")
+        check_said(spec)
         given = spec.options.get("path") or "".join(spec.arguments)
         self.spec, self.path = spec, Path(given)
         if not self.path.is_file():
