@@ -1,6 +1,7 @@
 """The gate: a session's numbers against a baseline's, on the same samples; a real loss fails its case."""
 
 from collections.abc import Iterator, Mapping
+from math import isnan
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,16 @@ import pytest
 from eyechart.baselines import FOLDER, name, read, write
 from eyechart.errors import EyechartError
 from eyechart.evidence import Evidence, read_evidence
-from eyechart.floors import floor, misses
-from eyechart.gating import Compared, Verdict, compared, differences, judged, missing, remarks
-from eyechart.gating_report import accepted, line_of, loss, no_baseline, power_lines, refused, vanished
-from eyechart.records import Record
+from eyechart.floors import below, floor, misses
+from eyechart.gating import Compared, Verdict, added, compared, differences, judged, missing, remarks
+from eyechart.gating_report import accepted, line_of, loss, no_baseline, power_lines, refused, shared, vanished
 
+from .judged_reports import report_failed
 from .options import share, text
 from .recorder import Recorder
 
 REGRESSION = 6
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]
 
 
@@ -25,112 +27,137 @@ class Gate:
 
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
         self.config, self.recorder = config, recorder
+        self.baselines: Baselines = {}
+        self.reports: dict[str, pytest.TestReport] = {}
         self.said: list[str] = []
+        self.remarks: dict[str, list[Evidence]] = {}
+        self.wrong: list[str] = []
         self.failed: dict[str, list[str]] = {}
+
+    @property
+    def place(self) -> Path | None:
+        """The folder or file of baselines that was named."""
+        given = text(self.config, "baseline")
+        return self.config.invocation_params.dir / given if given else None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Read the baselines, so that one that cannot serve is refused before anything runs."""
+        if self.recorder.leads and self.place and not text(self.config, "update-baseline"):
+            try:
+                self.baselines = read(self.place)
+            except EyechartError as error:
+                raise pytest.UsageError(f"--eye-baseline: {error}") from error
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep how each case ended."""
+        if self.recorder.leads and report.when == "call":
+            self.reports[report.nodeid] = report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge the session as a whole, since Holm's correction is about all of its numbers."""
-        if not self.recorder.leads or not self.recorder.records:
+        if not self.recorder.leads or not self.recorder.records or session.exitstatus not in ENDED:
             return
-        try:
-            self.judge()
-        except EyechartError as error:
-            raise pytest.exit.Exception(f"eyechart: {error}", pytest.ExitCode.USAGE_ERROR) from None
-        for nodeid, reasons in self.failed.items():
-            self.fail(session, nodeid, "\n\n".join(reasons))
-        if self.failed and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            only = session.testsfailed == len(self.failed)
-            session.exitstatus = REGRESSION if only else pytest.ExitCode.TESTS_FAILED
+        for part in (self.judge, self.floors):
+            try:
+                part()
+            except EyechartError as error:
+                self.wrong.append(str(error))
+        own = session.testsfailed
+        for nodeid, reasons in sorted(self.failed.items()):
+            report_failed(session, self.reports[nodeid], "\n\n".join(reasons))
+        if not own and (self.failed or self.wrong):
+            session.exitstatus = REGRESSION if self.failed else pytest.ExitCode.USAGE_ERROR
 
     def judge(self) -> None:
-        """Write, compare, and look at floors."""
-        found = dict(self.evidence())
-        place = text(self.config, "baseline")
+        """Write the baselines, or compare with them."""
         if text(self.config, "update-baseline"):
-            files = write(Path(place or FOLDER), found.values())
-            self.said += [accepted(path) for path in files]
-        elif place:
-            self.compare(found, read(self.config.invocation_params.dir / place))
-        self.floors()
+            self.accept(dict(self.evidence()))
+        elif self.place:
+            self.compare(dict(self.evidence()))
 
     def evidence(self) -> Iterator[tuple[str, Evidence]]:
-        """The evidence of every case, by its test."""
-        for nodeid, record in self.recorder.records.items():
+        """The evidence of every case, by its test, in an order that no worker changes."""
+        for nodeid, record in sorted(self.recorder.records.items()):
             if record.evidence:
                 yield nodeid, read_evidence(self.recorder.folder / record.evidence.path)
 
-    def compare(self, found: Mapping[str, Evidence], baselines: Baselines) -> None:
+    def accept(self, found: Mapping[str, Evidence]) -> None:
+        """Write the baselines of the cases that did not fail."""
+        good = {nodeid: now for nodeid, now in found.items() if not self.reports[nodeid].failed}
+        place = self.place or self.config.invocation_params.dir / FOLDER
+        self.said += [
+            line_of(now, "failed, and is not accepted") for nodeid, now in found.items() if nodeid not in good
+        ]
+        self.said += map(accepted, write(place, good.values()))
+
+    def compare(self, found: Mapping[str, Evidence]) -> None:
         """Hold every case against its baseline; what cannot be held fails with what differs."""
-        every: list[Compared] = []
-        of_case: dict[str, list[Compared]] = {}
-        for nodeid, now in found.items():
-            before, path = baselines.get(name(now), (None, Path()))
-            if before is None:
-                self.lacking(nodeid, now)
-            elif different := differences(before, now):
-                self.failed.setdefault(nodeid, []).append(refused(now, path, different))
-            else:
-                of_case[nodeid] = list(compared(before, now))
-                every += of_case[nodeid]
-                self.said += [line_of(now, remark) for remark in remarks(before, now)]
-                if gone := missing(before, now):
-                    self.failed.setdefault(nodeid, []).append(vanished(now, path, gone))
+        of_case = {nodeid: self.held(nodeid, now) for nodeid, now in found.items()}
+        every = [each for numbers in of_case.values() for each in numbers]
         verdicts = judged(every, share(self.config, "alpha"), share(self.config, "max-drop"))
+        self.said += shared(self.remarks)
         if text(self.config, "power"):
             self.said += power_lines(verdicts, share(self.config, "alpha"))
-        self.tell(verdicts, of_case, found, baselines)
-
-    def lacking(self, nodeid: str, now: Evidence) -> None:
-        """A case without a baseline is told, or fails where the session is strict."""
-        why = no_baseline(now)
-        if text(self.config, "strict"):
-            self.failed.setdefault(nodeid, []).append(why)
-        else:
-            self.said.append(why)
-
-    def tell(
-        self,
-        verdicts: list[Verdict],
-        of_case: Mapping[str, list[Compared]],
-        found: Mapping[str, Evidence],
-        baselines: Baselines,
-    ) -> None:
-        """Fail the cases with a loss, and say what became better."""
-        nodes = {id(each): nodeid for nodeid, case in of_case.items() for each in case}
+        nodes = {name(now): nodeid for nodeid, now in found.items()}
         for verdict in verdicts:
-            nodeid = nodes[id(verdict.found)]
-            now = found[nodeid]
-            if verdict.regression:
-                files = baselines[name(now)][1], self.recorder.folder
-                self.failed.setdefault(nodeid, []).append(loss(verdict, of_case[nodeid], now.keys, *files))
-            elif verdict.improvement:
-                self.said.append(line_of(now, f"better: {verdict.found.name} {verdict.found.delta:+.4f}"))
+            nodeid = nodes[verdict.found.case, verdict.found.protocol]
+            self.tell(verdict, nodeid, found[nodeid], of_case[nodeid])
         self.said.append(f"gate: {len(verdicts)} numbers compared, {sum(v.regression for v in verdicts)} worse")
 
-    def floors(self) -> None:
-        """Fail what is below a floor, and a floor that nothing is held to."""
-        floors = [floor(given) for given in text(self.config, "floor") or ()]
-        nodes = {id(record): nodeid for nodeid, record in self.recorder.records.items()}
-        for each, record, metric in misses(floors, self.recorder.records.values()):
-            if record is None or metric is None:
-                raise EyechartError(f"--eye-floor={each.text} is about no number of this session. Correct its names.")
-            self.failed.setdefault(nodes[id(record)], []).append(below(each.text, record, metric.value, metric.n))
+    def held(self, nodeid: str, now: Evidence) -> list[Compared]:
+        """The numbers of a case beside those of its baseline."""
+        before, path = self.baselines.get(name(now), (None, Path()))
+        if before is None:
+            return self.lacking(nodeid, now)
+        if different := differences(before, now):
+            self.fail(nodeid, refused(now, path, different))
+            return []
+        if gone := missing(before, now):
+            self.fail(nodeid, vanished(now, path, gone))
+        for remark in (*remarks(before, now), *(f"{each} is not in the baseline" for each in added(before, now))):
+            self.remarks.setdefault(remark, []).append(now)
+        return list(compared(before, now))
 
-    def fail(self, session: pytest.Session, nodeid: str, why: str) -> None:
-        """Report the case once more, as failed."""
-        location = (nodeid.partition("::")[0], None, nodeid.rpartition("::")[2])
-        report = pytest.TestReport(nodeid, location, {}, "failed", why, "call", duration=0)
-        session.testsfailed += 1
-        session.config.hook.pytest_runtest_logreport(report=report)
+    def lacking(self, nodeid: str, now: Evidence) -> list[Compared]:
+        """A case without a baseline is told, or fails where the session is strict."""
+        if text(self.config, "strict"):
+            self.fail(nodeid, no_baseline(now))
+        else:
+            self.said.append(no_baseline(now))
+        return []
+
+    def tell(self, verdict: Verdict, nodeid: str, now: Evidence, of_case: list[Compared]) -> None:
+        """Fail a case with a loss; say what became better, and what nobody can tell."""
+        found = verdict.found
+        if verdict.regression:
+            self.fail(nodeid, loss(verdict, of_case, now.keys, self.baselines[name(now)][1], self.recorder.folder))
+        elif verdict.improvement:
+            self.said.append(line_of(now, f"better: {found.name} {found.delta:+.4f}"))
+        elif isnan(found.p):
+            self.said.append(line_of(now, f"{found.name} cannot be judged: no samples or intervals to tell it by"))
+
+    def floors(self) -> None:
+        """Fail what is below a floor; refuse a floor that nothing is held to, unless it is from the ini file."""
+        floors = [floor(given) for given in text(self.config, "floor") or ()]
+        nodes = {(record.case, record.protocol): nodeid for nodeid, record in self.recorder.records.items()}
+        meant = self.config.getoption("eye_floor") or text(self.config, "strict")
+        for each, record, metric in misses(floors, self.recorder.records.values()):
+            if record and metric:
+                self.fail(nodes[record.case, record.protocol], below(each, record, metric))
+            else:
+                nothing = f"--eye-floor={each.text} is about no number of this session."
+                (self.wrong if meant else self.said).append(f"{nothing} Correct its names." if meant else nothing)
+
+    def fail(self, nodeid: str, why: str) -> None:
+        """Have a case fail, once, for however many reasons."""
+        self.failed.setdefault(nodeid, []).append(why)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what is not a failure."""
         for line in dict.fromkeys(self.said):
             terminalreporter.write_line(f"eyechart: {line}")
-
-
-def below(text: str, record: Record, value: float | None, n: int) -> str:
-    """Say that a number is on the wrong side of its floor."""
-    found = "has no value" if value is None else f"is {value:.4f}"
-    return f"{record.case} ({record.protocol}) {found} (n={n}), and --eye-floor={text}."
+        for line in self.wrong:
+            terminalreporter.write_line(f"ERROR: {line}", red=True)

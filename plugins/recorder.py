@@ -22,6 +22,7 @@ from .cases import case_of
 from .options import settings
 
 PROPERTY = "eyechart"
+JUDGED = "eyechart_judged"  # on a report that the gate made of another one
 STARTED = pytest.StashKey[float]()
 
 
@@ -84,20 +85,24 @@ class Recorder:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record off a report and write it down at once."""
-        for name, value in report.user_properties if self.leads and report.when == "call" else ():
+        known = report.when != "call" or hasattr(report, JUDGED)
+        for name, value in report.user_properties if self.leads and not known else ():
             if name == PROPERTY and isinstance(value, dict):
                 record = from_plain(value)
                 self.records[report.nodeid] = record
                 with self.writing(pytest.exit.Exception), (self.folder / "records.jsonl").open("ab") as file:
                     file.write(msgspec.json.encode(record) + b"\n")
 
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write records.json, in the order of the cases' names, and point `latest` at the run."""
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write records.json, in the order of the cases' names, and point `latest` at the run.
+
+        The session knows how it ended better than the hook's argument, which is from before the gate.
+        """
         if not self.leads or not self.records:
             return
         records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
         with self.writing(pytest.exit.Exception):
-            stamp(self.folder / "records.json", encode(Records(run=self.run(int(exitstatus)), records=records)))
+            stamp(self.folder / "records.json", encode(Records(run=self.run(int(session.exitstatus)), records=records)))
         with suppress(OSError):  # not every file system has links
             self.point()
 

@@ -1,9 +1,10 @@
 """Baselines: the evidence of cases, a file for each model and benchmark, small enough to be kept in git."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,32 +20,66 @@ AGAIN = "Write it again with --eye-update-baseline."
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     """What one model did on one benchmark."""
 
-    schema: int = SCHEMA
+    schema: int
     benchmark: str
     model: str
     cases: tuple[Evidence, ...]
 
 
+class Written(NamedTuple):
+    """A file that was written, and why what it held before could not be kept, if that is so."""
+
+    path: Path
+    lost: str = ""
+
+
 class _Dated(msgspec.Struct):
-    schema: int = 0
+    schema: int | None = None
 
 
-def write(folder: Path, found: Iterable[Evidence]) -> list[Path]:
-    """Write the baselines of cases, in the order of their names; what the files held of the same cases is replaced."""
+def write(place: Path, found: Iterable[Evidence]) -> list[Written]:
+    """Write the baselines of cases into a folder, or one file; what was held of the same cases is replaced."""
     groups: dict[tuple[str, str], list[Evidence]] = {}
     for evidence in found:
         groups.setdefault((evidence.case.partition("/")[0], evidence.model), []).append(evidence)
-    return [_write(folder, benchmark, model, cases) for (benchmark, model), cases in sorted(groups.items())]
+    if place.suffix != ".json":
+        return [
+            _write(place / benchmark / f"{slug(model)}.json", benchmark, model, cases)
+            for (benchmark, model), cases in sorted(groups.items())
+        ]
+    if len(groups) > 1:
+        raise BaselineError(
+            f"{place} is one file, which holds one model's answers to one benchmark, and this session has "
+            f"{len(groups)} of these. Name a folder instead."
+        )
+    return [_write(place, benchmark, model, cases) for (benchmark, model), cases in groups.items()]
 
 
-def _write(folder: Path, benchmark: str, model: str, cases: Iterable[Evidence]) -> Path:
-    path = folder / benchmark / f"{slug(model)}.json"
-    kept = {name(evidence): evidence for evidence in (read_file(path).cases if path.is_file() else ())}
+def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) -> Written:
+    old, lost = _held(path)
+    if old and (old.benchmark, old.model) != (benchmark, model):
+        raise BaselineError(
+            f"{path} is of {old.model} on {old.benchmark}, not of {model} on {benchmark}. Name another."
+        )
+    kept = {name(evidence): evidence for evidence in (old.cases if old else ())}
     kept |= {name(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in cases}
-    path.parent.mkdir(parents=True, exist_ok=True)
     whole = tuple(kept[each] for each in sorted(kept))
-    stamp(path, encode(Baseline(benchmark=benchmark, model=model, cases=whole)))
-    return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stamp(path, encode(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
+    except OSError as error:
+        raise BaselineError(
+            f"The baseline {path} cannot be written ({error.strerror}). Name another folder."
+        ) from error
+    return Written(path, lost)
+
+
+def _held(path: Path) -> tuple[Baseline | None, str]:
+    """What a file holds that is about to be written; one that cannot be read is in nobody's way."""
+    try:
+        return (read_file(path) if path.is_file() else None), ""
+    except BaselineError as error:
+        return None, str(error).partition(". ")[0]
 
 
 def name(evidence: Evidence) -> tuple[str, str]:
@@ -60,16 +95,18 @@ def slug(model: str) -> str:
 
 def read(place: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
     """Return the cases of a baseline, or of all in a folder, each with the file it is in."""
-    if not place.exists():
-        raise BaselineError(f"There is no baseline at {place}. Write one with --eye-update-baseline={place}.")
-    files = sorted(place.rglob("*.json")) if place.is_dir() else [place]
-    return dict(_cases(files))
-
-
-def _cases(files: Iterable[Path]) -> Iterator[tuple[tuple[str, str], tuple[Evidence, Path]]]:
+    files = sorted(place.rglob("*.json")) if place.is_dir() else [place] if place.exists() else []
+    if not files:
+        raise BaselineError(f"There is no baseline at {place}. Write one with --eye-update-baseline.")
+    found: dict[tuple[str, str], tuple[Evidence, Path]] = {}
     for path in files:
         for evidence in read_file(path).cases:
-            yield name(evidence), (evidence, path)
+            if other := found.get(name(evidence)):
+                raise BaselineError(
+                    f"{' under '.join(name(evidence))} is in {other[1]} and in {path}. Keep one of them."
+                )
+            found[name(evidence)] = evidence, path
+    return found
 
 
 def read_file(path: Path) -> Baseline:
@@ -77,12 +114,15 @@ def read_file(path: Path) -> Baseline:
     try:
         data = path.read_bytes()
         schema = msgspec.json.decode(data, type=_Dated).schema  # before the rest, which another schema may have changed
-        if schema != SCHEMA:
+        if schema is not None and schema != SCHEMA:
             newer = schema > SCHEMA
             remedy = "Upgrade eyechart to read it, or write it again with --eye-update-baseline." if newer else AGAIN
             raise BaselineError(f"{path} has schema {schema}; this eyechart reads schema {SCHEMA}. {remedy}")
-        return msgspec.json.decode(data, type=Baseline)
+        found = msgspec.json.decode(data, type=Baseline)
+        for evidence in found.cases:
+            evidence.check()
     except OSError as error:
         raise BaselineError(f"The baseline {path} cannot be read ({error.strerror}). {AGAIN}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, ValueError) as error:
         raise BaselineError(f"{path} is no whole baseline: {error}. Restore it from git, or: {AGAIN}") from error
+    return found

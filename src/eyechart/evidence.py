@@ -4,12 +4,12 @@ A share is kept as the outcome of each sample; any other number as its bootstrap
 the same samples in every run under one seed, so that what two runs differ by is drawn, too.
 """
 
+import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from zlib import compress, decompress
 
 import msgspec
 import numpy as np
@@ -34,7 +34,7 @@ class Given:
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A number and the names of the planes that it was made of."""
+    """A number and what it was made of: planes, of which `right` is about all samples and `asked` says which count."""
 
     name: str
     labels: str
@@ -74,17 +74,41 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         """The outcome of each sample (samples,), NaN where it does not count; None where they were not kept."""
         if not proof.right:
             return None
-        asked = _bits(self.planes[proof.asked], self.samples)
-        found = np.full(self.samples, np.nan)
-        found[asked] = _bits(self.planes[proof.right], int(asked.sum()))
-        return found
+        asked, right = (self.bits(name) for name in (proof.asked, proof.right))
+        return np.where(asked, right.astype(np.float64), np.nan)
 
     def draws(self, proof: Proof) -> Floats | None:
         """The draws (TIMES,); None where they were not kept."""
         if not proof.draws or proof.value is None:
             return None
-        steps = np.frombuffer(_unpacked(self.planes[proof.draws]), "<i2").astype(np.float64)
+        steps = np.frombuffer(self.plane(proof.draws, 2 * TIMES), "<i2").astype(np.float64)
         return np.where(steps < -STEPS, np.nan, proof.value + steps / STEPS * proof.reach)
+
+    def bits(self, name: str) -> NDArray[np.bool_]:
+        """A plane with a bit for each sample."""
+        packed = np.frombuffer(self.plane(name, (self.samples + 7) // 8), np.uint8)
+        return np.unpackbits(packed, count=self.samples).astype(np.bool_)
+
+    def plane(self, name: str, size: int) -> bytes:
+        """A plane of so many bytes; raises ValueError for one that is not there, is cut off or is of another size."""
+        opened = zlib.decompressobj()
+        try:
+            data = opened.decompress(b85decode(self.planes[name]), size + 1)
+        except KeyError:
+            raise ValueError(f"the plane {name} is not there") from None
+        except zlib.error as error:
+            raise ValueError(f"the plane {name} is damaged ({error})") from None
+        if len(data) != size:
+            raise ValueError(f"the plane {name} has not its {size} bytes")
+        return data
+
+    def check(self) -> None:
+        """Read everything once; raises ValueError for what cannot be."""
+        for proof in self.proofs:
+            self.outcomes(proof)
+            self.draws(proof)
+            if proof.ci and proof.ci[0] > proof.ci[1]:
+                raise ValueError(f"the interval of {proof.name} has its ends the wrong way round")
 
 
 class Planes:
@@ -92,11 +116,21 @@ class Planes:
 
     def __init__(self) -> None:
         self.kept: dict[str, str] = {}
+        self.rights: dict[str, NDArray[np.bool_]] = {}
 
     def add(self, data: bytes) -> str:
         """Keep a plane and return its name."""
         name = sha256(data).hexdigest()[:12]
-        self.kept.setdefault(name, b85encode(compress(data, 9)).decode("ascii"))
+        self.kept.setdefault(name, b85encode(zlib.compress(data, 9)).decode("ascii"))
+        return name
+
+    def right(self, told: NDArray[np.bool_], right: NDArray[np.bool_]) -> str:
+        """Keep who was right; a part of the samples finds itself in the whole, whose plane it then shares."""
+        for name, whole in self.rights.items():
+            if np.array_equal(whole[told], right[told]):
+                return name
+        name = self.add(np.packbits(right).tobytes())
+        self.rights[name] = right
         return name
 
     def proof(self, given: Given) -> Proof:
@@ -104,7 +138,7 @@ class Planes:
         metric, asked, right, drawn, reach = given.metric, "", "", "", 0.0
         if given.outcomes is not None:
             told = ~np.isnan(given.outcomes)
-            asked, right = (self.add(np.packbits(bits).tobytes()) for bits in (told, given.outcomes[told] == 1))
+            asked, right = self.add(np.packbits(told).tobytes()), self.right(told, given.outcomes == 1)
         if given.draws is not None and metric.value is not None:
             away = given.draws - metric.value
             reach = float(np.nanmax(np.abs(away), initial=0.0))
@@ -134,14 +168,8 @@ def proofs(given: Iterable[Given]) -> tuple[tuple[Proof, ...], Mapping[str, str]
 def read_evidence(path: Path) -> Evidence:
     """Read what a case kept."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Evidence)
-    except (OSError, msgspec.DecodeError) as error:
+        found = msgspec.json.decode(path.read_bytes(), type=Evidence)
+        found.check()
+    except (OSError, msgspec.DecodeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read ({error}). Run the case again.") from error
-
-
-def _unpacked(text: str) -> bytes:
-    return decompress(b85decode(text))
-
-
-def _bits(text: str, count: int) -> NDArray[np.bool_]:
-    return np.unpackbits(np.frombuffer(_unpacked(text), np.uint8), count=count).astype(np.bool_)
+    return found

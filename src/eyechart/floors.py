@@ -8,7 +8,7 @@ from eyechart.errors import SpecError
 from eyechart.records import Metric, Record
 
 FORM = re.compile(
-    r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\]]*)\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
+    r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<category>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
 )
 WHOLE = ("A", "all")
 
@@ -23,6 +23,7 @@ class Floor:
     protocol: str
     name: str
     labels: str
+    category: str
     most: bool
     value: float
 
@@ -30,11 +31,11 @@ class Floor:
         """The numbers of a record that it is about."""
         here = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
         if here and self.split in ("", record.split):
-            yield from (
-                each
-                for each in record.metrics
-                if each.name == self.name and self.labels in ("", each.labels) and each.category in WHOLE
-            )
+            named = [each for each in record.metrics if each.name == self.name and self.labels in ("", each.labels)]
+            if self.category:
+                yield from (each for each in named if each.category == self.category)
+            else:
+                yield from [each for each in named if each.category in WHOLE] or named
 
     def broken(self, metric: Metric) -> bool:
         """Whether a number is on the wrong side, or is not there."""
@@ -57,12 +58,13 @@ def floor(text: str) -> Floor:
     if found is None or value is None:
         raise SpecError(
             f"--eye-floor={text} is no floor. Write BENCHMARK/PROTOCOL:METRIC>=VALUE, such as "
-            "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split and METRIC[LABELS] for one ground truth."
+            "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split, METRIC[LABELS] for one truth and "
+            "METRIC[LABELS,CATEGORY] for one category."
         )
     benchmark, *split, protocol = found["where"].split("/")
-    return Floor(
-        text, benchmark, "".join(split), protocol, found["name"], found["labels"] or "", found["sign"] == "<=", value
-    )
+    labels, category = found["labels"] or "", found["category"] or ""
+    most = found["sign"] == "<="
+    return Floor(text, benchmark, "".join(split), protocol, found["name"], labels, category, most, value)
 
 
 def misses(floors: Iterable[Floor], records: Iterable[Record]) -> Iterator[tuple[Floor, Record | None, Metric | None]]:
@@ -73,3 +75,10 @@ def misses(floors: Iterable[Floor], records: Iterable[Record]) -> Iterator[tuple
         yield from ((each, record, metric) for record, metric in numbers if each.broken(metric))
         if not numbers:
             yield each, None, None
+
+
+def below(broken: Floor, record: Record, metric: Metric) -> str:
+    """Say that a number is on the wrong side of its floor."""
+    found = "has no value" if metric.value is None else f"is {metric.value:.4f}"
+    which = f"{metric.name} ({metric.labels}, {metric.category})"
+    return f"{record.case} ({record.protocol}): {which} {found} (n={metric.n}), and --eye-floor={broken.text}."

@@ -66,7 +66,7 @@ class Verdict:
 def differences(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
     """What forbids to compare two cases: other data, labels or choice of samples, or another way to read them."""
     sides = [
-        {what: getattr(each, what) for what in SAME} | {what: each.variant.get(what, "none") for what in RULES}
+        {what: getattr(each, what) for what in SAME} | {what: each.variant.get(what) for what in RULES}
         for each in (before, after)
     ]
     return _unlike(*sides, when=when)
@@ -80,10 +80,14 @@ def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> 
 
 def _unlike(before: Mapping[str, object], after: Mapping[str, object], *, when: tuple[str, str]) -> list[str]:
     return [
-        f"{what}: {before.get(what, 'none')} {when[0]}, {after.get(what, 'none')} {when[1]}"
+        f"{what}: {_shown(before.get(what))} {when[0]}, {_shown(after.get(what))} {when[1]}"
         for what in {**before, **after}
         if before.get(what) != after.get(what)
     ]
+
+
+def _shown(value: object) -> object:
+    return "nothing" if value is None else value
 
 
 def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:

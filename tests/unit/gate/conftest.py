@@ -1,0 +1,64 @@
+"""Evidence made of a handful of outcomes, in memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from eyechart.evidence import Evidence, Given, proofs
+from eyechart.records import Metric
+
+Make = Callable[..., Evidence]
+
+
+def number(name: str = "acc1", value: float | None = 0.5, labels: str = "ImGT", category: str = "A") -> Metric:
+    """A number by its name."""
+    return Metric(name=name, labels=labels, category=category, value=value, n=10, ci=(0.25, 0.75), ci_method="wilson")
+
+
+def shares(**outcomes: Any) -> list[Given]:
+    """Numbers that are shares, by their names."""
+    made = [(name, np.array(given, np.float64)) for name, given in outcomes.items()]
+    return [Given(number(name, float(np.nanmean(given))), given) for name, given in made]
+
+
+@pytest.fixture
+def make() -> Make:
+    """Make the evidence of a case."""
+
+    def made(given: list[Given], samples: int = 0, **other: Any) -> Evidence:
+        found, planes = proofs(given)
+        size = samples or next((len(each.outcomes) for each in given if each.outcomes is not None), 10)
+        whole = Evidence(
+            case="imagenet/val/m[]",
+            protocol="zero_shot",
+            model="m[]",
+            weights_sha256="0" * 64,
+            fingerprint="f",
+            truths={"ImGT": "t"},
+            variant={"parser": "1", "names": "mill"},
+            limit=None,
+            seed=42,
+            samples=size,
+            keys=tuple(f"{place:05d}" for place in range(size)),
+            environment={"platform": "here"},
+            proofs=found,
+            planes=planes,
+        )
+        return replace(whole, **other)
+
+    return made
+
+
+@pytest.fixture
+def share() -> Callable[..., list[Given]]:
+    """Make numbers that are shares, by their names."""
+    return shares
+
+
+@pytest.fixture
+def named() -> Callable[..., Metric]:
+    """Make a number."""
+    return number

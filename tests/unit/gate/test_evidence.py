@@ -1,0 +1,166 @@
+"""What is kept of a number comes back as it was, is small, and is refused where it is damaged."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from msgspec.structs import replace
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.labels import label_set
+from eyechart.data.located import whole_files
+from eyechart.data.rows import Row
+from eyechart.errors import ReportError
+from eyechart.evidence import STEPS, TIMES, Evidence, Given, Planes, proofs, read_evidence
+from eyechart.models.interfaces import Identity
+from eyechart.recording import Recording
+from eyechart.records import Metric, encode
+from eyechart.scoring import Predictions, Rules
+from eyechart.settings import Case
+from eyechart.spec import parse
+
+MANY, CLASSES, KIB = 50_000, 12, 1024
+OUTCOMES = arrays(np.float64, st.integers(0, 70), elements=st.sampled_from([0.0, 1.0, np.nan]))
+DRAWS = arrays(np.float64, TIMES, elements=st.one_of(st.floats(-1e3, 1e3), st.just(np.nan)), fill=st.floats(0, 1))
+
+
+def about(value: float | None = 0.5) -> Metric:
+    return Metric(name="acc1", labels="ImGT", value=value, n=1, ci=None, ci_method="wilson")
+
+
+def evidence(planes: Any, found: Any, samples: int = 0) -> Evidence:
+    """Evidence of which only the planes matter."""
+    blank = dict.fromkeys(("case", "protocol", "model", "weights_sha256", "fingerprint"), "")
+    none: dict[str, str] = {}
+    return Evidence(**blank, truths=none, variant=none, limit=None, seed=0, samples=samples, environment=none,
+                    proofs=tuple(found), planes=planes)  # fmt: skip
+
+
+@given(st.lists(OUTCOMES.map(lambda found: np.resize(found, 37)), min_size=1, max_size=5))
+def test_any_outcomes_come_back(several: list[Any]) -> None:
+    found, planes = proofs(Given(about(), each) for each in several)
+    kept = evidence(planes, found, samples=37)
+    for proof, outcomes in zip(found, several, strict=True):
+        np.testing.assert_array_equal(kept.outcomes(proof), outcomes)
+
+
+@given(OUTCOMES)
+def test_outcomes_of_any_number_of_samples_come_back(outcomes: Any) -> None:
+    (proof,), planes = proofs([Given(about(), outcomes)])
+    kept = evidence(planes, [proof], samples=len(outcomes))
+    np.testing.assert_array_equal(kept.outcomes(proof), outcomes)
+    kept.check()
+
+
+@given(DRAWS, st.floats(-10, 10))
+def test_any_draws_come_back_as_near_as_steps_are(draws: Any, value: float) -> None:
+    (proof,), planes = proofs([Given(about(value), draws=draws)])
+    back = evidence(planes, [proof]).draws(proof)
+    np.testing.assert_allclose(back, draws, rtol=0, atol=proof.reach / STEPS * 0.51 + 1e-12)
+
+
+def test_a_number_without_a_value_or_without_anything_has_nothing_to_tell() -> None:
+    found, planes = proofs([Given(about(None), draws=np.zeros(TIMES)), Given(about())])
+    kept = evidence(planes, found)
+    assert [(kept.outcomes(each), kept.draws(each)) for each in found] == [(None, None)] * 2
+    assert planes == {}
+
+
+def test_equal_planes_are_kept_once_and_a_part_finds_itself_in_the_whole() -> None:
+    whole = np.random.default_rng(0).integers(0, 2, 100).astype(np.float64)
+    part = np.where(np.arange(100) % 3 > 0, whole, np.nan)
+    found, planes = proofs([Given(about(), whole), Given(about(), whole), Given(about(), part)])
+    assert len(planes) == 3
+    assert found[0].right == found[2].right
+    np.testing.assert_array_equal(evidence(planes, found, samples=100).outcomes(found[2]), part)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Evidence, Path]:
+    """The evidence of 50,000 images, through the real recording: random labels, so that all categories are large."""
+    chance = np.random.default_rng(0)
+    old = chance.integers(0, CLASSES, MANY).tolist()
+    near = (np.array(old) + (chance.random(MANY) > 0.7)) % CLASSES
+    more = [(each % 3,) if each % 2 else () for each in chance.integers(0, 9, MANY).tolist()]
+    new = [tuple({one, *others}) for one, others in zip(near.tolist(), more, strict=True)]
+    rows = tuple(Row(f"{place:05d}", f"{place}.jpg", f"{place:064x}", label) for place, label in enumerate(old))
+    given = {"ImGT": [(each,) for each in old], "ReGT": [each if each[0] % 5 else () for each in new]}
+    truths = {name: label_set(name, rows, labels, "exclude", "test") for name, labels in given.items()}
+    dataset = Dataset("imagenet", "val", rows, whole_files(()), CLASSES, label_sets=truths)
+    scores = chance.random((MANY, CLASSES), np.float32)
+    scores[np.arange(MANY), old] += chance.random(MANY, np.float32)
+    return recorded(dataset, scores, tmp_path_factory.mktemp("run"))
+
+
+def recorded(dataset: Dataset, scores: Any, folder: Path) -> tuple[Evidence, Path]:
+    """What a benchmark and the plugin do."""
+    who = Identity(backend="m", name="m", weights_sha256="0" * 64, dtype="", device="", processor={}, libraries={})
+    said = Predictions(dataset.keys, scores, {}, {})
+    case = Case("imagenet", "val", parse("m[]"), "zero_shot")
+    settings: Any = type("Chosen", (), {"limit": None, "seed": 42, "equivalences": "none", "categories": "equivalent",
+                                        "empty": None})  # fmt: skip
+    recording = Recording(case, settings, dataset, who, said, folder, Rules(()))
+    for labels in dataset.truths("exclude"):
+        recording.accuracy(said, labels)
+    record = recording.finish(0, {}, "pytest")
+    assert record.evidence is not None
+    return read_evidence(folder / record.evidence.path), folder / record.evidence.path
+
+
+def test_fifty_thousand_images_take_ten_kib_a_metric(large: Any) -> None:
+    found, _ = large
+    judged = [proof for proof in found.proofs if proof.right]
+    assert len(judged) >= 6
+    for count in range(1, len(judged) + 1):
+        names = {name for proof in judged[:count] for name in (proof.asked, proof.right)}
+        assert len(encode({name: found.planes[name] for name in names})) <= 10 * KIB * count
+    assert len(encode(replace(found, keys=()))) <= 10 * KIB * len(judged)
+
+
+def test_every_share_is_that_of_its_outcomes(large: Any) -> None:
+    found, _ = large
+    for proof in found.proofs:
+        if (outcomes := found.outcomes(proof)) is not None and proof.value is not None:
+            assert np.nanmean(outcomes) == pytest.approx(proof.value, abs=1e-12)
+            assert int((~np.isnan(outcomes)).sum()) == proof.n
+
+
+@pytest.mark.parametrize("damage", [
+    lambda found: replace(found, planes={}),
+    lambda found: replace(found, samples=found.samples + 800),
+    lambda found: replace(found, samples=8),
+    lambda found: replace(found, planes=dict.fromkeys(found.planes, "c-m")),
+    lambda found: replace(found, planes=dict.fromkeys(found.planes, "\x00")),
+    lambda found: replace(found, proofs=(replace(found.proofs[0], ci=(1.0, 0.0)),)),
+])  # fmt: skip
+def test_damage_is_an_error_that_names_the_file(make: Any, share: Any, tmp_path: Path, damage: Any) -> None:
+    path = tmp_path / "e.json"
+    path.write_bytes(encode(damage(make(share(acc1=[1, 0, 1] * 20)))))
+    with pytest.raises(ReportError, match=r"e\.json cannot be read \(.+\)\. Run the case again"):
+        read_evidence(path)
+
+
+def test_no_plane_takes_more_room_than_it_must(make: Any, share: Any) -> None:
+    bomb = make(share(acc1=[1, 0]), planes={"x": _bomb()})
+    with pytest.raises(ValueError, match="has not its 1 bytes"):
+        bomb.plane("x", 1)
+
+
+def _bomb() -> str:
+    planes = Planes()
+    return planes.kept[planes.add(bytes(10_000_000))]
+
+
+def test_a_file_that_is_not_there_or_is_cut_off(make: Any, share: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    for content in (None, msgspec.json.encode(make(share(acc1=[1])))[:-30], b"\xff"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(ReportError, match="Run the case again"):
+            read_evidence(path)

@@ -1,0 +1,91 @@
+"""Floors: what may be written, what a floor is about, and what is on the wrong side."""
+
+from typing import Any
+
+import pytest
+
+from eyechart.errors import SpecError
+from eyechart.floors import below, floor, misses
+from eyechart.records import Metric, Record
+
+
+@pytest.fixture
+def records(run_folder: Any) -> list[Record]:
+    """The records of three models on imagenet/val."""
+    from eyechart.records import read_run
+
+    return list(read_run(run_folder).records)
+
+
+def value(record: Record, name: str, labels: str, category: str = "A") -> float:
+    (found,) = [
+        each.value for each in record.metrics if (each.name, each.labels, each.category) == (name, labels, category)
+    ]
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("text", [
+    "imagenet/zero_shot:acc1>=0.62", "imagenet/val/zero_shot:acc1[ReGT]>=0.7", "imagenet/zero_shot:ece<=0.05",
+    "oodbench/l-a.1/existence:acc >= .5", "a/b:c[ReGT,S+]>=1",
+])  # fmt: skip
+def test_what_is_a_floor(text: str) -> None:
+    assert floor(text).text == text
+
+
+@pytest.mark.parametrize("text", [
+    "", "acc1>=0.5", "imagenet:acc1>=0.5", "imagenet/zero_shot:acc1>0.5", "imagenet/zero_shot:acc1>=", "a/b:c>=.",
+    "a/b:c>=1.2.3", "a/b:c==1", "a/b/c/d:e>=1", "a/b:c>=-1", "a/b:c>=nan", "a/b:c[>=1", "a/b:c>=62%",
+])  # fmt: skip
+def test_what_is_no_floor(text: str) -> None:
+    with pytest.raises(SpecError, match=r"is no floor\. Write BENCHMARK/PROTOCOL:METRIC>=VALUE"):
+        floor(text)
+
+
+def test_a_floor_is_missed_below_it_alone(records: list[Record]) -> None:
+    record = next(each for each in records if each.protocol == "supervised")
+    now = value(record, "acc1", "ImGT")
+    kept, missed = (floor(f"imagenet/supervised:acc1[ImGT]>={bound:.6f}") for bound in (now - 1e-3, now + 1e-3))
+    assert list(misses([kept], records)) == []
+    ((broken, where, metric),) = misses([missed], records)
+    assert (broken, where) == (missed, record)
+    assert metric is not None
+    assert below(broken, record, metric) == (
+        f"{record.case} (supervised): acc1 (ImGT, A) is {now:.4f} (n={metric.n}), and --eye-floor={missed.text}."
+    )
+
+
+def test_the_value_itself_is_enough(records: list[Record]) -> None:
+    record = next(each for each in records if each.protocol == "supervised")
+    now = value(record, "acc1", "ImGT")
+    both = [floor(f"imagenet/supervised:acc1[ImGT]{sign}{now!r}") for sign in (">=", "<=")]
+    assert list(misses(both, records)) == []
+
+
+def test_a_floor_without_labels_is_about_every_ground_truth_and_model(records: list[Record]) -> None:
+    found = [(record, metric) for _, record, metric in misses([floor("imagenet/val/zero_shot:acc1>=1.1")], records)]
+    assert len({record.case for record, _ in found if record}) == 2
+    assert {(metric.labels, metric.category) for _, metric in found if metric} == {
+        ("ImGT", "A"), ("ReGT", "A"), ("WeaselGT", "A")}  # fmt: skip
+
+
+def test_a_floor_may_be_about_a_category_or_a_number_that_has_no_whole(records: list[Record]) -> None:
+    (metric,) = {
+        metric.category for _, _, metric in misses([floor("imagenet/zero_shot:acc1[ReGT,S]>=2")], records) if metric
+    }
+    assert metric == "S"
+    assert [each for _, each, _ in misses([floor("imagenet/zero_shot:mean_per_class_recall>=2")], records) if each]
+
+
+@pytest.mark.parametrize("text", ["toybox/zero_shot:acc1>=0", "imagenet/mcq:acc1>=0", "imagenet/zero_shot:acc9>=0",
+                                  "imagenet/train/zero_shot:acc1>=0", "imagenet/zero_shot:acc1[NoGT]>=0"])  # fmt: skip
+def test_a_floor_about_nothing_is_told(records: list[Record], text: str) -> None:
+    assert list(misses([floor(text)], records)) == [(floor(text), None, None)]
+
+
+def test_a_number_without_a_value_is_below_every_floor(records: list[Record]) -> None:
+    empty = Metric(name="acc1", labels="ImGT", value=None, n=0, ci=None, ci_method="wilson")
+    for sign in (">=", "<="):
+        broken = floor(f"imagenet/zero_shot:acc1{sign}0.5")
+        assert broken.broken(empty)
+        assert "acc1 (ImGT, A) has no value (n=0)" in below(broken, records[0], empty)

@@ -1,0 +1,201 @@
+"""What is a loss: by hand, by direction, over a session; what may be compared at all; which samples say most."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from eyechart.evidence import TIMES, Given
+from eyechart.gating import DIRECTIONS, Compared, added, compared, differences, judged, missing, remarks, telling
+from eyechart.gating_report import chance, loss, power_lines, shared
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import drawn_shares
+from eyechart.metrics.significance import detectable, holm
+
+NAN = float("nan")
+
+
+def found(p: float = NAN, delta: float = -0.1, **other: Any) -> Compared:
+    """A comparison of which only some things matter."""
+    from eyechart.evidence import Proof
+
+    proof = Proof(name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10)
+    whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "n": 10, "ci": None}
+    return Compared(**(whole | {"proof": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other))
+
+
+def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
+    before, after = [1, 1, 1, 1, 1, 0, 0, NAN, 1], [0, 0, 1, 0, NAN, 1, 0, 0, 0]
+    (only,) = compared(make(share(acc1=before)), make(share(acc1=after)))
+    assert (only.lost, only.gained, only.n) == ((0, 1, 3, 8), 1, 7)
+    assert (only.before, only.after) == (5 / 7, 2 / 7)
+    assert only.delta == pytest.approx(-3 / 7)
+    assert only.p == pytest.approx(2 * (1 + 5) / 2**5)
+    assert only.method == "exact McNemar"
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, NAN])] * 2), min_size=1, max_size=60), st.randoms())
+def test_a_run_and_itself_and_exchanged_and_in_another_order(pairs: Any, chance: Any) -> None:
+    from eyechart.gating import _shares
+
+    one, other = np.array(pairs).T
+    case = type("Case", (), {"case": "c", "protocol": "p"})
+    forward, back, same = (_shares(case, found().proof, *sides) for sides in ((one, other), (other, one), (one, one)))
+    assert same.p == 1 or np.isnan(one).all()
+    if forward.n:
+        assert (forward.delta, forward.p) == (pytest.approx(-back.delta), back.p)
+        assert forward.gained == len(back.lost)
+    order = chance.sample(range(len(one)), len(one))
+    again = _shares(case, found().proof, one[order], other[order])
+    assert (again.gained, len(again.lost), again.n) == (forward.gained, len(forward.lost), forward.n)
+
+
+def test_holm_is_over_the_whole_session() -> None:
+    values = [0.001, 0.004, NAN, 0.03, 0.9]
+    verdicts = judged([found(p) for p in values], alpha=0.01, max_drop=0)
+    np.testing.assert_array_equal([each.adjusted for each in verdicts], holm(values))
+    assert [each.regression for each in verdicts] == [True, False, False, False, False]
+    assert [each.regression for each in judged([found(0.004)], 0.01, 0)] == [True]
+
+
+@pytest.mark.parametrize(("drop", "fails"), [(0, True), (0.09, True), (0.11, False), (1, False)])
+def test_a_loss_must_be_larger_than_what_is_let_pass(drop: float, fails: bool) -> None:
+    assert judged([found(1e-9, -0.1)], 0.01, drop)[0].regression is fails
+
+
+@pytest.mark.parametrize("name", sorted(DIRECTIONS))
+def test_worse_is_by_the_number_s_own_direction(name: str) -> None:
+    down, up = judged([found(1e-9, delta, name=name) for delta in (-0.1, 0.1)], 0.01, 0)
+    less_is_better = name in ("brier", "ece", "aurc")
+    assert (down.regression, up.regression) == (not less_is_better, less_is_better)
+    assert (down.improvement, up.improvement) == (less_is_better, not less_is_better)
+
+
+def test_what_nobody_can_judge_is_neither_loss_nor_gain() -> None:
+    (verdict,) = judged([found(NAN, -0.5)], 0.01, 0)
+    assert (verdict.regression, verdict.improvement) == (False, False)
+
+
+@pytest.fixture
+def drawn(named: Any) -> Any:
+    """A share given by its draws alone."""
+
+    def drawn(right: Any) -> Given:
+        right = np.array(right, np.float64)
+        return Given(named("f1", float(right.mean())), draws=drawn_shares(right, np.ones_like(right), TIMES, 42))
+
+    return drawn
+
+
+def test_draws_are_paired(make: Any, drawn: Any) -> None:
+    right = np.random.default_rng(0).integers(0, 2, 400)
+    worse = np.where(np.arange(400) % 20 == 0, 0, right)
+    same, other = (next(compared(make([drawn(right)]), make([drawn(now)]))) for now in (right, worse))
+    assert (same.p, same.method) == (1, "paired bootstrap")
+    assert other.p < 0.05
+    assert other.ci is not None
+    assert other.ci.high < 0
+
+
+def test_numbers_alone_are_compared_as_unpaired(make: Any, named: Any) -> None:
+    one, other = (
+        make([Given(replace(named("ece", value), ci=ci))]) for value, ci in ((0.1, (0.05, 0.15)), (0.4, (0.35, 0.45)))
+    )
+    (only,) = compared(one, other)
+    assert (only.method, only.worse) == ("unpaired", pytest.approx(0.3))
+    assert only.p < 1e-6
+    (unsure,) = compared(make([Given(replace(named("ece"), ci=None))]), other)
+    assert np.isnan(unsure.p)
+
+
+def test_where_only_one_side_has_samples_the_intervals_are_compared(make: Any, share: Any, named: Any) -> None:
+    (only,) = compared(make([Given(named())]), make(share(acc1=[1, 0, 1, 1])))
+    assert only.method == "unpaired"
+
+
+def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, share: Any, named: Any) -> None:
+    before = make([*share(acc1=[1], mmd2=[1], acc5=[1]), Given(named("mcc", None))])
+    after = make([*share(acc1=[1], mmd2=[1], f1=[1]), Given(named("acc5", None))])
+    assert [each.proof.name for each in compared(before, after)] == ["acc1"]
+    assert missing(before, after) == ["acc5 (ImGT, A)"]
+    assert added(before, after) == ["f1 (ImGT, A)"]
+
+
+@pytest.mark.parametrize("other", [
+    {"fingerprint": "g"}, {"truths": {"ImGT": "u"}}, {"truths": {}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
+    {"variant": {"parser": "2"}}, {"variant": {}}, {"variant": {"parser": "1", "equivalences": "none"}},
+])  # fmt: skip
+def test_what_forbids_a_comparison(make: Any, share: Any, other: Any) -> None:
+    base = make(share(acc1=[1, 0]))
+    (said,) = differences(base, replace(base, **other))
+    assert " in the baseline, " in said
+    assert next(iter(other)) in said or "parser" in said or "equivalences" in said
+
+
+@pytest.mark.parametrize("other", [
+    {"weights_sha256": "1" * 64}, {"variant": {"parser": "1", "names": "openai"}},
+    {"environment": {"platform": "there"}}, {"environment": {}},
+])  # fmt: skip
+def test_what_is_only_noted(make: Any, share: Any, other: Any) -> None:
+    base = make(share(acc1=[1, 0]))
+    now = replace(base, **other)
+    assert differences(base, now) == []
+    assert len(remarks(base, now)) == 1
+
+
+def test_a_case_and_itself_differ_in_nothing(make: Any, share: Any) -> None:
+    base = make(share(acc1=[1, 0]))
+    assert not [*differences(base, base), *remarks(base, base), *missing(base, base)]
+
+
+def test_the_samples_that_most_numbers_lost_come_first(make: Any, share: Any) -> None:
+    before = make(share(acc1=[1] * 14, acc5=[1] * 14))
+    after = make(share(acc1=[0] * 13 + [1], acc5=[1] * 7 + [0, 1, 0] + [1] * 4))
+    every = list(compared(before, after))
+    assert telling(every[0], every) == [7, 9, 0, 1, 2, 3, 4, 5, 6, 8]
+    assert telling(every[1], every) == [7, 9]
+
+
+def test_a_loss_says_everything(make: Any, share: Any) -> None:
+    now = make(share(acc1=[0] * 20 + [1]))
+    every = list(compared(make(share(acc1=[1] * 20 + [0])), now))
+    said = loss(judged(every, 0.01, 0)[0], every, now.keys, Path("kept/a.json"), Path("runs/1"))
+    for part in ("0.9524 in the baseline, 0.0476 now: -0.9048 [", "n=21", "exact McNemar, p=2.1e-05, p=2.1e-05 after",
+                 "right before and wrong now: 20; wrong before and right now: 1", "    00000\n",
+                 "baseline: kept/a.json", "run: runs/1", "--eye-update-baseline"):  # fmt: skip
+        assert part in said
+
+
+def test_no_p_value_is_written_as_0() -> None:
+    assert [chance(p) for p in (0.0, 1e-320, 0.25, 1.0)] == ["p<1e-300", "p<1e-300", "p=0.25", "p=1"]
+
+
+def test_a_remark_about_several_cases_is_said_once(make: Any, share: Any) -> None:
+    one = make(share(acc1=[1]))
+    assert list(shared({"a": [one], "b": [one, one]})) == ["imagenet/val/m[] (zero_shot): a", "b (2 cases)"]
+
+
+def test_power_is_at_the_hardest_place_of_the_session() -> None:
+    share_of = found(0.5, n=1000, lost=tuple(range(30)), gained=20)
+    other = found(0.5, ci=Interval(-0.02, 0.02), method="paired bootstrap", name="f1")
+    none, small = found(NAN, method="unpaired"), found(1.0, n=3)
+    said = list(power_lines(judged([share_of, other, none, small], 0.01, 0), 0.01))
+    assert f"a loss of {100 * detectable(1000, 0.05, 0.01 / 3):.2f} points" in said[0]
+    assert "f1 (ImGT, A) would show a loss of 3.86 points" in said[1]
+    assert ["would show no loss" in line for line in said] == [False, False, True, True]
+
+
+def test_no_change_passes_a_hundred_times_however_the_cases_are_shuffled(make: Any, share: Any) -> None:
+    chance = np.random.default_rng(7)
+    kept = [
+        make(share(**{name: chance.integers(0, 2, 300) for name in ("acc1", "acc5")}), case=f"b/{case}/m[]")
+        for case in range(10)
+    ]
+    for _ in range(100):
+        order = chance.permutation(10)
+        every = [each for case in order for each in compared(kept[case], kept[case])]
+        assert not any(each.regression or each.improvement for each in judged(every, 0.01, 0))
