@@ -1,18 +1,20 @@
 """What cases of abstention write down: every answer to every wording, the reasons given for each, and the rates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eyechart.abstention_scoring import abstention_metrics, abstention_outcomes
+from eyechart.abstention_scoring import abstention_draws, abstention_metrics, abstention_outcomes
 from eyechart.asking.abstention import Abstention
 from eyechart.asking.reason_words import ANSWERED, CHOICES
 from eyechart.bird_recording import BirdRecording
 from eyechart.case_recording import Rows, named, served
 from eyechart.data.observations import REASONS
+from eyechart.evidence import Given
 from eyechart.metrics.intervals import wilson
+from eyechart.pairing import paired
 from eyechart.protocols.wordings import number
-from eyechart.records import Outcomes, Served
+from eyechart.records import Metric, Outcomes, Served
 
 GIVEN = tuple(reason for reason in CHOICES if reason != ANSWERED)
 
@@ -34,6 +36,10 @@ class AbstentionRecording(BirdRecording[Abstention]):
     def abstention(self, found: Abstention) -> None:
         """Score what was said."""
         self.scored.extend(abstention_metrics(found, self.settings.seed))
+
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """The shares of right reasons with their draws."""
+        yield from paired(metrics, {}, abstention_draws(self.found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

@@ -1,23 +1,26 @@
 """From reasons to numbers: how often a model declines, by level of encouragement, wording and true reason."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.abstention import Abstention
+from eyechart.bird_scoring import strata
 from eyechart.data.observations import REASONS
+from eyechart.evidence import TIMES
 from eyechart.metrics.alike import share_interval, unseen
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import percentile, resampled
+from eyechart.metrics.resampling import drawn_shares, percentile, resampled
+from eyechart.pairing import Draw, Key
 from eyechart.protocols.wordings import number as numbered
 from eyechart.records import Metric, Outcomes
 from eyechart.scoring import metric
 from eyechart.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE, share
 
-TIMES = 1000
 CHI = "chi-squared"
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -110,9 +113,25 @@ def by_reason(found: Abstention, level: str, seed: int) -> Iterator[Metric]:
 
 def correct_reason(found: Abstention, level: str, seed: int) -> Metric:
     """How often who declines gives the reason that it is."""
+    return pooled("correct_reason", level, *reasoned(found, level), seed)
+
+
+def reasoned(found: Abstention, level: str) -> tuple[Bools, Bools]:
+    """Which answers to a level's wordings (k, r) give the reason that it is, and which give any."""
     part = found.levels[level]
     declined = found.abstained[part] & (found.reason >= 0)
-    return pooled("correct_reason", level, declined & (found.places[part] == found.reason), declined, seed)
+    return declined & (found.places[part] == found.reason), declined
+
+
+def abstention_draws(found: Abstention, seed: int) -> Mapping[Key, Draw]:
+    """How the shares of right reasons are drawn, over all birds of the split, which keep all their answers."""
+
+    def draw(level: str) -> Floats:
+        right, given = np.zeros((2, len(found.keys)))
+        right[found.rows], given[found.rows] = (each.sum(axis=0) for each in reasoned(found, level))
+        return drawn_shares(right, given, TIMES, seed, strata(found.observed))
+
+    return {("correct_reason", LABELS, level): partial(draw, level) for level in found.levels}
 
 
 def pooled(name: str, category: str, part: Bools, whole: Bools, seed: int) -> Metric:

@@ -1,12 +1,16 @@
 """What numbers about birds have in common: shares, harmonic means, and nothing where nobody was asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_interval
+from eyechart.data.observations import Observations
+from eyechart.evidence import TIMES
+from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_draws, harmonic_mean_interval
 from eyechart.metrics.intervals import Interval, wilson
+from eyechart.metrics.resampling import drawn
+from eyechart.pairing import Draw
 from eyechart.records import Metric
 from eyechart.scoring import metric
 
@@ -37,3 +41,18 @@ def harmonic(name: str, labels: str, answerable: Outcomes, unanswerable: Outcome
 
     n = len(one) + len(other) if len(one) and len(other) else 0
     return number(name, labels, "all", n, value, "bootstrap")
+
+
+def strata(seen: Observations) -> NDArray[np.int64]:
+    """Which birds are drawn from among one another (n,): answerable ones, 0, and unanswerable ones, 1."""
+    return (~seen.answerable).astype(np.int64)
+
+
+def drawn_birds(seen: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
+    """How often each bird of a split is taken, resample by resample, the same for every model and number."""
+    return drawn(len(seen.answerable), TIMES, seed, strata(seen))
+
+
+def harmonic_draw(right: Outcomes, seen: Observations, seed: int) -> Draw:
+    """How the harmonic mean of the two sets' accuracies is drawn, of each bird's outcome (n,), NaN for none."""
+    return lambda: harmonic_mean_draws(right, ~seen.answerable, drawn_birds(seen, seed))

@@ -1,6 +1,6 @@
 """How sure a model was of its answers, and whether rightly: for scores that are logits or log-probabilities."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,17 @@ from numpy.typing import NDArray
 from eyechart.metrics.calibration import (
     brier_interval,
     brier_score,
+    brier_score_draws,
     calibration_error,
+    calibration_error_draws,
     calibration_error_interval,
     reliability,
 )
 from eyechart.metrics.intervals import Interval, wilson
+from eyechart.metrics.selective import auc_draws
 from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_auc, accuracy_coverage_interval
 from eyechart.models.interfaces import Floats
+from eyechart.pairing import Draw, Drawn
 from eyechart.records import Metric
 from eyechart.scoring import Predictions, Scored, metric
 
@@ -56,6 +60,15 @@ def confidence_metrics(predictions: Predictions, scored: Scored) -> list[Metric]
         ),
     ]
     return [_metric(name, scored, value, n, interval, method) for name, value, interval, method in found]
+
+
+def confidence_draws(sure: NDArray[np.float64], correct: NDArray[np.float64], samples: Drawn) -> Mapping[str, Draw]:
+    """How these numbers are drawn, of how sure each image's answer is (n,) and whether it is right."""
+    return {
+        "ece": lambda: calibration_error_draws(sure, correct, samples()),
+        "brier": lambda: brier_score_draws(sure, correct, samples()),
+        "accuracy_coverage_auc": lambda: auc_draws(sure, correct, samples()),
+    }
 
 
 def reliability_rows(predictions: Predictions, scored: Sequence[Scored]) -> Iterator[list[Any]]:

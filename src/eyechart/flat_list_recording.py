@@ -1,13 +1,15 @@
 """What cases about a flat list write down: every bird's answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from eyechart.asking.flat_list import FlatList
 from eyechart.asking.species import ALL
 from eyechart.bird_recording import BIRD, BirdRecording, cells, marks, names_of
 from eyechart.case_recording import Rows
-from eyechart.flat_list_scoring import correct, flat_list_metrics
-from eyechart.records import Outcomes
+from eyechart.evidence import Given
+from eyechart.flat_list_scoring import correct, flat_list_draws, flat_list_metrics, flat_list_outcomes
+from eyechart.pairing import paired
+from eyechart.records import Metric, Outcomes
 from eyechart.species_recording import PREFIXES
 
 
@@ -17,6 +19,10 @@ class FlatListRecording(BirdRecording[FlatList]):
     def flat_list(self, found: FlatList) -> None:
         """Score the answers."""
         self.scored.extend(flat_list_metrics(found, self.settings.seed))
+
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """Shares with each bird's outcome; harmonic means with their draws."""
+        yield from paired(metrics, flat_list_outcomes(self.found), flat_list_draws(self.found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the birds."""

@@ -1,12 +1,13 @@
 """What the choices from one flat list are worth: Figure 4's accuracies and their harmonic mean."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from eyechart.asking.flat_list import UNTOLD, FlatList
 from eyechart.asking.species import ALL, RANGE
-from eyechart.bird_scoring import Outcomes, harmonic, rate
+from eyechart.bird_scoring import Outcomes, harmonic, harmonic_draw, rate
+from eyechart.pairing import Draw, Key
 from eyechart.records import Metric
 from eyechart.species_views import ELIGIBLE
 
@@ -42,3 +43,19 @@ def flat_list_metrics(found: FlatList, seed: int) -> Iterator[Metric]:
             yield rate("abstained", labels, stopped[mask], name)
         sides = right[answerable], right[~answerable]
         yield harmonic("hm", labels, *sides, seed)
+
+
+def flat_list_outcomes(found: FlatList) -> Mapping[Key, Outcomes]:
+    """Each share's outcomes of all birds (n,), NaN for a bird that it is not about."""
+    answerable = found.observed.answerable
+    return {
+        (what, labels, name): np.where(mask, outcomes, np.nan)
+        for labels, right, stopped in views(found)
+        for what, outcomes in (("acc", right), ("abstained", stopped))
+        for name, mask in (("A", answerable), ("UA", ~answerable))
+    }
+
+
+def flat_list_draws(found: FlatList, seed: int) -> Mapping[Key, Draw]:
+    """How the harmonic means are drawn."""
+    return {("hm", labels, "all"): harmonic_draw(right, found.observed, seed) for labels, right, _ in views(found)}

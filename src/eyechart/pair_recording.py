@@ -1,24 +1,28 @@
 """What cases about pairs write down: every question with its answer, the division, and numbers set by set."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from eyechart.case_recording import FoundRecording, Rows, about, named, served
 from eyechart.data.division_files import sha256_of
+from eyechart.evidence import Given
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.pair_scoring import (
     LABELS,
+    existence_draws,
     existence_metrics,
     existence_outcomes,
+    progression_draws,
     progression_metrics,
     progression_outcomes,
 )
+from eyechart.pairing import paired
 from eyechart.pairs import Existence, Progression, Told
 from eyechart.protocols.existence import QUESTIONS
-from eyechart.records import Outcomes, Served
+from eyechart.records import Metric, Outcomes, Served
 
 T = TypeVar("T", bound=Told)
 WORD = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
@@ -90,6 +94,10 @@ class ExistenceRecording(PairRecording[Existence]):
         """Score the answers."""
         self.scored.extend(existence_metrics(found, self.settings.seed))
 
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """The measures with their draws, of the same images for every model."""
+        yield from paired(metrics, {}, existence_draws(self.found, self.settings.seed))
+
     def outcomes(self) -> Outcomes:
         """What became of the answers."""
         return existence_outcomes(self.found)
@@ -123,6 +131,10 @@ class ProgressionRecording(PairRecording[Progression]):
     def progression(self, found: Progression) -> None:
         """Score the answers."""
         self.scored.extend(progression_metrics(found, self.settings.seed))
+
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """The accuracies with their draws, of the same images for every model."""
+        yield from paired(metrics, {}, progression_draws(self.found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

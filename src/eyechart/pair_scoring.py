@@ -1,16 +1,19 @@
 """From answers about pairs to numbers: every set's measures, and how far a model falls from one set to another."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.divisions import ID
+from eyechart.evidence import TIMES as DRAWS
 from eyechart.metrics.alike import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import clustered, resampled
+from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, resampled
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
+from eyechart.pairing import Draw, Key
 from eyechart.pairs import Existence, Progression
 from eyechart.records import Metric, Outcomes
 from eyechart.scoring import metric
@@ -19,12 +22,13 @@ LABELS = "OODBench"
 TIMES = 2000
 STAGES = ("e_acc", "c_acc", "l_acc")
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 def existence_metrics(found: Existence, seed: int) -> Iterator[Metric]:
     """Every measure of every set, then how far it falls from ID, with the p-value of the fall."""
-    answered = (found.answers != MISSING).all(axis=1)  # or a set's resamples would differ in size
-    masks = {name: mask & answered for name, mask in found.masks()}
+    masks = answered(found)
     counts = {name: tables(found.answers[mask], found.expected[mask]) for name, mask in masks.items()}
     for name, mask in masks.items():
         yield from measured(name, counts[name], seed)
@@ -32,6 +36,35 @@ def existence_metrics(found: Existence, seed: int) -> Iterator[Metric]:
     for name in counts:
         if name != ID and ID in counts:
             yield from fallen(name, counts[ID], counts[name], seed)
+
+
+def answered(found: Existence) -> dict[str, Bools]:
+    """The pairs of each set that have both answers, or a set's resamples would differ in size."""
+    both = (found.answers != MISSING).all(axis=1)
+    return {name: mask & both for name, mask in found.masks()}
+
+
+def existence_draws(found: Existence, seed: int) -> Mapping[Key, Draw]:
+    """How the measures of every set are drawn: over all images of the split, with all pairs of each."""
+
+    @cache
+    def drawn(name: str) -> dict[str, Floats]:
+        mask = answered(found)[name]
+        rows = found.division.rows[found.places[mask]]
+        counts = by_image(tables(found.answers[mask], found.expected[mask]), rows, len(found.keys))
+        return measures(drawn_totals(counts, DRAWS, seed))
+
+    def draw(measure: str, name: str) -> Floats:
+        return drawn(name)[measure]
+
+    return {(measure, LABELS, name): partial(draw, measure, name) for name, _ in found.masks() for measure in MEASURES}
+
+
+def by_image(rows: Ints, images: Ints, count: int) -> Ints:
+    """The sums (count, d) of the rows (m, d) of each image."""
+    sums = np.zeros((count, rows.shape[1]), np.int64)
+    np.add.at(sums, images, rows)
+    return sums
 
 
 def measured(name: str, counts: Ints, seed: int) -> Iterator[Metric]:
@@ -65,9 +98,8 @@ def fallen(name: str, one: Ints, other: Ints, seed: int) -> Iterator[Metric]:
 
 def progression_metrics(found: Progression, seed: int) -> Iterator[Metric]:
     """The three accuracies of every set, with bootstrap intervals over images, which several samples share."""
-    sets, rows = np.array(found.set_names, dtype=object), found.division.rows[found.first]
-    for name in dict.fromkeys(found.set_names):
-        mask = (sets == name) & ~found.missing
+    rows = found.division.rows[found.first]
+    for name, mask in complete(found):
         right = np.column_stack([found.right[mask], np.ones(int(mask.sum()), np.int64)])
         drawn = clustered(right, rows[mask], TIMES, seed)
         n = len(right)
@@ -77,9 +109,31 @@ def progression_metrics(found: Progression, seed: int) -> Iterator[Metric]:
             yield number(stage, name, value, n, share_interval(draws, value, images) if n else None)
 
 
-def shares(part: Ints, whole: Ints) -> NDArray[np.float64]:
+def complete(found: Progression) -> Iterator[tuple[str, Bools]]:
+    """Every set, with which samples of it have all answers."""
+    sets = np.array(found.set_names, dtype=object)
+    yield from ((name, (sets == name) & ~found.missing) for name in dict.fromkeys(found.set_names))
+
+
+def progression_draws(found: Progression, seed: int) -> Mapping[Key, Draw]:
+    """How the three accuracies of every set are drawn: over all images of the split, with all samples of each."""
+    rows = found.division.rows[found.first]
+
+    def draw(place: int, mask: Bools) -> Floats:
+        right = np.column_stack([found.right[mask, place], np.ones(int(mask.sum()), np.int64)])
+        part, whole = by_image(right, rows[mask], len(found.keys)).T
+        return drawn_shares(part, whole, DRAWS, seed)
+
+    return {
+        (stage, LABELS, name): partial(draw, place, mask)
+        for name, mask in complete(found)
+        for place, stage in enumerate(STAGES)
+    }
+
+
+def shares(part: Ints, whole: Ints) -> Floats:
     """Quotients, NaN where there is nothing."""
-    found: NDArray[np.float64] = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    found: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
     return found
 
 

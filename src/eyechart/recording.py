@@ -1,23 +1,32 @@
 """What a case writes down: its record, and files with every image's answer and every class's recall."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eyechart.case_recording import CaseRecording, Rows, named, served
-from eyechart.confidences import confidence_metrics, reliability_rows, threshold_rows
+from eyechart.confidences import (
+    confidence_draws,
+    confidence_metrics,
+    reliability_rows,
+    threshold_rows,
+    top_probabilities,
+)
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
-from eyechart.evidence import Given
+from eyechart.evidence import TIMES, Given
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
+from eyechart.metrics.resampling import drawn
 from eyechart.models.interfaces import Identity, Usage
+from eyechart.pairing import Draw, Key, draws_of
 from eyechart.published import reported
 from eyechart.records import Metric, Outcomes, Reported, Served
 from eyechart.repeats import Repeated
-from eyechart.scoring import TOP, Predictions, Rules, Scored, both, one_label, score
+from eyechart.scoring import TOP, Predictions, Rules, Scored, both, mean_recall_draws, one_label, score
 from eyechart.settings import Case, Settings
 
 SURE = ("supervised", "posterior")  # protocols whose scores are logits or log-probabilities
@@ -80,8 +89,9 @@ class Recording(CaseRecording):
             yield both(self.scored[0][0], other[0])
 
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """Shares with each image's outcome; means over rounds with the draws of the same images in every round."""
+        """Shares with each image's outcome; all else, means over rounds too, with draws of the same images."""
         sets = {rounds[0].labels.name: rounds for rounds in self.scored}
+        draws = {} if self.repeated else self.draws()
         for metric in metrics:
             rounds = sets.get(metric.labels)
             if rounds is None:
@@ -89,7 +99,21 @@ class Recording(CaseRecording):
             elif self.repeated:
                 yield self.repeated.given(metric, rounds, self.settings.seed)
             else:
-                yield Given(metric, rounds[0].made_of(metric))
+                yield Given(metric, rounds[0].made_of(metric), draws_of(metric, draws))
+
+    def draws(self) -> dict[Key, Draw]:
+        """How the numbers of one round are drawn that are no plain shares."""
+        samples, scores = partial(drawn, len(self.first.keys), TIMES, self.settings.seed), self.first.scores
+        sure = top_probabilities(scores) if self.case.protocol in SURE and scores.shape[1] else None
+        found: dict[Key, Draw] = {}
+        for scored, *_ in self.scored:
+            labels = scored.labels.name
+            found["mean_per_class_recall", labels, "S"] = partial(
+                mean_recall_draws, scored, self.dataset.classes, samples
+            )
+            told = {} if sure is None else confidence_draws(sure, scored.correct, samples)
+            found |= {(name, labels, "A"): draw for name, draw in told.items()}
+        return found
 
     def truths(self) -> Mapping[str, str]:
         """The sha256 of each ground truth."""

@@ -13,8 +13,9 @@ from eyechart.metrics.accuracy import jointly, outcomes, top_k
 from eyechart.metrics.categories import categories
 from eyechart.metrics.equivalence import expand, groups
 from eyechart.metrics.intervals import Interval, stratified, wilson
-from eyechart.metrics.recall import mean_per_class_recall, single_label
+from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_draws, single_label
 from eyechart.models.interfaces import Floats
+from eyechart.pairing import Drawn
 from eyechart.protocols.out_of_prompt import KINDS
 from eyechart.records import Metric, Outcomes
 from eyechart.spoken import Spoken
@@ -170,6 +171,11 @@ def mean_recall(labels: LabelSet, correct: Float64s, classes: int) -> Metric:
     value = mean_per_class_recall(correct[kept], of_class[kept], classes) if n else None
     interval = stratified(correct[kept], of_class[kept]) if n else None
     return metric("mean_per_class_recall", labels.name, value, n, interval, "stratified", "S")
+
+
+def mean_recall_draws(scored: Scored, classes: int, samples: Drawn) -> Float64s:
+    """The mean per-class recall of resamples of all images."""
+    return mean_per_class_recall_draws(scored.correct, one_label(scored.labels), classes, samples())
 
 
 def one_label(labels: LabelSet) -> Ints:

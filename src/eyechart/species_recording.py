@@ -1,12 +1,15 @@
 """What cases about species write down: every bird's answer level by level, the curves, and who is in the data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from eyechart.asking.species import ALL, RANGE, Species
 from eyechart.bird_recording import BIRD, BirdRecording, cells, marks, names_of
 from eyechart.case_recording import Rows
-from eyechart.records import Outcomes
+from eyechart.evidence import Given
+from eyechart.pairing import paired
+from eyechart.records import Metric, Outcomes
 from eyechart.species_curves import curve_rows
+from eyechart.species_draws import species_draws, species_outcomes
 from eyechart.species_scoring import species_metrics
 from eyechart.species_views import Views
 
@@ -20,6 +23,11 @@ class SpeciesRecording(BirdRecording[Species]):
         """Score the probabilities."""
         self.views = Views(found)
         self.scored.extend(species_metrics(self.views, self.settings.seed))
+
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """Shares with each bird's outcome; areas, gains and errors with their draws."""
+        seed = self.settings.seed
+        yield from paired(metrics, species_outcomes(self.views, seed), species_draws(self.views, seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the birds at the finest level that is known of each."""

@@ -77,13 +77,19 @@ def abstentions(view: View, seed: int) -> Iterator[Metric]:
 
 def stops(view: View, seed: int) -> Iterator[Metric]:
     """Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds, and their harmonic mean."""
-    span = right_between(view.summary.stairs.of(view.told), view.nodes[view.told])
-    without = ~view.seen.answerable[view.told]
-    found = cross_fitted(*span, without, seed)
-    sides = found.correct[~without], found.correct[without]
+    right, answerable = stopped(view, seed), view.seen.answerable
+    sides = right[view.told & answerable], right[view.told & ~answerable]
     for category, side in zip(("A", "UA"), sides, strict=True):
         yield rate("tree_acc", view.labels, side, category)
     yield harmonic("tree_hm", view.labels, *sides, seed)
+
+
+def stopped(view: View, seed: int) -> Outcomes:
+    """Whether each bird is right at a threshold that was chosen on others (n,), NaN without an answer."""
+    span = right_between(view.summary.stairs.of(view.told), view.nodes[view.told])
+    found = np.full(len(view.told), np.nan)
+    found[view.told] = cross_fitted(*span, ~view.seen.answerable[view.told], seed).correct
+    return found
 
 
 def accuracies(view: View, name: str, place: int, mask: Bools) -> Iterator[Metric]:

@@ -1,10 +1,14 @@
 """What cases about birds in words write down: everything that was said, and what was made of it."""
 
+from collections.abc import Iterator, Sequence
+
 from eyechart.asking.free_form import FreeForm
 from eyechart.bird_recording import BIRD, BirdRecording
 from eyechart.case_recording import Rows, served
-from eyechart.records import Outcomes, Served
-from eyechart.word_scoring import free_form_metrics, free_form_outcomes
+from eyechart.evidence import Given
+from eyechart.pairing import paired
+from eyechart.records import Metric, Outcomes, Served
+from eyechart.word_scoring import free_form_draws, free_form_metrics, free_form_outcomes, free_form_shares
 
 
 class FreeFormRecording(BirdRecording[FreeForm]):
@@ -13,6 +17,10 @@ class FreeFormRecording(BirdRecording[FreeForm]):
     def free_form(self, found: FreeForm) -> None:
         """Score what was said."""
         self.scored.extend(free_form_metrics(found, self.settings.seed))
+
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """Shares with each bird's outcome; the harmonic mean with its draws."""
+        yield from paired(metrics, free_form_shares(self.found), free_form_draws(self.found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

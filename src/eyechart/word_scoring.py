@@ -1,31 +1,54 @@
 """From what was said of birds to numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.free_form import FreeForm
-from eyechart.bird_scoring import harmonic, rate
+from eyechart.bird_scoring import harmonic, harmonic_draw, rate
+from eyechart.pairing import Draw, Key
 from eyechart.records import Metric, Outcomes
 
 LABELS = "observations"
 ANSWERABLE, UNANSWERABLE = "A", "UA"
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 def free_form_metrics(found: FreeForm, seed: int) -> Iterator[Metric]:
     """Accuracy by level, how often no species was named, and the harmonic mean; an unread answer is a wrong one."""
-    answerable = found.observed.answerable & found.told
-    without = ~found.observed.answerable & found.told
-    yield share("acc", "A.species", found.right[answerable])
-    yield share("acc", "A.genus", found.right_genus[answerable])
-    yield share("acc", "UA.genus", found.right_genus[without])
-    yield share("acc", UNANSWERABLE, found.right[without])
-    yield share("abstained", ANSWERABLE, found.abstained[answerable])
-    yield share("abstained", UNANSWERABLE, found.abstained[without])
-    sides = found.right[answerable].astype(np.float64), found.right[without].astype(np.float64)
-    yield harmonic("hm", LABELS, *sides, seed)
+    for (name, labels, category), outcomes in free_form_shares(found).items():
+        yield rate(name, labels, outcomes, category)
+    answerable, right = found.observed.answerable, told(found, found.right)
+    yield harmonic("hm", LABELS, right[answerable], right[~answerable], seed)
+
+
+def free_form_shares(found: FreeForm) -> Mapping[Key, Floats]:
+    """Each share's outcomes of all birds (n,), NaN for a bird that it is not about or that has no answer."""
+    answerable = found.observed.answerable
+    sets = (
+        ("acc", "A.species", found.right, answerable),
+        ("acc", "A.genus", found.right_genus, answerable),
+        ("acc", "UA.genus", found.right_genus, ~answerable),
+        ("acc", UNANSWERABLE, found.right, ~answerable),
+        ("abstained", ANSWERABLE, found.abstained, answerable),
+        ("abstained", UNANSWERABLE, found.abstained, ~answerable),
+    )
+    return {
+        (name, LABELS, category): np.where(mask, told(found, outcomes), np.nan)
+        for name, category, outcomes, mask in sets
+    }
+
+
+def free_form_draws(found: FreeForm, seed: int) -> Mapping[Key, Draw]:
+    """How the harmonic mean is drawn."""
+    return {("hm", LABELS, "all"): harmonic_draw(told(found, found.right), found.observed, seed)}
+
+
+def told(found: FreeForm, outcomes: Bools) -> Floats:
+    """Outcomes (n,) as 1 and 0, NaN where there is no answer."""
+    return np.where(found.told, outcomes, np.nan)
 
 
 def share(name: str, category: str, outcomes: Bools) -> Metric:

@@ -1,0 +1,170 @@
+"""Numbers of resamples against the numbers of images that are written down as often as they are drawn."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_draws, ua_a, ua_a_draws
+from eyechart.metrics.calibration import brier_score, brier_score_draws, calibration_error, calibration_error_draws
+from eyechart.metrics.hierarchy import Tree, stairs
+from eyechart.metrics.information_gain import information_gain, information_gain_draws
+from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_draws
+from eyechart.metrics.resampling import drawn, drawn_shares, drawn_totals
+from eyechart.metrics.selective import auc_draws, balanced_weights, macro_auc
+from eyechart.metrics.thresholds import accuracy_coverage_auc
+
+TREE = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+TABLE = np.random.default_rng(5).dirichlet(np.full(4, 0.6), 64)
+SURE = [0.0, 0.1, 0.35, 0.5, 0.9, 1.0, math.nan]
+image = st.tuples(
+    st.sampled_from(SURE),
+    st.sampled_from([0.0, 1.0, math.nan]),
+    st.integers(-1, 3),
+    st.integers(0, 63),
+    st.integers(0, 3),
+)
+images = st.lists(image, min_size=1, max_size=20)
+
+
+@dataclass
+class Images:
+    """Images: how sure, whether right, of which class, with which probabilities."""
+
+    sure: np.ndarray
+    right: np.ndarray
+    label: np.ndarray
+    row: np.ndarray
+
+    @classmethod
+    def of(cls, rows):
+        sure, right, label, row, counts = (np.array(column) for column in zip(*rows, strict=True))
+        return cls(sure, right, label, row), counts
+
+    def __getitem__(self, places):
+        return Images(self.sure[places], self.right[places], self.label[places], self.row[places])
+
+    @property
+    def without(self):
+        return self.row % 3 == 0
+
+
+def hm(found):
+    known = ~np.isnan(found.right)
+    sides = [found.right[known & kind] for kind in (~found.without, found.without)]
+    return harmonic_mean(*(side.mean() for side in sides)) if all(map(len, sides)) else math.nan
+
+
+def balanced(found):
+    weights = np.where(
+        np.isnan(found.sure), 0, balanced_weights(np.where(np.isnan(found.sure), np.nan, found.right), found.label)
+    )
+    return accuracy_coverage_auc(found.sure, found.right, weights)
+
+
+def auc(average):
+    return lambda a, samples: auc_draws(a.sure, a.right, samples, classes=a.label, average=average)
+
+
+NUMBERS = {
+    "ua_a": (lambda a: ua_a(a.sure, a.without), lambda a, samples: ua_a_draws(a.sure, a.without, samples)),
+    "hm": (hm, lambda a, samples: harmonic_mean_draws(a.right, a.without, samples)),
+    "ece": (
+        lambda a: calibration_error(a.sure, a.right),
+        lambda a, samples: calibration_error_draws(a.sure, a.right, samples),
+    ),
+    "brier": (lambda a: brier_score(a.sure, a.right), lambda a, samples: brier_score_draws(a.sure, a.right, samples)),
+    "auc": (
+        lambda a: accuracy_coverage_auc(a.sure, a.right),
+        lambda a, samples: auc_draws(a.sure, a.right, samples),
+    ),
+    "auc_macro": (lambda a: macro_auc(a.sure, a.right, a.label), auc("macro")),
+    "auc_balanced": (balanced, auc("balanced")),
+    "recall": (
+        lambda a: mean_per_class_recall(a.right, a.label, 4),
+        lambda a, samples: mean_per_class_recall_draws(a.right, a.label, 4, samples),
+    ),
+    "ig": (
+        lambda a: information_gain(TREE, stairs(TREE, TABLE[a.row]), a.label).area,
+        lambda a, samples: information_gain_draws(TREE, stairs(TREE, TABLE[a.row]), a.label, samples),
+    ),
+}
+every = pytest.mark.parametrize(("value", "draws"), NUMBERS.values(), ids=NUMBERS)
+
+
+@every
+@given(images)
+def test_a_draw_is_the_number_of_images_written_down_as_often_as_they_are_drawn(value, draws, rows):
+    found, counts = Images.of(rows)
+    plain = value(found[np.repeat(np.arange(len(counts)), counts)])
+    assert draws(found, [counts])[0] == pytest.approx(plain, nan_ok=True)
+
+
+@every
+@given(images, st.randoms(use_true_random=False))
+def test_the_order_of_images_is_irrelevant(value, draws, rows, random):
+    found, counts = Images.of(rows)
+    order = np.array(random.sample(range(len(counts)), len(counts)))
+    assert draws(found[order], [counts[order]]) == pytest.approx(draws(found, [counts]), nan_ok=True)
+
+
+@pytest.fixture
+def before():
+    """Images with all that there can be."""
+    random, n = np.random.default_rng(1), 400
+    sure = np.round(random.random(n), 2)
+    right = np.where(random.random(n) < 0.05, np.nan, random.random(n) < sure)
+    return Images(sure, right, random.integers(0, 4, n), random.integers(0, 64, n))
+
+
+@every
+def test_the_draws_of_a_change_are_a_paired_bootstrap(value, draws, before):
+    after = Images(before.sure[::-1], 1 - before.right, before.label, before.row[::-1])
+    plain = [value(after[taken]) - value(before[taken]) for taken in resampled_rows(400, 20, 9)]
+    found = draws(after, drawn(400, 20, 9)) - draws(before, drawn(400, 20, 9))
+    assert found == pytest.approx(np.array(plain))
+
+
+def resampled_rows(n, times, seed):
+    """The same resamples, row by row."""
+    random = np.random.default_rng(seed)
+    return [random.integers(n, size=n) for _ in range(times)]
+
+
+@every
+def test_draws_lie_around_the_value(value, draws, before):
+    found = draws(before, drawn(400, 300, 2))
+    raised = 0.03 if draws is NUMBERS["ece"][1] else 0  # chance widens gaps whichever way they point
+    assert abs(found.mean() - value(before)) < 0.4 * found.std() + raised
+    assert 0.002 < found.std() < 0.06
+
+
+@every
+def test_a_resample_of_other_images_is_refused(value, draws, before):
+    with pytest.raises(ValueError, match=r"'samples' parameter of \w+_draws must be of length 400"):
+        draws(before, [np.ones(399, np.int64)])
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.integers(0, 3)), max_size=30))
+def test_totals_are_those_of_the_resamples(rows):
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    strata, values = table[:, 0], table[:, 1:]
+    plain = [counts @ values for counts in drawn(len(table), 70, 3, strata)]
+    assert drawn_totals(values, 70, 3, strata).tolist() == np.array(plain).tolist()
+
+
+def test_shares_of_nothing_have_no_value():
+    found = drawn_shares([[1, 0], [0, 0]], [[1, 0], [1, 0]], times=50, seed=1)
+    assert found.shape == (50, 2)
+    assert np.isnan(found[:, 1]).all()
+    assert set(found[:, 0]) == {0.0, 0.5, 1.0}
+
+
+def test_strata_are_kept_apart_among_remembered_draws():
+    one, other = (list(drawn(6, 3, 1, strata)) for strata in ([0, 0, 0, 0, 1, 1], None))
+    assert all(counts[4:].sum() == 2 for counts in one)
+    assert not np.array_equal(one, other)
+    assert np.array_equal(one, list(drawn(6, 3, np.random.default_rng(1), [0, 0, 0, 0, 1, 1])))
