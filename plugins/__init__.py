@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from . import cases, one_benchmark, options, wiring
+from . import cases, junit, one_benchmark, options, wiring
+from .briefing import Briefing
 from .gate import Gate
 from .progress import Progress
 from .recorder import Recorder, is_worker
@@ -39,7 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")
     manager.register(Summary(recorder), "eyechart-summary")
-    manager.register(Gate(config, recorder), "eyechart-gate")
+    manager.register(gate := Gate(config, recorder), "eyechart-gate")
+    manager.register(Briefing(config, gate), "eyechart-briefing")
+    manager.register(junit, "eyechart-junit")
     if manager.hasplugin("xdist"):
         from .scheduling import Scheduling
 

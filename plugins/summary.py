@@ -105,6 +105,13 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
     ]
 
 
+def is_shown(metric: Metric) -> bool:
+    """Whether a number stands in the table."""
+    return (metric.category == "A" and metric.name in SHOWN) or bool(
+        metric.n and (of_pairs(metric) or of_birds(metric))
+    )
+
+
 def of_pairs(metric: Metric) -> str:
     """What a number of pairs is called; nothing for others."""
     if metric.labels != PAIRS or metric.name not in OF_SETS:

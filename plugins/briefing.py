@@ -1,0 +1,90 @@
+"""`--eye-summary=FILE`: how the session ended, what failed and what the gate said, as Markdown for a job's page."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from .cases import CASE
+from .gate import REGRESSION, Gate
+from .options import text
+from .recorder import is_worker
+
+MEANINGS: Mapping[int, str] = {
+    0: "every case passed",
+    1: "a case failed: more errors than --eye-max-errors, a model that cannot be used, or data that is not there under "
+    "--eye-strict",
+    2: "interrupted, by somebody or by a disk that takes nothing more",
+    3: "an error inside of pytest or a plugin",
+    4: "a wrong option, a baseline that cannot be read, or a floor that is about nothing",
+    5: "no case was selected",
+    REGRESSION: "a regression, and nothing else: a real loss, a number below its floor, a baseline of other data or, "
+    "under --eye-strict, none",
+}
+FAILURES, LENGTH = 50, 4000  # a job's page holds 1 MiB
+
+
+class Briefing:
+    """Notes how every case ended, and writes the file when the session is over."""
+
+    def __init__(self, config: pytest.Config, gate: Gate) -> None:
+        given = text(config, "summary")
+        self.path = config.invocation_params.dir / given if given and not is_worker(config) else None
+        self.gate = gate
+        self.ended: dict[str, pytest.TestReport] = {}
+        self.problem = ""
+        if self.path and not self.path.parent.is_dir():
+            raise pytest.UsageError(f"--eye-summary: there is no folder {self.path.parent}. Make it, or name another.")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep how a case ended; what failed stays failed."""
+        before = self.ended.get(report.nodeid)
+        if CASE.search(report.nodeid) and (report.when == "call" or not report.passed):
+            self.ended[report.nodeid] = before if before and before.failed and report.passed else report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the file, after the gate has judged."""
+        if self.path:
+            try:
+                self.path.write_text("\n".join(self.lines(int(session.exitstatus))) + "\n", encoding="utf-8")
+            except OSError as error:
+                self.problem = f"--eye-summary: {self.path} cannot be written: {error.strerror or error}."
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say why there is no file."""
+        if self.problem:
+            terminalreporter.write_line(f"ERROR: {self.problem}", red=True)
+
+    def lines(self, status: int) -> Iterator[str]:
+        """The whole text."""
+        counts = Counter(report.outcome for report in self.ended.values())
+        said = ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "skipped") if counts[each])
+        yield f"# eyechart: {said or 'no case ran'}\n"
+        yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
+        failed = [report for report in self.ended.values() if report.failed]
+        for report in failed[:FAILURES]:
+            yield f"## {code(report.nodeid.rpartition('::')[2])}\n\n{block(report.longreprtext)}\n"
+        if len(failed) > FAILURES:
+            yield f"{len(failed) - FAILURES} more failed; the log has them.\n"
+        if remarks := [*dict.fromkeys(self.gate.said), *self.gate.wrong]:
+            yield block("\n".join(remarks))
+
+
+def block(said: str) -> str:
+    """A text that Markdown leaves as it is, whatever it holds, cut to a length that one reads."""
+    shown = said if len(said) <= LENGTH else f"{said[:LENGTH]}\n… ({len(said):,} characters)"
+    fence = "`" * max(3, 1 + longest(shown))
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def code(said: str) -> str:
+    """A name that Markdown leaves as it is."""
+    fence = "`" * (1 + longest(said))
+    return f"{fence} {' '.join(said.split())} {fence}"
+
+
+def longest(said: str) -> int:
+    """The longest row of backticks."""
+    return max(map(len, re.findall("`+", said)), default=0)

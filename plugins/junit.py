@@ -1,0 +1,52 @@
+"""What `--junitxml` writes of a case: its main numbers as properties, in the place of the whole record."""
+
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from eyechart.records import Metric, Record, from_plain
+
+from .recorder import PROPERTY
+from .summary import is_shown
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> Generator[None, object, object]:
+    """Let the record go once it was taken off the report of the call; junit reads the report of what comes after."""
+    if report.when != "call":
+        report.user_properties = list(told(report))
+    result = yield
+    report.user_properties = list(told(report))
+    return result
+
+
+def told(report: pytest.TestReport) -> Iterator[tuple[str, object]]:
+    """The properties of a report, with a few plain ones for the record."""
+    for name, value in report.user_properties:
+        if name == PROPERTY and isinstance(value, dict):
+            yield from properties(from_plain(value))
+        else:
+            yield name, value
+
+
+def properties(record: Record) -> Iterator[tuple[str, str]]:
+    """What was asked, how it ended, and every number that the terminal shows."""
+    yield f"{PROPERTY}.case", record.case
+    yield f"{PROPERTY}.protocol", record.protocol
+    yield f"{PROPERTY}.images", str(record.data.n)
+    yield f"{PROPERTY}.errors", str(record.outcomes.error)
+    yield f"{PROPERTY}.weights", record.model.weights_sha256
+    yield f"{PROPERTY}.data", record.data.fingerprint
+    for metric in filter(is_shown, record.metrics):
+        yield from number(metric)
+
+
+def number(metric: Metric) -> Iterator[tuple[str, str]]:
+    """A number under the name that floors know it by, of how many, and how sure."""
+    among = metric.labels if metric.category == "A" else f"{metric.labels}, {metric.category}"
+    name = f"{PROPERTY}.{metric.name}[{among}]"
+    if metric.value is not None:
+        yield name, repr(metric.value)
+        yield f"{name}.n", str(metric.n)
+    if metric.value is not None and metric.ci is not None:
+        yield f"{name}.interval", f"{metric.ci[0]!r} {metric.ci[1]!r}"

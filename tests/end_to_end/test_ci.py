@@ -1,0 +1,87 @@
+"""The workflow's commands, run as a CI runs them on the packaged photographs: good, and after a regression."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+JOB = yaml.safe_load((ROOT / ".github" / "workflows" / "eyechart.yml").read_text(encoding="utf-8"))["jobs"]["gate"]
+RUNS = {step["name"]: step["run"] for step in JOB["steps"] if "run" in step}
+(WRITE,) = re.findall(r"^    (pytest .+--eye-update-baseline)$", (ROOT / "docs" / "ci.md").read_text(), re.MULTILINE)
+NOT_KEPT = ("PYTEST", "GITHUB", "CI", "BUILD_NUMBER")
+OPTIONS = "--eye-offline -p no:cacheprovider -p no:hypothesispytest -p no:anyio"
+CASES = "imagenet/sample/timm and supervised"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., int]:
+    """Run one of the commands in an empty folder, as the workflow's shell does; its exit status."""
+    folder = tmp_path_factory.mktemp("job")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    env = {"CASES": CASES, "GITHUB_STEP_SUMMARY": str(folder / "job.md"), "PATH": path, "PYTEST_ADDOPTS": OPTIONS}
+    env |= {"PYTEST_XDIST_AUTO_NUM_WORKERS": "1"}
+
+    def run(command: str) -> int:
+        done = subprocess.run(["bash", "-e", "-c", command], cwd=folder, env=kept | env, capture_output=True, text=True,
+                              timeout=300, check=False)  # fmt: skip
+        (folder / "log").write_text(done.stdout + done.stderr)
+        return done.returncode
+
+    run.folder = folder  # type: ignore[attr-defined]
+    return run
+
+
+@pytest.fixture(scope="module")
+def statuses(run: Callable[..., int]) -> dict[str, int]:
+    """How every step ended, after a baseline was written."""
+    assert run(WRITE) == 0, (run.folder / "log").read_text()  # type: ignore[attr-defined]
+    return {name: run(command) for name, command in RUNS.items() if name != "Install"}
+
+
+@pytest.fixture(scope="module")
+def folder(run: Any, statuses: dict[str, int]) -> Path:
+    """Where the job ran."""
+    found: Path = run.folder
+    return found
+
+
+def test_every_step_ends_well(statuses: dict[str, int]) -> None:
+    assert statuses == {"Gate": 0, "Say how it ended": 0, "Overview": 0, "Page": 0}
+
+
+def test_the_jobs_page_says_how_it_ended_and_every_number(folder: Path) -> None:
+    page = (folder / "job.md").read_text(encoding="utf-8")
+    assert page.startswith("# eyechart: 1 passed\n\nExit status 0: every case passed.\n")
+    assert re.search(r"gate: \d+ numbers compared, 0 worse", page)
+    assert "imagenet/sample: every metric" in page
+
+
+def test_what_is_published_is_there(folder: Path) -> None:
+    published = next(step["with"]["path"] for step in JOB["steps"] if step["name"] == "Publish").split()
+    assert [each for each in published if not [*folder.glob(each)]] == []
+    assert (folder / "page" / "index.html").is_file()
+
+
+def test_junit_has_the_records_numbers(folder: Path) -> None:
+    (case,) = ElementTree.parse(folder / "junit.xml").getroot().iter("testcase")
+    told = {each.get("name"): each.get("value") for each in case.iter("property")}
+    (record,) = json.loads((folder / "reports/runs/latest/records.json").read_text())["records"]
+    (number,) = (m for m in record["metrics"] if (m["name"], m["labels"], m["category"]) == ("acc1", "ImGT", "A"))
+    assert told["eyechart.acc1[ImGT]"] == repr(number["value"])
+
+
+def test_a_baseline_that_is_better_than_the_model_fails_the_job(run: Any, folder: Path) -> None:
+    command = f"{RUNS['Gate']} --eye-floor='imagenet/supervised:acc1>=0.99'"
+    assert run(command) == 6, (folder / "log").read_text()
+    assert run(RUNS["Say how it ended"]) == 0
+    assert "Exit status 6: a regression" in (folder / "job.md").read_text(encoding="utf-8")

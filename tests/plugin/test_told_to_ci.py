@@ -1,0 +1,138 @@
+"""What a session leaves for a CI: main numbers in junit's file, and a page of Markdown that says how it ended."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.plugins.briefing import FAILURES, LENGTH, MEANINGS, block, code
+
+ACC = ("acc1", "A")
+OWN = "def pytest_runtest_setup(item):\n    item.user_properties.append(('owner', {'eyechart': 'me'}))\n"
+FORGED = "</code>`" + "`" * 5 + "<script>alert(1)</script>"
+
+
+def properties(file: Path) -> dict[str, dict[str, str]]:
+    """The properties of every case in junit's file."""
+    cases = ElementTree.parse(file).getroot().iter("testcase")
+    return {
+        str(case.get("name")): {str(p.get("name")): str(p.get("value")) for p in case.iter("property")}
+        for case in cases
+    }
+
+
+def replayed(world: Any, right: bool = True) -> None:
+    """Have a file of answers answer every picture."""
+    names = [path.name for path in (world.data / "imagenet").rglob("*.[jp][pn]g")]
+    classes = {path.name: path.parent.name for path in (world.data / "imagenet").rglob("*.[jp][pn]g")}
+    known = {"n01440764": 0, "n01443537": 1, "n02123045": 281}
+    rows = [f"{name},{known[classes[name]] if right else 7}" for name in sorted(names)]
+    (world.folder / "a.csv").write_text("\n".join(["key,answer", *rows, ""]))
+    world.models = ("replay[path=a.csv]",)
+
+
+@pytest.fixture
+def told(world: Any) -> Callable[..., str]:
+    """Run to an expected end; the page of Markdown."""
+
+    def told(*arguments: str, status: int = 0) -> str:
+        result = world.run("--eye-summary=told.md", *arguments)
+        assert result.ret == status, result.stdout.str() + result.stderr.str()
+        return (world.folder / "told.md").read_text(encoding="utf-8")
+
+    return told
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["serial", "workers"])
+def test_junit_has_the_main_numbers_of_every_case(world: Any, workers: tuple[str, ...]) -> None:
+    world.passes("--junitxml=junit.xml", *workers)
+    found = {each["eyechart.case"]: each for each in properties(world.folder / "junit.xml").values()}
+    assert len(found) == len(world.records) == 4
+    for record in world.records:
+        told, (number,) = found[record["case"]], [m for m in record["metrics"] if (m["name"], m["category"]) == ACC]
+        assert float(told["eyechart.acc1[ImGT]"]) == number["value"]
+        assert [float(end) for end in told["eyechart.acc1[ImGT].interval"].split()] == number["ci"]
+        assert told["eyechart.acc1[ImGT].n"] == str(number["n"])
+
+
+def test_no_property_is_a_whole_record(serial: Any) -> None:
+    (one, *_) = properties(serial.folder / "junit.xml").values()
+    assert {"eyechart.protocol", "eyechart.images", "eyechart.errors", "eyechart.weights", "eyechart.data"} <= {*one}
+    assert all(len(value) <= 64 and "{" not in value for value in one.values())
+
+
+def test_a_users_own_properties_stay(world: Any) -> None:
+    world.passes("--junitxml=junit.xml", world.plugin(OWN))
+    assert {each["owner"] for each in properties(world.folder / "junit.xml").values()} == {"{'eyechart': 'me'}"}
+
+
+def test_a_case_with_errors_has_its_numbers_too(world: Any) -> None:
+    replayed(world)
+    lines = (world.folder / "a.csv").read_text().splitlines()
+    (world.folder / "a.csv").write_text("\n".join([*lines[:-1], lines[-1].partition(",")[0] + ",??", ""]))
+    world.run("--junitxml=junit.xml")
+    assert all("eyechart.acc1[ImGT]" in each for each in properties(world.folder / "junit.xml").values())
+
+
+def test_a_good_session_is_told(told: Callable[..., str]) -> None:
+    assert told().startswith("# eyechart: 4 passed\n\nExit status 0: every case passed.\n")
+
+
+def test_a_regression_is_told_with_what_the_gate_says(world: Any, told: Callable[..., str]) -> None:
+    replayed(world)
+    assert "baseline written" in told("--eye-baseline=kept", "--eye-update-baseline")
+    replayed(world, right=False)
+    page = told("--eye-baseline=kept", status=6)
+    assert re.match(r"# eyechart: (1 passed, 1|2) failed\n\nExit status 6: a regression, and nothing else", page)
+    assert "## ` test_replay[imagenet/tiny/replay[path=a.csv]] `" in page
+    assert "acc1 (ImGT, A) is worse than the baseline" in page
+    assert re.search(r"gate: \d+ numbers compared, \d+ worse", page)
+
+
+def test_missing_data_is_told_under_strict(world: Any, told: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "data" / "imagenet" / "tiny").mkdir(parents=True)
+    world.data = tmp_path / "data"
+    assert "skipped" in told().splitlines()[0]
+    page = told("--eye-strict", status=1)
+    assert page.startswith("# eyechart: 2 failed\n\nExit status 1: a case failed")
+    assert "imagenet/tiny" in page
+
+
+def test_no_case_is_told(world: Any, told: Callable[..., str]) -> None:
+    page = told("-k", "nothing_is_called_so", status=5)
+    assert page == "# eyechart: no case ran\n\nExit status 5: no case was selected.\n\n"
+
+
+def test_a_folder_that_is_not_there_is_refused(world: Any) -> None:
+    result = world.run("--eye-summary=no/such/told.md")
+    assert result.ret == 4
+    assert "--eye-summary: there is no folder" in result.stderr.str()
+
+
+def test_a_file_that_cannot_be_written_is_said(world: Any) -> None:
+    (world.folder / "told.md").mkdir()
+    result = world.run("--eye-summary=told.md")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["ERROR: --eye-summary: *told.md cannot be written: Is a directory."])
+
+
+def test_every_status_that_can_be_is_explained() -> None:
+    assert {*map(int, pytest.ExitCode), 6} == {*MEANINGS}
+
+
+@pytest.mark.parametrize("said", [FORGED, "```\n# forged\n```", "plain"])
+def test_hostile_text_stays_in_its_block(said: str) -> None:
+    from markdown_it import MarkdownIt
+
+    (token,) = MarkdownIt().parse(block(said))
+    assert (token.type, token.content) == ("fence", f"{said}\n")
+    (inline,) = [each for each in MarkdownIt().parse(f"## {code(said)}") if each.type == "inline"]
+    assert [child.type for child in inline.children or ()] == ["code_inline"]
+
+
+def test_a_long_text_is_cut() -> None:
+    assert len(block("x" * 1_000_000)) < LENGTH + 100
+    assert FAILURES * LENGTH < 2**20 / 2
