@@ -114,13 +114,18 @@ class Progress:
         self.thread: threading.Thread | None = None
 
     def of_case(self, case: str) -> Callable[[int, int], None]:
-        """Count from the first call; answers kept by earlier runs do not speed up the rate."""
-        started, first, last = time.monotonic(), -1, 0.0
+        """Count from the first call; answers kept by earlier runs do not speed up the rate.
+
+        Where fewer are done than before, other questions are asked: they are counted anew.
+        """
+        started, first, before, last = time.monotonic(), -1, 0, 0.0
 
         def progress(done: int, total: int) -> None:
-            nonlocal first, last
-            first = done if first < 0 else first
+            nonlocal started, first, before, last
             now = time.monotonic()
+            if done < before:
+                started, first = now, -1
+            first, before = done if first < 0 else first, done
             state = {"case": case, "done": done, "total": total, "fresh": done - first, "seconds": now - started}
             if not self.worker:
                 self.board.show([state], finished=done == total)

@@ -8,11 +8,13 @@ import select
 import struct
 import termios
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from eyechart.plugins.progress import line
+from eyechart.plugins.progress import Progress, line
 
 OFTEN = "import eyechart.plugins.progress as progress\nprogress.QUIET_SECONDS = 0\n"
 COLUMNS = 60
@@ -95,6 +97,16 @@ def test_a_long_name_leaves_room_for_the_counts() -> None:
     assert "200.00 images/s" in said
     assert said.startswith("…")
     assert len(said) <= 79
+
+
+def test_other_questions_are_counted_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    progress, states = Progress(SimpleNamespace(), SimpleNamespace(folder=tmp_path)), []
+    monkeypatch.setattr(progress.board, "show", lambda shown, **_: states.extend(shown))
+    tell = progress.of_case("realbirdid/val/hf[x]")
+    for done, total in ((500, 2700), (2700, 2700), (0, 59), (16, 59), (59, 59)):
+        tell(done, total)
+    assert [state["fresh"] for state in states] == [0, 2200, 0, 16, 59]
+    assert states[2]["seconds"] == 0
 
 
 def test_nothing_of_the_progress_stays_in_the_run(world: Any) -> None:
