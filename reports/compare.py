@@ -101,7 +101,7 @@ def matched(sides: Sides) -> Pairs:
         had = [", ".join(map(label, sorted(side))) for side in (sides.before, sides.after)]
         raise ReportError(
             f"{sides.names[0]} and {sides.names[1]} have no case in common: {had[0]} on one side, {had[1]} on the "
-            "other. Compare what was asked the same of both; two models are compared with --models SPEC SPEC."
+            "other. Compare what was asked in the same way; two models of two runs, with --models SPEC SPEC."
         )
     return found
 

@@ -10,7 +10,8 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.records import read_run
 from eyechart.reports.__main__ import main
-from eyechart.reports.leaderboard import leaderboards
+from eyechart.reports.leaderboard import Spot, against, leaderboards, narrowed
+from eyechart.reports.proven import cases
 from eyechart.reports.render import Number
 from eyechart.reports.runs import load
 
@@ -139,6 +140,15 @@ def test_numbers_alone_are_compared_by_their_intervals_and_it_is_said(run, make_
     make_run.written(folder, tuple(kept))
     assert ranks(folder) == {"conse[a]": 1, "conse[b]": 2}
     assert "compared by their intervals alone" in "\n".join(boards(folder)[0].notes)
+
+
+def test_draws_by_another_seed_are_of_other_samples(session):
+    begun = session()
+    begun.multiple_choice("random", [begun.right({place: "no"}) for place in range(3)])
+    begun.pool()
+    (one,) = (narrowed(each, Spot("mc_acc", "ReGT", "A")) for each in cases(begun.folder).values())
+    methods = [against(one, msgspec.structs.replace(one, seed=seed)).method for seed in (one.seed, one.seed + 1)]
+    assert methods == ["paired bootstrap", "unpaired"]
 
 
 def test_each_set_of_pairs_has_its_board_where_none_is_the_whole(bench):
