@@ -85,7 +85,8 @@ def test_a_regression_is_told_with_what_the_gate_says(world: Any, told: Callable
     replayed(world)
     assert "baseline written" in told("--eye-baseline=kept", "--eye-update-baseline")
     replayed(world, right=False)
-    page = told("--eye-baseline=kept", status=6)
+    page = told("--eye-baseline=kept", "--junitxml=junit.xml", status=6)
+    assert all("eyechart.acc1[ImGT]" in each for each in properties(world.folder / "junit.xml").values())
     assert re.match(r"# eyechart: (1 passed, 1|2) failed\n\nExit status 6: a regression, and nothing else", page)
     assert "## ` test_replay[imagenet/tiny/replay[path=a.csv]] `" in page
     assert "acc1 (ImGT, A) is worse than the baseline" in page
