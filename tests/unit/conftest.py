@@ -20,6 +20,8 @@ from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
+from eyechart.evidence import Evidence
+from eyechart.gating import DIRECTIONS, Compared, compared
 from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
 from eyechart.protocols.choices import PROTOCOLS
@@ -256,3 +258,29 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def judged_numbers() -> Callable[..., list[Compared]]:
+    """Hold a case's evidence against another's, or its own: every number that is judged must be, sample by sample."""
+
+    def judged_numbers(before: Evidence, after: Evidence) -> list[Compared]:
+        found = list(compared(before, after))
+        wanted = {proof for proof in after.proofs if proof.name in DIRECTIONS and proof.value is not None}
+        assert {each.proof for each in found} == wanted
+        assert not [each.name for each in found if each.method == "unpaired"]
+        return found
+
+    return judged_numbers
+
+
+@pytest.fixture
+def unchanged(judged_numbers: Callable[..., list[Compared]]) -> Callable[[Evidence], set[str]]:
+    """Hold a case's evidence against itself, which is no change at all, and say which numbers it has."""
+
+    def unchanged(evidence: Evidence) -> set[str]:
+        found = judged_numbers(evidence, evidence)
+        assert {(each.delta, each.p, each.lost, each.gained) for each in found} == {(0.0, 1.0, (), 0)}
+        return {each.proof.name for each in found}
+
+    return unchanged

@@ -1,7 +1,7 @@
 """What every sweep over a threshold shares: who comes first, who comes together, and the rate among those so far."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,7 @@ from eyechart.metrics._checks import demand, lengths, outcome_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Step = TypeVar("Step", np.int64, np.float64)
 Samples = Iterable[ArrayLike]  # how often each of n units is taken, resample by resample
 
 
@@ -70,13 +71,15 @@ def running(outcome: Floats | Ints, weight: Floats | Ints, last: Ints | slice) -
     return mass, right / np.where(mass > 0, mass, 1)
 
 
-def steps(coverage: Floats) -> Floats:
+def steps(coverage: NDArray[Step]) -> NDArray[Step]:
     """How much each point adds to the coverage.
 
     >>> steps(np.array([0.25, 0.75, 1.0]))
     array([0.25, 0.5 , 0.25])
     """
-    return np.diff(coverage, prepend=0.0)
+    found = coverage.copy()
+    found[1:] -= coverage[:-1]  # numpy's diff takes ten times as long to prepend a 0, which resamples wait for
+    return found
 
 
 def resamples(function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]) -> Floats:
@@ -106,5 +109,5 @@ def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> float:
     negative = np.cumsum(counts)[last] - positive
     if not last.size or not positive[-1] or not negative[-1]:
         return float("nan")
-    twice = np.diff(negative, prepend=0) @ (positive + np.append(0, positive[:-1]))
+    twice = steps(negative) @ (positive + np.append(0, positive[:-1]))
     return float(twice / (2 * positive[-1] * negative[-1]))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, lengths, outcome_array
-from eyechart.metrics._sweeps import Falling, Samples, ends, falling, resamples, running, steps, vector
+from eyechart.metrics._sweeps import Falling, Samples, Step, ends, falling, resamples, running, steps, vector
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn
@@ -193,13 +193,14 @@ class _Images(NamedTuple):
         total = np.cumsum(values)
         return total - (total - values)[self.begin]
 
-    def _summed(self, values: Floats | Ints) -> Floats | Ints:
+    def _summed(self, values: NDArray[Step]) -> NDArray[Step]:
         """The sum over classes of a value that each of their images sets anew."""
-        change = np.diff(values, prepend=values[:1])
+        change = steps(values)
         change[self.begins] = values[self.begins]
         back = np.empty_like(change)
         back[self.rows] = change
-        return np.cumsum(back)[self.last]
+        found: NDArray[Step] = np.cumsum(back)[self.last]
+        return found
 
 
 def _macro_curve(function: str, confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> Curve:

@@ -1,0 +1,126 @@
+"""What cases about birds are compared by: every number's outcomes or draws, of the same birds for every model."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.bird_scoring import drawn_birds
+from eyechart.evidence import Evidence, read_evidence
+from eyechart.flat_list_scoring import flat_list_draws
+from eyechart.metrics.abstention import ua_a
+from eyechart.metrics.calibration import calibration_error
+from eyechart.metrics.information_gain import information_gain
+from eyechart.metrics.resampling import percentile
+from eyechart.metrics.selective import macro_auc
+from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.species_draws import species_draws
+from eyechart.species_views import Views
+
+SPECIES = {"acc", "ig", "ua_a", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
+
+
+@pytest.fixture(scope="module")
+def world(make_bird_world: Any) -> Any:
+    return make_bird_world()
+
+
+@pytest.fixture(scope="module")
+def sides(world: Any) -> dict[str, tuple[Evidence, Evidence]]:
+    """The evidence of a model and of one of less skill that lacks two pictures, under each protocol."""
+    worse = world.logits() * np.linspace(0.1, 1, 22)[:, None]
+
+    def kept(protocol: str, model: Any, **more: Any) -> Evidence:
+        record = world.record(model, protocol, **more)
+        return read_evidence(world.store.parent / record.evidence.path)
+
+    return {
+        protocol: (kept(protocol, world.comparing()), kept(protocol, world.comparing(worse), broken=frozenset({1, 15})))
+        for protocol in ("species", "flat_list")
+    }
+
+
+@pytest.mark.parametrize(("protocol", "names"), [("species", SPECIES), ("flat_list", {"acc", "hm"})])
+def test_a_run_is_itself(sides: Any, unchanged: Any, protocol: str, names: set[str]) -> None:
+    for side in sides[protocol]:
+        assert unchanged(side) == names
+
+
+@pytest.mark.parametrize("protocol", ["species", "flat_list"])
+def test_every_number_is_compared_bird_by_bird_and_signs_turn_around(
+    sides: Any, judged_numbers: Any, protocol: str
+) -> None:
+    there, back = judged_numbers(*sides[protocol]), judged_numbers(*reversed(sides[protocol]))
+    assert [each.delta for each in there] == [-each.delta for each in back]
+    assert [each.p for each in there] == pytest.approx([each.p for each in back])
+    assert any(each.delta for each in there)
+
+
+@pytest.mark.parametrize("protocol", ["species", "flat_list"])
+def test_draws_are_as_wide_as_the_bootstraps_interval(sides: Any, protocol: str) -> None:
+    evidence, _ = sides[protocol]
+    every = [proof for proof in evidence.proofs if proof.draws and proof.labels == "all species"]
+    drawn = [proof for proof in every if proof.name != "ece"]  # other sets of birds vary in size
+    ends = np.array([percentile(evidence.draws(proof)) for proof in drawn])  # type: ignore[arg-type]
+    assert ends == pytest.approx(np.array([proof.ci for proof in drawn]), abs=0.1)
+
+
+def test_every_share_is_that_of_its_outcomes(sides: Any) -> None:
+    for evidence in (side for pair in sides.values() for side in pair):
+        told = {proof: evidence.outcomes(proof) for proof in evidence.proofs if proof.right and proof.value is not None}
+        assert [np.nanmean(each) for each in told.values()] == pytest.approx([proof.value for proof in told])
+        assert [np.sum(~np.isnan(each)) for each in told.values()] == [proof.n for proof in told]
+
+
+def test_harmonic_means_of_other_answers_are_drawn_of_the_same_birds(world: Any) -> None:
+    """A model that is right about one bird more has a harmonic mean that no resample lowers, and that some raise."""
+    recording = world.recording(world.comparing(), "flat_list")
+    places = recording.found.answers["all species"].places
+    truth = np.where(world.seen.answerable, world.seen.species, len(world.tree.names[0]) + world.seen.genus)
+    better = np.where(np.arange(22) == np.flatnonzero(places != truth)[0], truth, places)
+    change = hm(recording, better) - hm(recording, places)
+    assert change.min() == 0
+    assert 0.5 < (change > 0).mean() < 0.75  # a bird is in 1 - (1 - 1/n)^n of the resamples
+
+
+def hm(recording: Any, places: Any) -> Any:
+    """The draws of the harmonic mean, had the model chosen so."""
+    answers = {"all species": replace(recording.found.answers["all species"], places=places)}
+    found = replace(recording.found, answers=recording.found.answers | answers)
+    return flat_list_draws(found, 42)["hm", "all species", "all"]()
+
+
+AREAS = {
+    ("ua_a", "all"): lambda view, rows, _: ua_a(
+        view.uncertainty("max_probability", 0)[rows], view.seen.answerable[rows] == 0
+    ),
+    ("ig", "A"): lambda view, rows, views: (
+        information_gain(views.tree, view.summary.stairs.of(rows), view.seen.species[rows]).area
+    ),
+    ("auc", "A.genus"): lambda view, rows, _: accuracy_coverage_auc(
+        *level(view, rows[view.seen.answerable[rows]], 1)[:2]
+    ),
+    ("auc_macro", "A.genus"): lambda view, rows, _: macro_auc(*level(view, rows[view.seen.answerable[rows]], 1)),
+    ("ece", "UA.order"): lambda view, rows, _: calibration_error(
+        *level(view, rows[~view.seen.answerable[rows]], 2)[:2]
+    ),
+}
+
+
+def level(view: Any, rows: Any, place: int) -> tuple[Any, Any, Any]:
+    """How sure each answer of a level is, whether it is right, and the truth."""
+    return view.summary.levels[place].probability[rows], view.correct[place][rows], view.truths[place][rows]
+
+
+@pytest.mark.parametrize("key", AREAS, ids="-".join)
+@pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
+def test_draws_are_the_numbers_of_birds_written_down_as_often_as_they_are_drawn(
+    world: Any, key: tuple[str, str], labels: str
+) -> None:
+    views = Views(world.found(world.comparing()))
+    found = species_draws(views, 3)[key[0], labels, key[1]]()
+    samples = [np.repeat(np.arange(22), counts) for counts in drawn_birds(world.seen, 3)][:20]
+    told = [rows[views[labels].told[rows]] for rows in samples]
+    plain = [AREAS[key](views[labels], rows, views) for rows in told]
+    assert found[:20] == pytest.approx(np.array(plain), nan_ok=True)

@@ -1,0 +1,90 @@
+"""What cases about pairs are compared by: measures of resamples of the same images."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from eyechart.asking.existence import existence
+from eyechart.asking.progression import progression
+from eyechart.data.divisions import ID
+from eyechart.evidence import TIMES, Evidence, read_evidence
+from eyechart.metrics.resampling import drawn
+from eyechart.metrics.yes_no import MEASURES, measures, tables
+from eyechart.pair_recording import ExistenceRecording, ProgressionRecording
+from eyechart.pair_scoring import LABELS, STAGES, existence_draws, progression_draws
+from eyechart.settings import Case
+from eyechart.spec import parse
+
+KINDS = {"existence": (existence, ExistenceRecording), "progression": (progression, ProgressionRecording)}
+
+
+FAILED = {"first[]": {(0, 1), (1, 0), (1, 1), (1, 2), (3, 0)}, "second[]": {(0, 1), (1, 0), (1, 1), (1, 2), (2, 3)}}
+
+
+@pytest.fixture
+def world(pair_world: Any) -> Any:
+    """A world with couples out of distribution."""
+    pair_world.failed = FAILED
+    return pair_world
+
+
+@pytest.fixture
+def kept(world: Any, make_run: Any, tmp_path: Path) -> Callable[..., Evidence]:
+    """Ask a model, and read the evidence of what was written down."""
+
+    def kept(protocol: str, say: Any = None) -> Evidence:
+        model = world.talker(say)
+        model.identity = replace(model.identity, weights_sha256=f"{say}")  # or the first one's answers would be kept
+        sitting = world.sit(model, protocol)
+        case = Case("oodbench", "memory", parse("talker[]"), protocol, sitting.chosen)
+        ask, make = KINDS[protocol]
+        found = ask(sitting)
+        recording = make(case, make_run.settings(case, None), sitting.dataset, model.identity, found, tmp_path)
+        getattr(recording, protocol)(found)
+        return read_evidence(tmp_path / recording.finish(1.5, {}, "pytest").evidence.path)
+
+    return kept
+
+
+def lie(kind: str, row: int, *_: Any) -> str | None:
+    """Be wrong about two of the pictures, and silent about one."""
+    return {1: "No", 5: "Yes", 6: "Well."}.get(row)
+
+
+@pytest.mark.parametrize(("protocol", "names"), [("existence", MEASURES), ("progression", STAGES)])
+def test_a_run_is_itself(kept: Any, unchanged: Any, protocol: str, names: tuple[str, ...]) -> None:
+    assert unchanged(kept(protocol)) == {*names}
+    assert unchanged(kept(protocol, lie)) == {*names}
+
+
+@pytest.mark.parametrize("protocol", KINDS)
+def test_wrong_answers_are_a_loss_of_every_number_that_they_touch(
+    kept: Any, judged_numbers: Any, protocol: str
+) -> None:
+    found = judged_numbers(kept(protocol), kept(protocol, lie))
+    assert {each.method for each in found} == {"paired bootstrap"}
+    assert all(each.delta <= 0 for each in found)
+    assert any(each.delta < 0 for each in found)
+
+
+def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> None:
+    found = existence(world.sit(world.talker(lie)))
+    mask = dict(found.masks())[ID]
+    counts, rows = tables(found.answers[mask], found.expected[mask]), found.division.rows[found.places[mask]]
+    plain = [measures(sum(taken[row] * each for row, each in zip(rows, counts, strict=True)))["mcc"]
+             for taken in drawn(len(found.keys), TIMES, 3)]  # fmt: skip
+    assert existence_draws(found, 3)["mcc", LABELS, ID]() == pytest.approx(np.array(plain), nan_ok=True)
+
+
+def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -> None:
+    found = progression(world.sit(world.talker(lie), "progression"))
+    name = found.set_names[0]
+    places = [place for place, of in enumerate(found.set_names) if of == name]
+    rows = found.division.rows[found.first[places]]
+    plain = [np.repeat(found.right[places, 2], taken[rows]) for taken in drawn(len(found.keys), TIMES, 3)]
+    means = [right.mean() if right.size else np.nan for right in plain]
+    assert progression_draws(found, 3)["l_acc", LABELS, name]() == pytest.approx(np.array(means), nan_ok=True)

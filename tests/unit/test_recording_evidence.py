@@ -1,0 +1,41 @@
+"""What cases of classification are compared by: every number's outcomes or draws."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.evidence import Evidence, read_evidence
+from eyechart.metrics.resampling import percentile
+from eyechart.records import read_run
+
+PLAIN = {"acc1", "acc5", "mean_per_class_recall"}
+SURE = {"ece", "brier", "accuracy_coverage_auc"}
+
+
+@pytest.fixture
+def evidence(run_folder: Path) -> Callable[[str], list[Evidence]]:
+    """The evidence of the run's cases of a protocol."""
+
+    def evidence(protocol: str) -> list[Evidence]:
+        files = [record.evidence for record in read_run(run_folder).records if record.protocol == protocol]
+        return [read_evidence(run_folder / file.path) for file in files if file is not None]
+
+    return evidence
+
+
+@pytest.mark.parametrize(("protocol", "names"), [("supervised", PLAIN | SURE), ("zero_shot", PLAIN)])
+def test_a_run_is_itself(evidence: Any, unchanged: Any, protocol: str, names: set[str]) -> None:
+    found = evidence(protocol)
+    assert found
+    assert all(unchanged(each) == names for each in found)
+
+
+def test_draws_lie_around_their_numbers(evidence: Any) -> None:
+    (found,) = evidence("supervised")
+    drawn = {proof: found.draws(proof) for proof in found.proofs if proof.draws and proof.name != "ece"}
+    assert {proof.name for proof in drawn} == {"mean_per_class_recall", "brier", "accuracy_coverage_auc"}
+    assert [np.nanmean(each) for each in drawn.values()] == pytest.approx([each.value for each in drawn], abs=0.05)
+    assert all(percentile(draws).low <= proof.value <= percentile(draws).high for proof, draws in drawn.items())

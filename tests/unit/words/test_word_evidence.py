@@ -1,0 +1,73 @@
+"""What cases about birds in words are compared by."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from eyechart.abstention_recording import AbstentionRecording
+from eyechart.abstention_scoring import abstention_draws, reasoned
+from eyechart.asking.abstention import abstention
+from eyechart.asking.free_form import free_form
+from eyechart.bird_scoring import drawn_birds
+from eyechart.evidence import Evidence, read_evidence
+from eyechart.settings import Case
+from eyechart.spec import parse
+from eyechart.word_recording import FreeFormRecording
+from eyechart.word_scoring import LABELS
+
+KINDS = {"free_form": (free_form, FreeFormRecording), "abstention": (abstention, AbstentionRecording)}
+SAID = ("Corvus corax", "A Corvus?", "Turdus merula", "blurry", "its song", "Corvus", "blurry", "hm")
+WORSE = ("Anhinga", "A Corvus?", "hm", "its song", "its song", "Corvus corax", "blurry", "blurry")
+WORDINGS = 'plain = ["What?", "Who?"]\npolite = ["Please?"]\n'
+
+
+@pytest.fixture
+def case_of(aviary: Any, talker: Any, tmp_path: Path, make_run: Any) -> Callable[..., Any]:
+    """Ask a model of each bird, and score what it says."""
+    (tmp_path / "mine.toml").write_text(WORDINGS)
+
+    def made(protocol: str, said: tuple[str, ...]) -> Any:
+        chosen = {"wordings": tmp_path / "mine.toml"} if protocol == "abstention" else {}
+        model = talker(lambda numbers, _: said[numbers[0]])
+        model.identity = replace(model.identity, weights_sha256=f"{said}")  # or the first one's answers would be kept
+        sitting = aviary(model, protocol, extraction="inclusion", **chosen)
+        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, sitting.chosen)
+        ask, make = KINDS[protocol]
+        found = ask(sitting)
+        recording = make(case, make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path)
+        getattr(recording, protocol)(found)
+        return recording
+
+    return made
+
+
+@pytest.fixture
+def kept(case_of: Any, tmp_path: Path) -> Callable[..., Evidence]:
+    """The evidence of what was written down."""
+    return lambda *told: read_evidence(tmp_path / case_of(*told).finish(1.5, {}, "pytest").evidence.path)
+
+
+@pytest.mark.parametrize(("protocol", "names"), [("free_form", {"acc", "hm"}), ("abstention", {"correct_reason"})])
+def test_a_run_is_itself(kept: Any, unchanged: Any, protocol: str, names: set[str]) -> None:
+    assert unchanged(kept(protocol, SAID)) == names
+    assert unchanged(kept(protocol, WORSE)) == names
+
+
+def test_a_share_names_the_birds_that_it_lost(kept: Any, judged_numbers: Any) -> None:
+    found = judged_numbers(kept("free_form", SAID), kept("free_form", WORSE))
+    lost = {each.proof.category: each.lost for each in found if each.proof.name == "acc"}
+    assert lost["A.species"] == (0, 2)
+    assert {each.method for each in found if each.proof.name == "hm"} == {"paired bootstrap"}
+
+
+@pytest.mark.parametrize("level", ["plain", "polite"])
+def test_right_reasons_are_drawn_of_birds_with_all_their_answers(case_of: Any, level: str) -> None:
+    found = case_of("abstention", WORSE).found
+    right, given = (each.sum(axis=0) for each in reasoned(found, level))
+    counts = [taken[found.rows] for taken in drawn_birds(found.observed, 5)]
+    plain = [(taken @ right) / (taken @ given) if taken @ given else np.nan for taken in counts]
+    assert abstention_draws(found, 5)["correct_reason", LABELS, level]() == pytest.approx(np.array(plain), nan_ok=True)
