@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import ceil, log
 
 import numpy as np
 from scipy.stats import rankdata
@@ -20,12 +20,11 @@ from .runs import Entry, Pool
 MOST = 40  # bins of one figure
 KINDS = {"A": "answerable", "UA": "unanswerable"}
 MEASURES = {"entropy": "Entropy", "p": "Max probability"}  # of the species' probabilities
-MEASURED = {"entropy": inf, "p": 1.0}  # the highest that each can be
 VALUE = Style(1, 3)
 MEANING = (
     "Choices: how many species the image's range list has. Frequency: the share of the set's images, with Wilson's "
-    "interval. Entropy (nats) and max probability of the listed species: means, with Student's interval. All brackets "
-    "are of 95 %."
+    "interval. Entropy (nats) and max probability of the listed species: means, with Student's interval within what so "
+    "many choices can have. All brackets are of 95 %."
 )
 RHO = "ρ: Spearman's correlation with the number of choices over a set's images, with Fisher's interval: {}."
 
@@ -127,15 +126,18 @@ def of_kind(entry: Entry, model: str, kind: str, sure: Sure, edges: list[tuple[i
 def bin_of(sure: Sure, low: int, high: int) -> Bin:
     """The images with so many choices."""
     inside = (sure.choices >= low) & (sure.choices <= high)
-    means = {name: mean(values[inside], MEASURED[name]) for name, values in sure.measures.items()}
+    possible = {"entropy": (0.0, log(max(high, 1))), "p": (1 / max(high, 1), 1.0)}
+    means = {name: mean(values[inside], *possible[name]) for name, values in sure.measures.items()}
     return Bin(low, high, replace(portion(int(inside.sum()), len(inside)), n=int(inside.sum())), means)
 
 
-def mean(values: Floats, most: float) -> Number:
-    """A mean of numbers from 0 to `most`, with Student's interval where there are several."""
-    found = ends(t_interval(values))
-    ci = (max(0.0, found[0]), min(most, found[1])) if found else None
-    return Number(float(values.mean()) if len(values) else None, ci=ci, style=VALUE)
+def mean(values: Floats, least: float, most: float) -> Number:
+    """A mean of numbers from `least` to `most`, with Student's interval, no further, where there are several."""
+    if not len(values):
+        return Number(None, style=VALUE)
+    value, found = float(values.mean()), ends(t_interval(values))
+    ci = (min(value, max(least, found[0])), max(value, min(most, found[1]))) if found else None
+    return Number(value, ci=ci, style=VALUE)
 
 
 def correlation(one: Ints, other: Floats) -> Number:

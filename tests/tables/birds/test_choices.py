@@ -41,6 +41,14 @@ def test_every_number_of_choices_has_its_frequency_and_means(said, bins):
             assert float(row[head]) == pytest.approx(expected, abs=0.001)
 
 
+def test_no_interval_goes_beyond_what_so_many_choices_can_have(three):
+    for found in (some for each in by_choices(three) for chosen in each.chosen for some in chosen.bins):
+        for name, (least, most) in {"entropy": (0, np.log(found.high)), "p": (1 / found.high, 1)}.items():
+            number = found.means[name]
+            low, high = number.ci or (number.value, number.value)
+            assert least - 1e-6 <= low <= number.value <= high <= most + 1e-6
+
+
 def test_the_numbers_of_choices_ascend_and_hold_every_image(said, bins):
     places = [int(row["Choices"]) for row in bins]
     assert places == sorted({int(each["range.choices"]) for each in said})
@@ -93,10 +101,10 @@ def test_what_does_not_vary_has_no_correlation():
 
 
 def test_an_interval_stays_where_probabilities_can_be():
-    assert mean(np.array([0.05, 0.99]), 1.0).ci == (0, 1)
-    low, high = mean(np.array([0.1, 3.0]), np.inf).ci
+    assert mean(np.array([0.35, 0.99]), 0.25, 1.0).ci == (0.25, 1)
+    low, high = mean(np.array([0.1, 3.0]), 0.0, np.inf).ci
     assert (low, high > 3) == (0, True)
-    assert mean(np.array([0.4]), 1.0).ci is None
+    assert mean(np.array([0.4]), 0.0, 1.0).ci is None
 
 
 def test_images_without_an_answer_under_their_list_are_left_out():
