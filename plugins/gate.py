@@ -155,6 +155,7 @@ class Gate:
         """Have a case fail, once, for however many reasons."""
         self.failed.setdefault(nodeid, []).append(why)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say what is not a failure."""
         for line in dict.fromkeys(self.said):
