@@ -1,6 +1,6 @@
 """Albums: what can be looked at item by item. Each holds the cases that were asked about the same items."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,9 @@ from eyechart.errors import EyechartError, VocabularyError
 from ..answers import Floats
 from ..runs import Entry, Group, Pool
 from ..sheet import opened
+from .before import Old, Previous, kept_outcomes
 from .kinds import READERS
 from .said import Held, Named, Said, naming, read_said
-
-Previous = Mapping[int, Entry]  # the entry that a case is compared with, by the identity of the case's own
-
 
 IMAGE = "image"
 USUAL = ("species",)  # what birds are looked at by
@@ -87,20 +85,22 @@ class Curator:
         shelves: dict[tuple[tuple[str, str], ...], list[Exhibit]] = {}
         for entry in group.entries:
             if said := read_said(entry, named, READERS):
-                before = self.before(previous.get(id(entry)), said, named)
+                before = self.before(previous.get(id(entry)), entry, said, named)
                 shelves.setdefault(said.items, []).append(Exhibit(entry, tasks[id(entry)], said, before))
         for exhibits in shelves.values():
             yield album_of(group, exhibits, dataset)
 
-    def before(self, entry: Entry | None, now: Said, named: Named) -> Said | None:
-        """What another run's case said, if it is about the same items."""
-        found = read_said(entry, named, READERS) if entry else None
-        if entry and found and found.items != now.items:
-            self.said.append(
-                f"{entry.folder}: {entry.record.case} was asked about other items, so nothing is compared."
-            )
+    def before(self, old: Old | None, entry: Entry, now: Said, named: Named) -> Said | None:
+        """What a case is compared with, if that is about the same items."""
+        if old is None:
             return None
-        return found
+        found = read_said(old, named, READERS) if isinstance(old, Entry) else kept_outcomes(old, entry, now)
+        if found is not None and found.items == now.items:
+            return found
+        self.said.append(
+            f"{entry.record.case} ({entry.record.protocol}): what it is compared with is about other items."
+        )
+        return None
 
     def dataset(self, group: Group) -> Dataset | None:
         """The images of a group, if they are where they were."""
@@ -141,18 +141,6 @@ def album_of(group: Group, exhibits: Sequence[Exhibit], dataset: Dataset | None)
 def renamed(album: Album, count: int) -> Album:
     """Another album of one name."""
     return Album(f"{album.name}/{count}", album.title, album.exhibits, album.reference, album.dataset)
-
-
-def compared(pool: Pool, earlier: Iterable[Entry]) -> Previous:
-    """The latest earlier record of each case that was asked the same."""
-    found: dict[int, Entry] = {}
-    known = [*earlier]
-    for group in pool.groups:
-        for entry in group.entries:
-            same = [other for other in known if other.folder != entry.folder and entry.replaces(other)]
-            if same:
-                found[id(entry)] = same[-1]
-    return found
 
 
 def floats(held: Held) -> Floats:

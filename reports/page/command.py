@@ -22,10 +22,13 @@ def page(given: Sequence[str]) -> int:
     more = parser.add_argument
     text = "a run's folder, such as reports/runs/latest; of several, the later wins, and is compared with the earlier"
     more("runs", metavar="RUN", type=Path, nargs="+", help=text)
-    more("--baseline", metavar="RUN", type=Path, help="compare with this run instead")
+    more("--baseline", metavar="PATH", type=Path, help="compare with this run, or this file or folder of baselines")
     more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
     more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
     more("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
+    more(
+        "--no-figures", dest="figures", action="store_false", help="leave out the published figures, which take longest"
+    )
     more("--out", metavar="DIR", type=Path, help="default: reports/page in the last RUN")
     chosen = vars(parser.parse_args(given))
     if chosen["side"] < 0:

@@ -34,7 +34,10 @@ class Held:
 
 @dataclass(frozen=True)
 class Said:
-    """Every item of a case. `items` are (image, question); `answers` are names, "" for none; `raw` is what was said."""
+    """Every item of a case.
+
+    `items` are (image, question); `answers` are names, "" for none, and () where unknown; `raw` is what was said.
+    """
 
     items: tuple[tuple[str, str], ...]
     truths: Mapping[str, Held]

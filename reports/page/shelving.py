@@ -78,10 +78,11 @@ def exhibit_columns(exhibit: Exhibit, album: Album, names: Names) -> dict[str, A
 
 def said_columns(said: Said, album: Album, names: Names) -> dict[str, Any]:
     """Answers, outcomes under each ground truth, and what went wrong."""
-    silent = (not (answer or error) for answer, error in zip(said.answers, said.errors, strict=True))
+    pairs = zip(said.answers or ("?",) * len(said.items), said.errors, strict=True)  # unknown answers are none to miss
+    silent = (not (answer or error) for answer, error in pairs)
     flags = {OUT_OF_PROMPT: map(bool, said.kinds), FAILED: map(bool, said.errors), SILENT: silent}
     return {
-        "answers": packed([names(answer) for answer in said.answers]),
+        "answers": packed([names(answer) for answer in said.answers]) if said.answers else None,
         "outcomes": {str(n): packed(said.truths[t].outcomes) for n, t in enumerate(album.truths) if t in said.truths},
         "flags": packed(codes(flags)),
     }

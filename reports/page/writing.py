@@ -2,7 +2,6 @@
 
 import csv
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 from eyechart.data.splits import available
 from eyechart.errors import ReportError
 
-from ..runs import Entry, Pool, load
-from .albums import Album, Curator, Exhibit, compared
+from ..runs import Pool, load
+from .albums import Album, Curator, Exhibit
+from .before import compared, earlier
 from .charts import confusions, coverages, protocols
 from .chunks import FOLDER as DATA
 from .chunks import write_chunk
@@ -37,6 +37,7 @@ class Wish:
     data: str | None = None
     store: Path = Path(".eyechart/store")
     side: int = 320
+    figures: bool = True
 
 
 def write(wish: Wish, folder: Path) -> list[str]:
@@ -45,7 +46,7 @@ def write(wish: Wish, folder: Path) -> list[str]:
     available(wish.data)  # a root that is no folder is an error; a split that is not under it is left without images
     pool, curator = load(wish.runs), Curator(wish.data, wish.store)
     clear(folder)
-    previous = compared(pool, [*entries_of([wish.baseline] if wish.baseline else wish.runs)])
+    previous = compared(pool, earlier(wish.baseline, wish.runs))
     copier = Copier(folder, wish.side)
     shown: list[dict[str, Any]] = []
     places: dict[int, tuple[str, int, Exhibit]] = {}
@@ -59,11 +60,6 @@ def write(wish: Wish, folder: Path) -> list[str]:
     for name in FIXED:
         shutil.copyfile(str(files(f"{__package__.rpartition('.')[0]}").joinpath("page_assets", name)), folder / name)
     return [*curator.said, *said]
-
-
-def entries_of(runs: Sequence[Path]) -> list[Entry]:
-    """Every entry of every run, the earlier ones first."""
-    return [entry for path in runs for group in load([path]).groups for entry in group.entries]
 
 
 def clear(folder: Path) -> None:
@@ -88,7 +84,7 @@ def one_album(folder: Path, number: int, album: Album, copier: Copier, curator: 
 def rest(folder: Path, pool: Pool, wish: Wish, places: dict[int, tuple[str, int, Exhibit]]) -> dict[str, Any]:
     """Write what is not about single items, and return the index."""
     tables = write_tables(folder, pool)
-    figures, notes = write_figures(folder, pool, tables)
+    figures, notes = write_figures(folder, pool, tables) if wish.figures else ([], [])
     write_chunk(folder, "numbers", metric_rows(pool))
     write_chunk(folder, "coverage", curves := coverages(pool))
     every = [(load([path]), path) for path in wish.runs]

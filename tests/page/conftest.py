@@ -79,7 +79,7 @@ class Studio:
     def page(self, *runs: Path, name: str = "page", **wanted: Any) -> Path:
         """Write the page of some runs and return its index."""
         folder = Path(self.make_run.root / name)
-        write(Wish(runs or (self.run(),), **{"store": folder / "store"} | wanted), folder)
+        write(Wish(runs or (self.run(),), **{"store": folder / "store", "figures": False} | wanted), folder)
         return folder / "index.html"
 
 

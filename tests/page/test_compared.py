@@ -4,8 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from eyechart.baselines import write
+from eyechart.evidence import Evidence
+from eyechart.records import decode, read_run
 from eyechart.reports.__main__ import main
 
 
@@ -48,6 +52,32 @@ def test_a_named_baseline_is_compared_with_and_is_no_part_of_the_trend(studio: A
     assert [run["folder"] for run in index(page)["runs"]] == ["two"]
 
 
+def baseline(run: Path, folder: Path, **changed: Any) -> Path:
+    """The baselines of a run's cases, as the gate writes them."""
+    records = read_run(run).records
+    kept = [decode((run / record.evidence.path).read_bytes(), Evidence) for record in records if record.evidence]
+    write(folder, [msgspec.structs.replace(evidence, **changed) for evidence in kept])
+    return folder
+
+
+def test_a_file_of_baselines_is_compared_with_outcome_by_outcome(studio: Any, opened: Any, tmp_path: Path) -> None:
+    kept = baseline(studio.run("one", other=[0]), tmp_path / "kept")
+    page = studio.page(studio.run("two", other=[1, 2]), baseline=kept)
+    assert changes(page) == {"conse[]": (2, 1), "timm[tf_efficientnet_lite0]": (0, 0), "hf[mllm]": (0, 0)}
+    seen = opened(page)
+    assert seen.samples("?changed=lost") == [studio.keys[place] for place in (1, 2)]
+    assert seen.page.get_by_label("Since baseline").locator("option").all_inner_texts()[-1] == "outcome changed"
+    seen.page.get_by_role("link", name=studio.keys[1]).click()
+    assert seen.page.locator(".before").inner_text() == "Before: ✓ right"
+
+
+@pytest.mark.parametrize("changed", [{"fingerprint": "0" * 64}, {"truths": {"ImGT": "0"}}, {"limit": 11}, {"seed": 7}])
+def test_a_baseline_of_something_else_is_left_aside(studio: Any, tmp_path: Path, changed: dict[str, Any]) -> None:
+    page = studio.page(studio.run("two"), baseline=baseline(studio.run("one"), tmp_path / "kept", **changed))
+    assert {*changes(page).values()} == {None}
+    assert len([note for note in index(page)["notes"] if "no answers to the same questions" in note]) == 3
+
+
 def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any) -> None:
     page = studio.page(studio.run("two"), baseline=make_run("other"))
     assert {*changes(page).values()} == {None}
@@ -81,7 +111,7 @@ def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--baseline=none"], "No run can be read at none/records.json"),
+        (["--baseline=none"], "There is no baseline at none"),
         (["--data=none"], "The data root none is no folder"),
         (["--side=-1"], "--side is -1"),
     ],

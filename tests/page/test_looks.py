@@ -16,7 +16,7 @@ FOUND = "axe.run({ preload: false }).then((found) => found.violations.map((one) 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, shape: str, scheme: str) -> None:
     runs = studio.run("one"), studio.run("two", other=[4])
-    seen = opened(studio.page(*runs), viewport=SHAPES[shape], color_scheme=scheme)
+    seen = opened(studio.page(*runs, figures=True), viewport=SHAPES[shape], color_scheme=scheme)
     for view in (*VIEWS, f"#/samples/imagenet/sample?at={studio.keys[0]}"):
         seen.go(view)
         seen.page.locator(":is(main table, .cards, .answers)").first.wait_for()

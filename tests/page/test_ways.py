@@ -100,8 +100,8 @@ def test_every_view_has_its_heading_and_is_told_on_arrival(seen: Any) -> None:
         assert seen.page.title().startswith(name)
 
 
-def test_published_tables_and_figures_are_those_of_the_commands(seen: Any) -> None:
-    seen.go("#/tables/T4")
+def test_published_tables_and_figures_are_those_of_the_commands(studio: Any, opened: Any) -> None:
+    seen = opened(studio.page(figures=True), "#/tables/T4")
     caption = "imagenet/sample, a choice of 12 with seed 42: accuracy (%) on label categories, ImGT and ReGT"
     seen.page.get_by_text(caption).wait_for()
     seen.go("#/figures")

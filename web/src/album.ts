@@ -6,7 +6,7 @@ export const WRONG = 0, RIGHT = 1, MIXED = 2, UNSCORED = 255;
 export const OUT_OF_PROMPT = 1, FAILED = 2, SILENT = 4;
 
 interface ColumnsChunk {
-  answers: Packed; outcomes: Record<string, Packed>; flags: Packed; before?: ColumnsChunk | null;
+  answers: Packed | null; outcomes: Record<string, Packed>; flags: Packed; before?: ColumnsChunk | null;
 }
 interface TruthChunk { name: string; labels: { ends: Packed; values: Packed }; kinds: Packed; of: Cut[] }
 interface ItemsChunk { keys: string[]; pictures: string[]; asked?: Packed; questions?: Cut[] }
@@ -15,8 +15,9 @@ export interface Texts {
   rawBefore?: (Cut | null)[];
 }
 
-export interface Columns { answers: Column; outcomes: (Column | null)[]; flags: Column }
-export interface Exhibit extends Columns { about: ExhibitAbout; name: string; before: Columns | null }
+// A baseline keeps no answers, only what became of them.
+export interface Columns { answers: Column | null; outcomes: (Column | null)[]; flags: Column }
+export interface Exhibit extends Columns { answers: Column; about: ExhibitAbout; name: string; before: Columns | null }
 export interface Truth { name: string; ends: Column; values: Column; kinds: Column; of: string[] }
 export interface Album {
   about: AlbumAbout; keys: string[]; pictures: string[]; asked: (row: number) => string; names: string[];
@@ -88,12 +89,13 @@ function truth({ name, labels, kinds, of }: TruthChunk): Truth {
 function columns(chunk: ColumnsChunk, truths: number): Columns {
   const outcomes = Array.from({ length: truths }, (_, place) => chunk.outcomes[place])
     .map((found) => (found ? unpack(found) : null));
-  return { answers: unpack(chunk.answers), outcomes, flags: unpack(chunk.flags) };
+  return { answers: chunk.answers && unpack(chunk.answers), outcomes, flags: unpack(chunk.flags) };
 }
 
 function exhibit(about: AlbumAbout, place: number, chunk: ColumnsChunk): Exhibit {
   const before = chunk.before ? columns(chunk.before, about.truths.length) : null;
-  return { ...columns(chunk, about.truths.length), about: about.exhibits[place], name: nameOf(about, place), before };
+  const now = columns(chunk, about.truths.length);
+  return { ...now, answers: now.answers!, about: about.exhibits[place], name: nameOf(about, place), before };
 }
 
 // What a case is called in an album: its model, and its task where the model has several or another has another.

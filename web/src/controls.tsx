@@ -28,7 +28,7 @@ export function Filter({ album, params, change, found }: Props) {
       {pick("outcome", "Outcome", Object.entries(OUTCOMES), "any")}
       {pick("category", "Category", categories(album, params), "any")}
       {pick("flip", "Label sets", flips(album, shownTruth(album, params)), "any")}
-      {album.exhibits.some((exhibit) => exhibit.before) && pick("changed", "Since baseline", Object.entries(CHANGES), "any")}
+      {album.exhibits.some((exhibit) => exhibit.before) && pick("changed", "Since baseline", changes(album), "any")}
       {album.about.exhibits.some((exhibit) => exhibit.outOfPrompt) && tick("prompt", "out of prompt")}
       {album.exhibits.length > 1 && tick("disagree", "models disagree")}
       <Chosen params={params} change={change} />
@@ -72,6 +72,11 @@ function categories(album: Album, params: Params): Option[] {
   const { of } = album.truths[shownTruth(album, params)];
   const coarse = ["S", "M"].filter((kind) => of.includes(`${kind}+`) || of.includes(`${kind}-`));
   return [...coarse, ...of.filter(Boolean)].sort().map((kind) => [kind, kind]);
+}
+
+function changes(album: Album): Option[] {
+  const answers = album.exhibits.some((exhibit) => exhibit.before?.answers);
+  return Object.entries(CHANGES).filter(([how]) => how !== "answer" || answers);
 }
 
 // All pairs of few label sets, of many those with the one that is shown.

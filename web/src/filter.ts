@@ -155,11 +155,12 @@ export function flip(album: Album, text: string): [number, number] {
 
 function changedSince(exhibit: Exhibit, at: number, how: string): Test {
   const { before } = exhibit;
-  if (before && how === "answer") {
-    return (row) => before.answers[row] !== exhibit.answers[row];
+  const answers = before?.answers;
+  if (answers && how === "answer") {
+    return (row) => answers[row] !== exhibit.answers[row];
   }
   const was = before?.outcomes[at], is = exhibit.outcomes[at];
-  if (!was || !is) {
+  if (!was || !is || how === "answer") {
     return () => false;
   }
   switch (how) {

@@ -126,7 +126,8 @@ function Details({ album, texts, at }: { album: Album; texts: Texts; at: number 
 
 function Before({ album, exhibit, row, texts, at, first }: AnswerProps) {
   const { before } = exhibit;
-  const same = before && before.answers[row] === exhibit.answers[row] &&
+  const answer = before?.answers?.[row];
+  const same = before && (answer === undefined || answer === exhibit.answers[row]) &&
     before.outcomes.every((codes, truth) => codes?.[row] === exhibit.outcomes[truth]?.[row]);
   if (!before || same) {
     return null;
@@ -134,7 +135,7 @@ function Before({ album, exhibit, row, texts, at, first }: AnswerProps) {
   const raw = texts.rawBefore?.[at];
   return (
     <div class="before">
-      <p>Before: {before.answers[row] ? <Text>{album.names[before.answers[row]]}</Text> : "no answer"}{" "}
+      <p>Before: {answer ? <Text>{album.names[answer]}</Text> : answer === 0 ? "no answer" : ""}{" "}
         <Said code={outcome(before, row, first)} /></p>
       {raw && <Raw text={raw} />}
     </div>

@@ -1,0 +1,116 @@
+"""What a case is compared with: what another run answered, or what a baseline kept of its outcomes."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from eyechart.baselines import read
+from eyechart.evidence import Evidence, Floats, Proof
+from eyechart.records import Record, decode
+
+from ..answers import intact
+from ..runs import Entry, Pool, load
+from .said import RIGHT, UNSCORED, WRONG, Codes, Held, Said
+
+Key = tuple[str, str, str]  # a number's name, labels and category
+Old = Entry | Evidence
+Previous = Mapping[int, Old]  # by the identity of the entry that is compared
+WHOLE = ("acc1", "A")
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """Everything that there is to compare with."""
+
+    entries: tuple[Entry, ...] = ()
+    kept: Mapping[tuple[str, str], Evidence] = field(default_factory=dict)
+
+    def of(self, entry: Entry) -> Old | None:
+        """The latest record of what was asked the same, or what a baseline kept of the same images and labels."""
+        same = [other for other in self.entries if other.folder != entry.folder and entry.replaces(other)]
+        if same:
+            return same[-1]
+        evidence = self.kept.get((entry.record.case, entry.record.protocol))
+        return evidence if evidence and alike(evidence, entry.record) else None
+
+
+def earlier(baseline: Path | None, runs: Iterable[Path]) -> Earlier:
+    """What is named as the baseline, a run or a file or folder of baselines; else the runs themselves."""
+    if baseline is not None and not is_run(baseline):
+        return Earlier(kept={name: evidence for name, (evidence, _) in read(baseline).items()})
+    return Earlier(tuple(entries_of([baseline] if baseline else runs)))
+
+
+def is_run(path: Path) -> bool:
+    """Whether a path is a run's."""
+    return path.name == "records.json" or (path / "records.json").is_file()
+
+
+def entries_of(runs: Iterable[Path]) -> Iterator[Entry]:
+    """Every entry of every run, the earlier ones first."""
+    for path in runs:
+        for group in load([path]).groups:
+            yield from group.entries
+
+
+def compared(pool: Pool, known: Earlier) -> Previous:
+    """What each case is compared with, where there is something."""
+    every = (entry for group in pool.groups for entry in group.entries)
+    return {id(entry): old for entry in every if (old := known.of(entry))}
+
+
+def alike(evidence: Evidence, record: Record) -> bool:
+    """Whether a baseline is of the same images under the same labels."""
+    labels = record.data.labels
+    same = (evidence.fingerprint, evidence.limit, evidence.seed) == (record.data.fingerprint, record.limit, record.seed)
+    return same and all(evidence.truths[name] == labels[name] for name in evidence.truths.keys() & labels.keys())
+
+
+def kept_outcomes(old: Evidence, entry: Entry, now: Said) -> Said | None:
+    """What a baseline kept, as far as it is about the same items; it has no answers, only whether they were right."""
+    if old.samples != len(now.items):
+        return None
+    proofs = {(proof.name, proof.labels, proof.category): proof for proof in old.proofs}
+    keys = {name: keys_of(name, held, now, evidence_of(entry)) for name, held in now.truths.items()}
+    found = {
+        name: Held(held.labels, held.categories, filled(old, [proofs[key] for key in keys[name] if key in proofs]))
+        for name, held in now.truths.items()
+    }
+    known = {name: held for name, held in found.items() if (held.outcomes != UNSCORED).any()}
+    return Said(now.items, known, answers=(), errors=("",) * len(now.items)) if known else None
+
+
+def evidence_of(entry: Entry) -> Evidence | None:
+    """What the run itself kept of its case."""
+    file = entry.record.evidence
+    return decode(intact(entry.folder / file.path, entry.folder, file).encode(), Evidence) if file else None
+
+
+def keys_of(name: str, held: Held, now: Said, evidence: Evidence | None) -> list[Key]:
+    """The numbers whose outcomes are those of a ground truth: its accuracy, or all that agree with it item by item."""
+    if evidence is None or evidence.samples != len(now.items):
+        return [(WHOLE[0], name, WHOLE[1])]
+    made = [
+        (proof, evidence.outcomes(proof)) for proof in evidence.proofs if len(now.truths) == 1 or proof.labels == name
+    ]
+    return [
+        (proof.name, proof.labels, proof.category) for proof, found in made if found is not None and agrees(held, found)
+    ]
+
+
+def agrees(held: Held, outcomes: Floats) -> bool:
+    """Whether outcomes say the same wherever they say something."""
+    told = ~np.isnan(outcomes)
+    return bool((held.outcomes[told] == np.where(outcomes[told] == 1, RIGHT, WRONG)).all())
+
+
+def filled(old: Evidence, proofs: Iterable[Proof]) -> Codes:
+    """The outcomes of numbers about different items, put together."""
+    codes = np.full(old.samples, UNSCORED, np.uint8)
+    for proof in proofs:
+        outcomes = old.outcomes(proof)
+        if outcomes is not None:
+            codes = np.where(np.isnan(outcomes), codes, np.where(outcomes == 1, RIGHT, WRONG)).astype(np.uint8)
+    return codes

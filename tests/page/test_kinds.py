@@ -1,0 +1,107 @@
+"""Every kind of case can be looked at item by item, and its items say what its record says."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.reports.page.kinds import READERS
+from eyechart.reports.page.said import MIXED, RIGHT, UNSCORED, WRONG, Said, naming, read_said, together
+from eyechart.reports.page.writing import Wish, write
+from eyechart.reports.runs import Entry, load
+
+CASES = "(realbirdid/sample/ or oodbench/sample-lvis/) and not conse and not clip-b"
+
+
+@pytest.fixture(scope="session")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of pairs and birds by the packaged models."""
+    folder = tmp_path_factory.mktemp("kinds")
+    options = ["--eye-limit=20", f"--eye-out={folder / 'runs'}", f"--eye-store={folder / 'store'}", "--eye-offline"]
+    command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", CASES, "-p", "no:cacheprovider", *options]
+    done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "runs" / "latest"
+
+
+@pytest.fixture(scope="session")
+def told(kinds: Path) -> Mapping[tuple[str, str], tuple[Entry, Said]]:
+    """What every case said, by its protocol and model."""
+    entries = [entry for group in load([kinds]).groups for entry in group.entries]
+    read = {(e.record.protocol, e.model): (e, read_said(e, naming(()), READERS)) for e in entries}
+    return {name: (entry, said) for name, (entry, said) in read.items() if said is not None}
+
+
+def counted(said: Said, truth: str) -> tuple[int, int]:
+    """How many items are right and wrong."""
+    outcomes = said.truths[truth].outcomes
+    return int((outcomes == RIGHT).sum()), int((outcomes == WRONG).sum())
+
+
+FIRST = {
+    "existence": "OODBench",
+    "detection": "OODBench",
+    "flat_list": "flat list, all",
+    "free_form": "free form",
+}
+
+
+def test_there_is_one_of_every_kind(told: Any) -> None:
+    protocols = {protocol for protocol, _ in told}
+    assert protocols == {"existence", "progression", "detection", "species", "flat_list", "free_form", "abstention"}
+
+
+@pytest.mark.parametrize("protocol", FIRST)
+def test_right_and_wrong_items_are_as_many_as_the_record_says(told: Any, protocol: str) -> None:
+    for (name, _), (entry, said) in told.items():
+        came = entry.record.outcomes
+        if name == protocol:
+            assert counted(said, FIRST[protocol]) == (came.correct, came.wrong + came.unparsed)
+
+
+def test_progression_has_three_questions_a_sample_and_the_records_shares(told: Any) -> None:
+    (entry, said) = next(found for (name, _), found in told.items() if name == "progression")
+    held = said.truths["OODBench"]
+    sets = np.array(held.categories)
+    for metric in entry.record.metrics:
+        rows = slice(("e_acc", "c_acc", "l_acc").index(metric.name), None, 3)
+        right = (held.outcomes == RIGHT)[rows][sets[rows] == metric.category]
+        assert metric.value == pytest.approx(float(right.mean()))
+
+
+def test_species_are_scored_at_every_level(told: Any) -> None:
+    for (name, _), (entry, said) in told.items():
+        if name == "species":
+            right, wrong = counted(said, "species")
+            assert right / (right + wrong) == pytest.approx(entry.metric("acc", "all species", "A.species").value)
+
+
+def test_abstention_is_right_where_a_bird_cannot_be_told(told: Any) -> None:
+    (_, said) = next(found for (name, _), found in told.items() if name == "abstention")
+    held = said.truths["abstention"]
+    abstained = np.array([("abstained", "yes") in more for more in said.more])
+    known = held.outcomes != UNSCORED
+    wanted = np.array([label == ("abstain",) for label in held.labels])
+    assert ((held.outcomes == RIGHT) == (abstained == wanted))[known].all()
+
+
+def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> None:
+    said = write(Wish((kinds,), store=kinds.parents[1] / "store", figures=False), tmp_path / "page")
+    assert said == []
+    seen = opened(tmp_path / "page" / "index.html")
+    for name in ("realbirdid/sample", "realbirdid/sample/abstention", "oodbench/sample-lvis/existence"):
+        seen.go(f"#/samples/{name}?outcome=wrong")
+        seen.page.locator(".cards a").first.click()
+        seen.page.locator(".answers .wrong").first.wait_for()
+        loaded = "image => image.decode().then(() => image.naturalWidth > 20)"
+        assert seen.page.locator(".parts img").evaluate(loaded)
+
+
+def test_rounds_that_differ_are_mixed_and_an_unscored_one_says_nothing() -> None:
+    rounds = [[RIGHT, RIGHT, WRONG, UNSCORED, UNSCORED], [RIGHT, WRONG, UNSCORED, RIGHT, UNSCORED]]
+    found = together([np.array(codes, np.uint8) for codes in rounds])
+    assert found.tolist() == [RIGHT, MIXED, WRONG, RIGHT, UNSCORED]
