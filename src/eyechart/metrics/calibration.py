@@ -234,9 +234,9 @@ def _placed(
     confidence, outcome = _pairs(function, confidences, correct)
     rows = np.flatnonzero(~np.isnan(confidence) & ~np.isnan(outcome))
     confidence, outcome = confidence[rows], outcome[rows]
-    edges = np.linspace(0, 1, bins + 1)
+    edges: Vector = np.linspace(0, 1, bins + 1)
     if binning == "mass":
-        edges = np.quantile(confidence, edges) if confidence.size else np.full(bins + 1, np.nan)
+        edges = np.asarray(np.quantile(confidence, edges) if confidence.size else np.full(bins + 1, np.nan), np.float64)
     return edges, np.searchsorted(edges[1:-1], confidence).astype(np.int64), confidence, outcome, rows
 
 

@@ -262,7 +262,9 @@ def _differences(before: ArrayLike, after: ArrayLike) -> Floats:
         demand(draws.ndim == 1, "drawn_change", name, "an array of 1 dimension", draws)
         demand(not np.isinf(draws).any(), "drawn_change", name, "finite or NaN", np.inf)
     demand(len(other) == len(one), "drawn_change", "draws_after", f"of length {len(one)}, as draws_before", other)
-    return (other - one)[~np.isnan(other - one)]
+    change: Floats = other - one
+    kept: Floats = change[~np.isnan(change)]
+    return kept
 
 
 def _unseen_change(delta: float, n: int | None, level: float) -> tuple[Interval, float]:

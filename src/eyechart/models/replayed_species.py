@@ -71,7 +71,7 @@ def probabilities(path: Path, dataset: Dataset) -> Probabilities:
 
 def _opened(path: Path, dataset: Dataset) -> NDArray[np.floating]:
     try:
-        values = open_memmap(path, mode="r")
+        values: NDArray[np.floating] = open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise ModelError(f"{path} cannot be read ({error}). {EXPECTED}") from error
     if not np.issubdtype(values.dtype, np.floating):
