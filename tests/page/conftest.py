@@ -142,7 +142,7 @@ class Seen:
         """Open a view, as a link from elsewhere does, and wait for its heading."""
         self.page.goto("about:blank")
         self.page.goto(self.home + hash_)
-        self.page.locator("h1").wait_for()
+        self.page.locator(":is(h1, [role=alert])").first.wait_for()
 
     def samples(self, query: str = "") -> list[str]:
         """The keys of the samples that pass a filter."""

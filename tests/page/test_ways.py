@@ -108,3 +108,20 @@ def test_published_tables_and_figures_are_those_of_the_commands(studio: Any, ope
     for name in ("F3", "F9"):
         image = seen.page.locator(f"img[src='figures/{name}.svg']")
         assert image.evaluate("image => (image.loading = 'eager', image.decode().then(() => image.naturalWidth))") > 100
+
+
+def test_a_chunk_that_is_not_there_is_said(studio: Any, opened: Any) -> None:
+    page = studio.page()
+    (page.parent / "data/a0/items.js").unlink()
+    seen = opened(page)
+    seen.go("#/samples/imagenet/sample")
+    assert seen.page.get_by_role("alert").inner_text().startswith("data/a0/items.js cannot be read.")
+    seen.complaints.clear()  # the browser's own
+
+
+def test_data_of_a_later_version_are_not_guessed_at(studio: Any, opened: Any) -> None:
+    page = studio.page()
+    index = page.parent / "data/index.js"
+    index.write_text(index.read_text().replace('\\"schema\\":1', '\\"schema\\":2', 1), encoding="ascii")
+    seen = opened(page)
+    assert seen.page.get_by_role("alert").inner_text().startswith("These data are of a later eyechart")
