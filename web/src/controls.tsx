@@ -7,11 +7,11 @@ import { keysOn, turnKeys, useKeys } from "./keys";
 import type { Change } from "./samples";
 import { count, Text } from "./text";
 
-interface Props { album: Album; params: Params; change: Change; found: number }
+interface Props { album: Album; params: Params; change: Change; found: number; aside: boolean }
 const FEW = 3; // label sets whose pairs are all offered
 type Option = [value: string, name: string];
 
-export function Filter({ album, params, change, found }: Props) {
+export function Filter({ album, params, change, found, aside }: Props) {
   const search = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => search.current?.focus() });
   const pick = (name: string, label: string, options: Option[], none: string) =>
@@ -21,7 +21,7 @@ export function Filter({ album, params, change, found }: Props) {
   );
   return (
     <>
-    <search class="filter" aria-label="Filter of samples">
+    <search class={aside ? "filter aside" : "filter"} aria-label="Filter of samples">
       <label>Find <input ref={search} type="search" value={params.find ?? ""} onInput={(event) => change({ find: event.currentTarget.value }, "replace")} placeholder="key, label or answer" /></label>
       {pick("labels", "Labels", album.truths.map(({ name }, place) => [place ? name : "", name]), "")}
       {pick("who", "Model", album.exhibits.map(({ name }) => [name, name]), "any")}

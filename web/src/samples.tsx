@@ -61,7 +61,7 @@ function Browser({ album, index, params }: { album: Album; index: Index; params:
   const list = here({ ...conditions, page: String(Math.floor(Math.max(0, rows.indexOf(row)) / PAGE)) });
   return (
     <>
-      <Filter album={album} params={conditions} change={change} found={rows.length} />
+      <Filter album={album} params={conditions} change={change} found={rows.length} aside={row >= 0} />
       {at !== undefined && row < 0 && <p class="notice">There is no sample <Text>{at}</Text> here.</p>}
       {row >= 0
         ? <Sample album={album} side={index.side} row={row} rows={rows} params={conditions} link={links} list={list} />
@@ -134,7 +134,7 @@ function Card({ album, side, row, params, href }: CardProps) {
   return (
     <li>
       <a href={href}>
-        <span class="thumb">{source && <img src={source} alt="" loading="lazy" decoding="async" />}</span>
+        {album.about.images && side > 0 && <span class="thumb">{source && <img src={source} alt="" loading="lazy" decoding="async" />}</span>}
         <span class="key"><Text>{album.keys[row]}</Text></span>
         {album.asked(row) && <span class="asked"><Text>{album.asked(row)}</Text></span>}
       </a>
