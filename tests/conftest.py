@@ -288,3 +288,22 @@ def faulty_server() -> Iterator[Any]:
     """Serve OpenAI's chat on loopback, with faults on demand."""
     with run_path(str(Path(__file__).with_name("faulty_server.py")))["serving"]() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def browsing() -> dict[str, Any]:
+    """What the tests of pages have in common."""
+    return run_path(str(Path(__file__).with_name("browsing.py")))
+
+
+@pytest.fixture(scope="module")  # no longer: while it is there, no other event loop can run
+def browser(browsing: dict[str, Any]) -> Iterator[Any]:
+    """A headless Chromium of the system."""
+    with browsing["chromium"]() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def contrast(browsing: dict[str, Any]) -> str:
+    """A script that finds the least contrast of a page."""
+    return str(browsing["CONTRAST"])

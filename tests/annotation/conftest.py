@@ -1,7 +1,5 @@
 """A small world of disputed images, a run about photographs, and a browser to look at sheets of both."""
 
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -194,29 +192,6 @@ def make_division(tmp_path: Path) -> Callable[..., Path]:
         return write_division(tmp_path / "divisions" / "mine.json", divided, dataset)[0]
 
     return make
-
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-REQUIRED = "EYECHART_BROWSER"  # .ci/run sets it to "required": there, nothing is skipped
-
-
-def missing(what: str) -> None:
-    (pytest.fail if os.environ.get(REQUIRED) == "required" else pytest.skip)(what)
-
-
-@pytest.fixture(scope="module")  # no longer: while it is there, no other event loop can run
-def browser() -> Iterator[Any]:
-    """A headless Chromium of the system."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        missing("there is no Chromium on this machine: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        alone = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
-        found = playwright.chromium.launch(executable_path=path, args=alone)
-        yield found
-        found.close()
 
 
 @dataclass

@@ -1,7 +1,5 @@
 """Runs about packaged photographs, their page, and a browser that opens it from disk."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -98,29 +96,6 @@ def relabelled(label: int, place: int) -> tuple[int, ...]:
 
 def truth(found: Any, labels: list[tuple[int, ...]]) -> Any:
     return label_set("ReGT", found.index, labels, "correct", "me")
-
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-REQUIRED = "EYECHART_BROWSER"  # .ci/run sets it to "required": there, nothing is skipped
-
-
-def missing(what: str) -> None:
-    (pytest.fail if os.environ.get(REQUIRED) == "required" else pytest.skip)(what)
-
-
-@pytest.fixture(scope="module")  # no longer: while it is there, no other event loop can run
-def browser() -> Iterator[Any]:
-    """A headless Chromium of the system."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        missing("there is no Chromium on this machine: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        alone = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
-        found = playwright.chromium.launch(executable_path=path, args=alone)
-        yield found
-        found.close()
 
 
 @dataclass
