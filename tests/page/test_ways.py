@@ -4,6 +4,15 @@ from typing import Any
 
 import pytest
 
+PRESSES_J_BEFORE_ANYTHING_IS_PAINTED = """
+new MutationObserver((_, observer) => {
+  if (document.querySelector(".cards")) {
+    observer.disconnect();
+    document.dispatchEvent(new KeyboardEvent("keydown", {key: "j", cancelable: true}));
+  }
+}).observe(document, {childList: true, subtree: true});
+"""
+
 
 @pytest.fixture
 def seen(studio: Any, opened: Any) -> Any:
@@ -24,6 +33,12 @@ def test_keys_lead_from_sample_to_sample_and_back_to_the_list(seen: Any, studio:
     seen.page.keyboard.press("Escape")
     seen.page.locator(".cards").wait_for()
     assert seen.page.locator(".found").inner_text() == "3 of 12 images"
+
+
+def test_a_key_is_heard_as_soon_as_the_list_is_there(seen: Any, studio: Any) -> None:
+    seen.page.add_init_script(PRESSES_J_BEFORE_ANYTHING_IS_PAINTED)
+    seen.go("#/samples/imagenet/sample?outcome=wrong")
+    seen.page.get_by_role("heading", name=studio.keys[0]).wait_for()
 
 
 def test_a_slash_leads_to_the_search_and_letters_there_do_nothing_else(seen: Any) -> None:

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 // Keys that do something by themselves; they can be turned off, for people whose software types letters for them.
 const MEMORY = "eyechart page keys";
@@ -19,11 +19,12 @@ export function turnKeys(on: boolean): void {
   }
 }
 
-// What keys do is taken from the latest drawing, so that a key pressed right after another goes on from there.
+// What keys do is taken from the latest drawing, and they are heard as soon as it is there: a key pressed right after
+// another, or before the browser has painted, is not lost.
 export function useKeys(acts: Record<string, () => unknown>): void {
   const latest = useRef(acts);
   latest.current = acts;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const inside = event.target instanceof Element ? event.target.closest("input, select, textarea, .scroll") : null;
       const act = latest.current[event.key];
