@@ -1,12 +1,12 @@
 """`python -m eyechart.reports RUN…`: the overview, or one table or figure by name, from a run's files alone."""
 
 import argparse
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from eyechart.command_line import print_any_letter
 from eyechart.errors import EyechartError
 
 from .collect import collect
@@ -22,9 +22,7 @@ PROGRAM = "python -m eyechart.reports"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a refusal is one sentence on stderr and exit status 2."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may lack the letters of a name
+    print_any_letter()
     command = COMMANDS.get(given[0]) if given else None
     try:
         return command(given[1:]) if command else overview(given)

@@ -8,20 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.abstention import Abstention
-from eyechart.bird_scoring import strata
+from eyechart.bird_scoring import rate, strata
 from eyechart.data.observations import REASONS
 from eyechart.evidence import TIMES
 from eyechart.metrics.alike import share_interval, unseen
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import drawn_shares, percentile, resampled
+from eyechart.metrics.resampling import drawn_shares, percentile, quotients, resampled
 from eyechart.pairing import Draw, Key
 from eyechart.protocols.wordings import number as numbered
 from eyechart.records import Metric, Outcomes
-from eyechart.scoring import metric
-from eyechart.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE, share
+from eyechart.scoring import defined
+from eyechart.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE
 
 CHI = "chi-squared"
+number = partial(defined, labels=LABELS)
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
@@ -90,7 +91,8 @@ def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
 def each(group: Group) -> Iterator[Metric]:
     """The rate of each wording, with Wilson's interval."""
     for place, (told, abstained) in enumerate(zip(group.told, group.abstained, strict=True)):
-        yield share("abstention", f"{group.category}/{numbered(place, len(group.told))}", abstained[told])
+        category = f"{group.category}/{numbered(place, len(group.told))}"
+        yield rate("abstention", LABELS, np.where(told, abstained, np.nan), category)
 
 
 def differing(group: Group) -> Iterator[Metric]:
@@ -143,19 +145,6 @@ def pooled(name: str, category: str, part: Bools, whole: Bools, seed: int) -> Me
     drawn = resampled(counts, TIMES, seed)
     draws = quotients(drawn[:, 0], drawn[:, 1])
     return number(name, category, value, n, share_interval(draws, value, len(counts)) if n else None)
-
-
-def quotients(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Floats:
-    """Quotients, NaN where there is nothing."""
-    found: Floats = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
-    return found
-
-
-def number(name: str, category: str, value: float, n: int, ci: Interval | None, method: str = "bootstrap") -> Metric:
-    """A number; one that is not defined has no value."""
-    known = not np.isnan(value)
-    sure = ci if known and ci is not None and not np.isnan(ci).any() else None
-    return metric(name, LABELS, value if known else None, n, sure, method, category)
 
 
 def abstention_outcomes(found: Abstention) -> Outcomes:

@@ -5,13 +5,13 @@ python -m eyechart.birds overlap BIRDS OTHER [--out LIST.csv]
 """
 
 import argparse
-import io
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
 
+from eyechart.command_line import print_any_letter, seconds_of_progress
 from eyechart.data.identifiers import KINDS
 from eyechart.data.inaturalist import Imported, import_birds
 from eyechart.data.observations import REASONS
@@ -20,14 +20,11 @@ from eyechart.leakage import overlap
 from eyechart.leakage_summary import said, write_matches
 
 PROGRAM = "python -m eyechart.birds"
-SLOW = 30.0  # seconds between lines of progress where there is no terminal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; a refusal is a sentence on stderr, and the status is 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may lack the letters of a name
+    print_any_letter()
     options = parser().parse_args(arguments)
     try:
         lines = list(options.run(options))
@@ -115,7 +112,7 @@ def told(found: Imported, out: Path) -> Iterator[str]:
 
 def run_overlap(options: argparse.Namespace) -> Iterator[str]:
     """Compare, list what was asked for, and say what was found."""
-    with tqdm(unit=" rows", unit_scale=True, mininterval=0.1 if sys.stderr.isatty() else SLOW) as bar:
+    with tqdm(unit=" rows", unit_scale=True, mininterval=seconds_of_progress()) as bar:
         found = overlap(
             options.birds, options.other, columns=options.column, numbers=options.numbers, progress=bar.update
         )

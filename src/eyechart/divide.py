@@ -4,7 +4,6 @@ Every split is written as a file that `pytest -k oodbench --eye-division=DIR` re
 """
 
 import argparse
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from tqdm import tqdm
 
 from eyechart.asking import Asker
 from eyechart.asking.divided import NONE, OWN, Made, made
+from eyechart.command_line import print_any_letter, seconds_of_progress
 from eyechart.data.annotated_splits import BENCHMARK
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
@@ -31,14 +31,11 @@ from eyechart.store import Store
 PROGRAM = "python -m eyechart.divide"
 DETECTORS = {"encoder", "classifier", "matcher"}
 PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
-SLOW = 30.0  # seconds between lines of progress where there is no terminal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Divide every split that is there; a refusal is a sentence on stderr, the others go on, and the status is 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal may lack the letters of a name
+    print_any_letter()
     options = parser().parse_args(arguments)
     try:
         check(options)
@@ -186,8 +183,9 @@ class Bar:
     def __call__(self, done: int, total: int) -> None:
         """Show it; the first call says how much was answered before."""
         if self.drawn is None:
-            every = 0.1 if sys.stderr.isatty() else SLOW
-            self.drawn = tqdm(desc=self.title, total=total, initial=done, unit=" images", mininterval=every)
+            self.drawn = tqdm(
+                desc=self.title, total=total, initial=done, unit=" images", mininterval=seconds_of_progress()
+            )
         self.drawn.update(done - self.drawn.n)
         if done == total:
             self.close()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.asking.flat_list import UNTOLD, FlatList
 from eyechart.asking.species import ALL, RANGE
@@ -23,9 +24,8 @@ def views(found: FlatList) -> Iterator[tuple[str, Outcomes, Outcomes]]:
 
 def correct(found: FlatList, source: str) -> Outcomes:
     """Whether each answer is the species of an answerable bird, or the genus of an unanswerable one; NaN for none."""
-    places, seen = found.answers[source].places, found.observed
-    truth = np.where(seen.answerable, seen.species, len(seen.taxonomy.names[0]) + seen.genus)
-    return np.where(places == UNTOLD, np.nan, places == truth)
+    places = found.answers[source].places
+    return np.where(places == UNTOLD, np.nan, places == found.observed.nodes)
 
 
 def abstained(found: FlatList, source: str) -> Outcomes:
@@ -38,21 +38,23 @@ def flat_list_metrics(found: FlatList, seed: int) -> Iterator[Metric]:
     """Accuracy and abstention of both sets of birds, and the harmonic mean of the accuracies."""
     answerable = found.observed.answerable
     for labels, right, stopped in views(found):
-        for name, mask in (("A", answerable), ("UA", ~answerable)):
-            yield rate("acc", labels, right[mask], name)
-            yield rate("abstained", labels, stopped[mask], name)
-        sides = right[answerable], right[~answerable]
-        yield harmonic("hm", labels, *sides, seed)
+        for (name, _, category), outcomes in shares(labels, right, stopped, answerable).items():
+            yield rate(name, labels, outcomes, category)
+        yield harmonic("hm", labels, right[answerable], right[~answerable], seed)
 
 
 def flat_list_outcomes(found: FlatList) -> Mapping[Key, Outcomes]:
     """Each share's outcomes of all birds (n,), NaN for a bird that it is not about."""
-    answerable = found.observed.answerable
+    each = [shares(*view, found.observed.answerable) for view in views(found)]
+    return {key: outcomes for some in each for key, outcomes in some.items()}
+
+
+def shares(labels: str, right: Outcomes, stopped: Outcomes, answerable: NDArray[np.bool_]) -> dict[Key, Outcomes]:
+    """Accuracy and abstention of both sets of birds, as each bird's outcome, NaN outside of the set."""
     return {
         (what, labels, name): np.where(mask, outcomes, np.nan)
-        for labels, right, stopped in views(found)
-        for what, outcomes in (("acc", right), ("abstained", stopped))
         for name, mask in (("A", answerable), ("UA", ~answerable))
+        for what, outcomes in (("acc", right), ("abstained", stopped))
     }
 
 

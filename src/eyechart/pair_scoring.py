@@ -10,17 +10,17 @@ from eyechart.data.divisions import ID
 from eyechart.evidence import TIMES as DRAWS
 from eyechart.metrics.alike import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation, degradation
-from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, resampled
+from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, resampled
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
 from eyechart.pairing import Draw, Key
 from eyechart.pairs import Existence, Progression
 from eyechart.records import Metric, Outcomes
-from eyechart.scoring import metric
+from eyechart.scoring import defined
 
 LABELS = "OODBench"
 TIMES = 2000
 STAGES = ("e_acc", "c_acc", "l_acc")
+number = partial(defined, labels=LABELS)
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -105,7 +105,7 @@ def progression_metrics(found: Progression, seed: int) -> Iterator[Metric]:
         n = len(right)
         for place, stage in enumerate(STAGES):
             value = float(right[:, place].mean()) if n else float("nan")
-            draws, images = shares(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
+            draws, images = quotients(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
             yield number(stage, name, value, n, share_interval(draws, value, images) if n else None)
 
 
@@ -129,19 +129,6 @@ def progression_draws(found: Progression, seed: int) -> Mapping[Key, Draw]:
         for name, mask in complete(found)
         for place, stage in enumerate(STAGES)
     }
-
-
-def shares(part: Ints, whole: Ints) -> Floats:
-    """Quotients, NaN where there is nothing."""
-    found: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-    return found
-
-
-def number(name: str, category: str, value: float, n: int, ci: Interval | None, method: str = "bootstrap") -> Metric:
-    """A number of a set; one that is not defined has no value."""
-    known = not np.isnan(value)
-    sure = ci if known and ci is not None and not np.isnan(ci).any() else None
-    return metric(name, LABELS, value if known else None, n, sure, method, category)
 
 
 def existence_outcomes(found: Existence) -> Outcomes:

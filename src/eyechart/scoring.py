@@ -195,3 +195,19 @@ def metric(
     bounds = None if ci is None else (float(ci.low), float(ci.high))
     number = None if value is None else float(value)
     return Metric(name=name, labels=labels, category=category, value=number, n=n, ci=bounds, ci_method=method)
+
+
+def defined(
+    name: str,
+    category: str,
+    value: float,
+    n: int,
+    ci: Interval | None,
+    method: str = "bootstrap",
+    *,
+    labels: str,
+) -> Metric:
+    """A number that NaN stands for where it is not defined: it then has no value, and no interval."""
+    known = not np.isnan(value)
+    sure = ci if known and ci is not None and not np.isnan(ci).any() else None
+    return metric(name, labels, value if known else None, n, sure, method, category)

@@ -86,7 +86,7 @@ def stops(view: View, seed: int) -> Iterator[Metric]:
 
 def stopped(view: View, seed: int) -> Outcomes:
     """Whether each bird is right at a threshold that was chosen on others (n,), NaN without an answer."""
-    span = right_between(view.summary.stairs.of(view.told), view.nodes[view.told])
+    span = right_between(view.summary.stairs.of(view.told), view.seen.nodes[view.told])
     found = np.full(len(view.told), np.nan)
     found[view.told] = cross_fitted(*span, ~view.seen.answerable[view.told], seed).correct
     return found

@@ -40,12 +40,6 @@ class View:
         return tuple(found)
 
     @cached_property
-    def nodes(self) -> NDArray[np.int64]:
-        """The node of the tree that is known of each bird: its species, or its genus where that cannot be told."""
-        first_genus = len(self.seen.taxonomy.names[0])
-        return np.where(self.seen.answerable, self.seen.species, first_genus + self.seen.genus)
-
-    @cached_property
     def correct(self) -> tuple[Outcomes, ...]:
         """Whether the best of every level is right: 1, 0, NaN for a bird without an answer or a truth."""
         return tuple(

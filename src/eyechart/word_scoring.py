@@ -51,11 +51,6 @@ def told(found: FreeForm, outcomes: Bools) -> Floats:
     return np.where(found.told, outcomes, np.nan)
 
 
-def share(name: str, category: str, outcomes: Bools) -> Metric:
-    """A share of images, with Wilson's interval."""
-    return rate(name, LABELS, outcomes.astype(np.float64), category)
-
-
 def free_form_outcomes(found: FreeForm) -> Outcomes:
     """What became of the answers."""
     return Outcomes(

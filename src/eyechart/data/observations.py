@@ -55,6 +55,11 @@ class Observations:
         return found
 
     @cached_property
+    def nodes(self) -> Ints:
+        """What is known of each image (n,), as places among the species and, behind them, the genera."""
+        return np.where(self.answerable, self.species, len(self.taxonomy.names[0]) + self.genus)
+
+    @cached_property
     def located(self) -> Bools:
         """Whose place is known (n,)."""
         found: Bools = ~np.isnan(self.latitude)

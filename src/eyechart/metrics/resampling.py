@@ -163,8 +163,25 @@ def drawn_shares(
     demand(one.shape == other.shape and one.ndim in (1, 2), "drawn_shares", "asked", f"of shape {one.shape}", other)
     sides = np.concatenate([side.reshape(len(side), one[:1].size) for side in (one, other)], axis=1)
     part, total = np.split(drawn_totals(sides, times, seed, strata), 2, axis=1)
-    found: NDArray[np.float64] = np.divide(part, total, out=np.full(part.shape, np.nan), where=total > 0)
+    found = quotients(part, total)
     return found.reshape(len(found), *one.shape[1:])
+
+
+def quotients(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
+    """What share each part is of its whole, of draws as of anything else.
+
+    Args: `part` and `whole`, numbers in arrays of one shape.
+    Returns: quotients of that shape, NaN where the whole is not greater than 0.
+    Raises: ValueError where the shapes differ.
+    Source: own definition: a resample in which nothing counts has no share.
+
+    >>> quotients([1, 0], [2, 0]).tolist()
+    [0.5, nan]
+    """
+    one, other = (np.asarray(values, np.float64) for values in (part, whole))
+    demand(one.shape == other.shape, "quotients", "whole", f"of shape {one.shape}", other)
+    found: NDArray[np.float64] = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
+    return found
 
 
 def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:

@@ -39,7 +39,7 @@ def test_truths_climb_from_what_is_known(case: Any) -> None:
 
 def test_nodes_are_species_or_genera(case: Any) -> None:
     world, views = case
-    assert [world.names[node] for node in views["range"].nodes] == [name for name, *_ in world.birds]
+    assert [world.names[node] for node in views["range"].seen.nodes] == [name for name, *_ in world.birds]
 
 
 def test_right_and_wrong_are_of_those_who_have_truth_and_answer(case: Any) -> None:

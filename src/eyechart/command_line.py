@@ -1,0 +1,18 @@
+"""What all command lines have in common: what they print can be printed, and progress suits who looks on."""
+
+import io
+import sys
+
+QUICK, SLOW = 0.1, 30.0
+
+
+def print_any_letter() -> None:
+    """Escape what a terminal or a file lacks the letters of, as it may be in a name."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def seconds_of_progress() -> float:
+    """How far lines of progress are apart: where there is no terminal, each of them stays."""
+    return QUICK if sys.stderr.isatty() else SLOW
