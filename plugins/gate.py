@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.baselines import FOLDER, name, read, write
 from eyechart.errors import EyechartError
-from eyechart.evidence import Evidence, read_evidence
-from eyechart.floors import below, floor, misses
-from eyechart.gating import Compared, Verdict, added, compared, differences, judged, missing, remarks
-from eyechart.gating_report import accepted, line_of, loss, no_baseline, power_lines, refused, shared, vanished
+from eyechart.gate.baselines import FOLDER, name, read, write
+from eyechart.gate.comparing import Compared, Verdict, added, compared, differences, judged, missing, remarks
+from eyechart.gate.evidence import Evidence, read_evidence
+from eyechart.gate.floors import below, floor, misses
+from eyechart.gate.telling import accepted, line_of, loss, no_baseline, power_lines, refused, shared, vanished
 
 from .judged_reports import report_failed
 from .options import share, text

@@ -14,7 +14,7 @@ from eyechart.data.equivalences import pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
 from eyechart.data.splits import available
 from eyechart.errors import EyechartError
-from eyechart.floors import floor
+from eyechart.gate.floors import floor
 from eyechart.models.registry import backend
 from eyechart.protocols.choices import CHOICES, is_share
 from eyechart.protocols.prompt_files import prompt

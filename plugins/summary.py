@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from _pytest.pathlib import bestrelpath
 
-from eyechart.pair_scoring import LABELS as PAIRS
+from eyechart.pairs.scoring import LABELS as PAIRS
 from eyechart.records import Metric, Record
 
 from .cases import CASE

@@ -6,8 +6,8 @@ from math import isnan
 from pathlib import Path
 
 from eyechart.errors import ReportError, SpecError
-from eyechart.evidence import Evidence
-from eyechart.gating import DIRECTIONS, Compared, compared, differences, missing, remarks
+from eyechart.gate.comparing import DIRECTIONS, Compared, compared, differences, missing, remarks
+from eyechart.gate.evidence import Evidence
 from eyechart.metrics.significance import holm
 from eyechart.spec import did_you_mean, parse
 

@@ -14,9 +14,9 @@ from math import isnan
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.evidence import Evidence
-from eyechart.floors import WHOLE
-from eyechart.gating import DIRECTIONS, Compared, compared
+from eyechart.gate.comparing import DIRECTIONS, Compared, compared
+from eyechart.gate.evidence import Evidence
+from eyechart.gate.floors import WHOLE
 from eyechart.metrics.alike import ROUNDING
 from eyechart.metrics.significance import holm
 from eyechart.records import Metric

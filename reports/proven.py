@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from eyechart.baselines import name, read
 from eyechart.errors import ReportError
-from eyechart.evidence import Evidence, Given, proofs, read_evidence
+from eyechart.gate.baselines import name, read
+from eyechart.gate.evidence import Evidence, Given, proofs, read_evidence
 from eyechart.records import Record, read_run
 
 from .answers import intact

@@ -4,9 +4,9 @@ import pytest
 
 from eyechart.asking.detection import Detection
 from eyechart.asking.distribution import Distribution
-from eyechart.detector_recording import DetectionRecording, DistributionRecording
-from eyechart.pair_recording import ExistenceRecording, ProgressionRecording
-from eyechart.pairs import Existence, Progression
+from eyechart.pairs.answers import Existence, Progression
+from eyechart.pairs.detector_recording import DetectionRecording, DistributionRecording
+from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
 
 
 @pytest.mark.benchmark("oodbench", protocol="existence")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from eyechart.abstention_recording import AbstentionRecording
 from eyechart.asking.abstention import Abstention
 from eyechart.asking.flat_list import FlatList
 from eyechart.asking.free_form import FreeForm
 from eyechart.asking.species import Species
-from eyechart.flat_list_recording import FlatListRecording
-from eyechart.species_recording import SpeciesRecording
-from eyechart.word_recording import FreeFormRecording
+from eyechart.birds.abstention_recording import AbstentionRecording
+from eyechart.birds.flat_list_recording import FlatListRecording
+from eyechart.birds.species_recording import SpeciesRecording
+from eyechart.birds.word_recording import FreeFormRecording
 
 
 @pytest.mark.benchmark("realbirdid", protocol="species")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eyechart.baselines import read
-from eyechart.evidence import Evidence, Floats, Proof
+from eyechart.gate.baselines import read
+from eyechart.gate.evidence import Evidence, Floats, Proof
 from eyechart.records import Record, decode
 
 from ..answers import intact

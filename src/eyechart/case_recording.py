@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from eyechart.data.dataset import Dataset
-from eyechart.evidence import Evidence, Given, proofs
+from eyechart.gate.evidence import Evidence, Given, proofs
 from eyechart.models.interfaces import Identity, Usage
 from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served, encode
 from eyechart.settings import Case, Settings

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.gate.pairing import Draw, Drawn
 from eyechart.metrics.calibration import (
     brier_interval,
     brier_score,
@@ -19,7 +20,6 @@ from eyechart.metrics.intervals import Interval, wilson
 from eyechart.metrics.selective import auc_draws
 from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_auc, accuracy_coverage_interval
 from eyechart.models.interfaces import Floats
-from eyechart.pairing import Draw, Drawn
 from eyechart.records import Metric
 from eyechart.scoring import Predictions, Scored, metric
 

@@ -20,10 +20,10 @@ from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import write_division
 from eyechart.data.splits import SplitRef, available, open_split
-from eyechart.division_summary import HEADS, aligned, cells, said
 from eyechart.errors import DataError, EyechartError, SpecError
 from eyechart.models.device import pick
 from eyechart.models.registry import backend, create, offers
+from eyechart.pairs.division_summary import HEADS, aligned, cells, said
 from eyechart.protocols.choices import CHOICES, Chosen, is_share
 from eyechart.spec import did_you_mean, parse
 from eyechart.store import Store

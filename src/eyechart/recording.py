@@ -17,12 +17,12 @@ from eyechart.confidences import (
 )
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
-from eyechart.evidence import TIMES, Given
+from eyechart.gate.evidence import TIMES, Given
+from eyechart.gate.pairing import Draw, Key, draws_of
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
 from eyechart.metrics.resampling import drawn
 from eyechart.models.interfaces import Identity, Usage
-from eyechart.pairing import Draw, Key, draws_of
 from eyechart.published import reported
 from eyechart.records import Metric, Outcomes, Reported, Served
 from eyechart.repeats import Repeated

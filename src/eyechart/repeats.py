@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec import structs
 
-from eyechart.evidence import TIMES, Given
+from eyechart.gate.evidence import TIMES, Given
 from eyechart.metrics.intervals import Interval, t_interval
 from eyechart.metrics.resampling import drawn_shares
 from eyechart.records import Metric

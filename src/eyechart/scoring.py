@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from eyechart.data.dataset import ORIGINAL
 from eyechart.data.labels import LabelSet
+from eyechart.gate.pairing import Drawn
 from eyechart.metrics.accuracy import jointly, outcomes, top_k
 from eyechart.metrics.categories import categories
 from eyechart.metrics.equivalence import expand, groups
 from eyechart.metrics.intervals import Interval, stratified, wilson
 from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_draws, single_label
 from eyechart.models.interfaces import Floats
-from eyechart.pairing import Drawn
 from eyechart.protocols.out_of_prompt import KINDS
 from eyechart.records import Metric, Outcomes
 from eyechart.spoken import Spoken

@@ -19,7 +19,7 @@ from eyechart.data.divisions import Detector
 from eyechart.data.labels import label_set
 from eyechart.data.sample import open_sample
 from eyechart.data.splits import SplitRef, open_split
-from eyechart.dividing import Detected, Rules, divide
+from eyechart.pairs.dividing import Detected, Rules, divide
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation import Wish, write
 from eyechart.reports.annotation_files import Key, key_path, read_key

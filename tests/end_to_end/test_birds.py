@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.birds import main
+from eyechart.birds.__main__ import main
 from eyechart.data.realbirdid_sample import open_realbirdid, packaged_root
 from eyechart.data.splits import available, open_split
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.baselines import write
-from eyechart.evidence import Evidence
+from eyechart.gate.baselines import write
+from eyechart.gate.evidence import Evidence
 from eyechart.records import decode, read_run
 from eyechart.reports.__main__ import main
 

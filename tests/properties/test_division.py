@@ -14,8 +14,8 @@ from eyechart.data.division_files import content
 from eyechart.data.divisions import HARD, ID, SIMPLE, Detector, Division
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
-from eyechart.dividing import Detected, Rules, candidates, divide, judged
 from eyechart.errors import ModelError
+from eyechart.pairs.dividing import Detected, Rules, candidates, divide, judged
 from eyechart.protocols.division import agreed, drawn, flags, purified
 
 PRESENT, ABSENT, UNKNOWN = "present", "absent", "unknown"

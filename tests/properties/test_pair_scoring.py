@@ -11,13 +11,13 @@ from sklearn import metrics
 from eyechart.data.divisions import Division
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.interfaces import Usage
-from eyechart.pair_scoring import (
+from eyechart.pairs.answers import Existence, Progression
+from eyechart.pairs.scoring import (
     existence_metrics,
     existence_outcomes,
     progression_metrics,
     progression_outcomes,
 )
-from eyechart.pairs import Existence, Progression
 from eyechart.records import Metric
 
 SETS = ("ID", "OOD-S", "OOD-H", "Hard")

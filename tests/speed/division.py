@@ -16,7 +16,7 @@ from eyechart.data.division_files import read_division, write_division
 from eyechart.data.divisions import Detector
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
-from eyechart.dividing import Detected, Rules, divide
+from eyechart.pairs.dividing import Detected, Rules, divide
 
 from .paired import ratio, seconds
 

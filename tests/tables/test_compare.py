@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from eyechart.baselines import write
 from eyechart.errors import ReportError
+from eyechart.gate.baselines import write
 from eyechart.metrics.significance import holm
 from eyechart.records import read_run
 from eyechart.reports.__main__ import main

@@ -20,8 +20,8 @@ from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
-from eyechart.evidence import Evidence
-from eyechart.gating import DIRECTIONS, Compared, compared
+from eyechart.gate.comparing import DIRECTIONS, Compared, compared
+from eyechart.gate.evidence import Evidence
 from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
 from eyechart.protocols.choices import PROTOCOLS

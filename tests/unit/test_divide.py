@@ -16,9 +16,9 @@ from eyechart.asking.divided import Made, made
 from eyechart.data.annotation import Exclusion
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import HARD, ID, MINED, SIMPLE, LeftOut
-from eyechart.division_summary import cells, said
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.models.interfaces import Floats, Identity
+from eyechart.pairs.division_summary import cells, said
 from eyechart.store import Store
 
 Make = Callable[..., Dataset]

@@ -14,8 +14,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.division_csv import read_authors
 from eyechart.data.division_files import content, read_division, sha256_of, write_division
 from eyechart.data.divisions import Detector, Division
-from eyechart.dividing import Detected, Rules, annotation_of, divide
 from eyechart.errors import DataError
+from eyechart.pairs.dividing import Detected, Rules, annotation_of, divide
 from eyechart.protocols.hard_samples import Mined
 
 Make = Callable[..., Dataset]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.evidence import Evidence, read_evidence
+from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.metrics.resampling import percentile
 from eyechart.records import read_run
 

@@ -11,9 +11,9 @@ from eyechart.asking.asker import Asker, Wording, nothing
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import Detector
-from eyechart.dividing import Detected
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.interfaces import Encoder, Floats, Matcher
+from eyechart.pairs.dividing import Detected
 from eyechart.predictions import Answers, computed
 from eyechart.protocols.zero_shot import prompts, scores
 from eyechart.store import Key

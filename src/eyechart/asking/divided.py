@@ -15,8 +15,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.detections import read_detections
 from eyechart.data.division_files import read_division, sha256_of
 from eyechart.data.divisions import Division
-from eyechart.dividing import NONE_MINED, Detected, Rules, annotation_of, answered, divide
 from eyechart.errors import DataError, SpecError
+from eyechart.pairs.dividing import NONE_MINED, Detected, Rules, annotation_of, answered, divide
 from eyechart.protocols.choices import CHOICES, Chosen
 from eyechart.protocols.hard_samples import Mined, Proposals, existing, mined, most_probable
 from eyechart.spec import parse, pieces

@@ -10,7 +10,7 @@ from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.divisions import Division
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.interfaces import Usage
-from eyechart.pairs import Existence
+from eyechart.pairs.answers import Existence
 from eyechart.protocols.existence import WORDINGS, existence_prompts
 from eyechart.replies import Reply
 

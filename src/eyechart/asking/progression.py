@@ -10,10 +10,10 @@ from eyechart.asking.pair_questions import Heard, Query, count, parsers, put, re
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.annotation import Annotation
 from eyechart.data.divisions import SETS, Division
-from eyechart.dividing import annotation_of
 from eyechart.metrics.yes_no import MISSING, UNPARSED
 from eyechart.models.interfaces import Usage
-from eyechart.pairs import Progression
+from eyechart.pairs.answers import Progression
+from eyechart.pairs.dividing import annotation_of
 from eyechart.protocols.progression import couples, progression_prompts
 from eyechart.replies import Reply
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from eyechart.asking.bird_names import Read, Share, listed, logits, observed_of, shares, species_names
 from eyechart.asking.sitting import Sitting
+from eyechart.birds.species_summary import Summary, summarised
 from eyechart.data.observations import Observations
 from eyechart.models.interfaces import Floats
-from eyechart.species_summary import Summary, summarised
 
 ALL, RANGE = "all species", "range"
 

@@ -10,17 +10,19 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.abstention_recording import AbstentionRecording
 from eyechart.asking.abstention import Abstention
 from eyechart.asking.flat_list import FlatList, likeliest
 from eyechart.asking.reason_words import ANSWERED, CHOICES
 from eyechart.asking.species import Species, probabilities
+from eyechart.birds.abstention_recording import AbstentionRecording
+from eyechart.birds.flat_list_recording import FlatListRecording
+from eyechart.birds.species_recording import SpeciesRecording
+from eyechart.birds.species_summary import summarised
 from eyechart.data.dataset import Dataset
 from eyechart.data.located import whole_files
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.rows import Row
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.flat_list_recording import FlatListRecording
 from eyechart.models.interfaces import Identity, Usage
 from eyechart.protocols.wordings import Wordings
 from eyechart.records import Record
@@ -28,8 +30,6 @@ from eyechart.reports.figures import DRAWERS, drawing
 from eyechart.reports.runs import Pool, load
 from eyechart.settings import Case
 from eyechart.spec import parse
-from eyechart.species_recording import SpeciesRecording
-from eyechart.species_summary import summarised
 
 SIZES = (4, 3, 2, 1)  # species of each genus
 GENERA = ("Corvus", "Larus", "Buteo", "Grus")

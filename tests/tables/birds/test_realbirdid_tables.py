@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from eyechart.asking.bird_words import BirdNames
 from eyechart.asking.free_form import FreeForm
+from eyechart.birds.word_recording import FreeFormRecording
 from eyechart.data.observations import REASONS
 from eyechart.models.interfaces import Usage
 from eyechart.reports.__main__ import main
@@ -19,7 +20,6 @@ from eyechart.reports.overview import write
 from eyechart.reports.realbirdid import TABLES
 from eyechart.reports.render import RENDERERS, to_csv
 from eyechart.reports.tables import tables
-from eyechart.word_recording import FreeFormRecording
 
 ENCODER, TALKER = "open_clip[a]", "hf[b]"
 

@@ -12,16 +12,16 @@ import pytest
 from numpy.typing import NDArray
 
 from eyechart.asking import ABOUT_BIRDS, Asker, Sitting
+from eyechart.birds.flat_list_recording import FlatListRecording
+from eyechart.birds.species_recording import SpeciesRecording
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.flat_list_recording import FlatListRecording
 from eyechart.models.interfaces import Identity, Request
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.records import Metric, Record
 from eyechart.settings import Case, Settings
 from eyechart.spec import parse
-from eyechart.species_recording import SpeciesRecording
 from eyechart.store import Store
 
 TREE = {  # orders, genera, species; the last order is one species, and nobody saw a Pica

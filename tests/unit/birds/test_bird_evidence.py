@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.bird_scoring import drawn_birds
-from eyechart.evidence import Evidence, read_evidence
-from eyechart.flat_list_scoring import flat_list_draws
+from eyechart.birds.flat_list_scoring import flat_list_draws
+from eyechart.birds.scoring import drawn_birds
+from eyechart.birds.species_draws import species_draws
+from eyechart.birds.species_views import Views
+from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.metrics.abstention import ua_a
 from eyechart.metrics.calibration import calibration_error
 from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_auc
-from eyechart.species_draws import species_draws
-from eyechart.species_views import Views
 
 SPECIES = {"acc", "ig", "ua_a", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.bird_scoring import harmonic, number, rate
+from eyechart.birds.scoring import harmonic, number, rate
 from eyechart.metrics.intervals import Interval, wilson
 
 SIDES = np.array([1, 0, 1, math.nan]), np.array([0, 1, math.nan, math.nan, 1, 0])

@@ -9,9 +9,9 @@ import pytest
 
 from eyechart.asking.flat_list import UNTOLD, likeliest, likeliest_of, with_genera
 from eyechart.asking.species import ALL, RANGE
+from eyechart.birds.flat_list_scoring import views
 from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
-from eyechart.flat_list_scoring import views
 
 LABELS = ("all species", "eligible", "range")
 BROKEN = frozenset({1, 3})

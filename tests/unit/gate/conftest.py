@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.evidence import Evidence, Given, proofs
+from eyechart.gate.evidence import Evidence, Given, proofs
 from eyechart.records import Metric
 
 Make = Callable[..., Evidence]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eyechart.baselines import Written, name, read, read_file, slug, write
 from eyechart.errors import BaselineError
+from eyechart.gate.baselines import Written, name, read, read_file, slug, write
 
 REMEDY = "--eye-update-baseline"
 

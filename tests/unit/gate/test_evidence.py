@@ -17,7 +17,7 @@ from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import ReportError
-from eyechart.evidence import STEPS, TIMES, Evidence, Given, Planes, proofs, read_evidence
+from eyechart.gate.evidence import STEPS, TIMES, Evidence, Given, Planes, proofs, read_evidence
 from eyechart.models.interfaces import Identity
 from eyechart.recording import Recording
 from eyechart.records import Metric, encode

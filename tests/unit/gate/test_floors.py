@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.floors import below, floor, misses
+from eyechart.gate.floors import below, floor, misses
 from eyechart.records import Metric, Record
 
 

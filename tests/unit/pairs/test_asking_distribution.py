@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eyechart.asking.distribution import distribution
-from eyechart.detector_recording import DistributionRecording
 from eyechart.errors import DataError
 from eyechart.metrics.distribution import equivalence
+from eyechart.pairs.detector_recording import DistributionRecording
 from eyechart.settings import Case
 from eyechart.spec import parse
 

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from eyechart.asking.existence import existence
 from eyechart.asking.progression import progression
 from eyechart.data.divisions import ID
-from eyechart.evidence import TIMES, Evidence, read_evidence
+from eyechart.gate.evidence import TIMES, Evidence, read_evidence
 from eyechart.metrics.resampling import drawn
 from eyechart.metrics.yes_no import MEASURES, measures, tables
-from eyechart.pair_recording import ExistenceRecording, ProgressionRecording
-from eyechart.pair_scoring import LABELS, STAGES, existence_draws, progression_draws
+from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
+from eyechart.pairs.scoring import LABELS, STAGES, existence_draws, progression_draws
 from eyechart.settings import Case
 from eyechart.spec import parse
 

@@ -13,9 +13,9 @@ from eyechart.asking.detection import detection
 from eyechart.asking.existence import existence
 from eyechart.asking.progression import progression
 from eyechart.data.division_files import sha256_of
-from eyechart.detector_recording import DetectionRecording
 from eyechart.models.interfaces import Answer
-from eyechart.pair_recording import ExistenceRecording, ProgressionRecording
+from eyechart.pairs.detector_recording import DetectionRecording
+from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
 from eyechart.records import Record, decode, encode
 from eyechart.settings import Case
 from eyechart.spec import parse

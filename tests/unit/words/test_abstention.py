@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.abstention_scoring import abstention_metrics, abstention_outcomes, around
 from eyechart.asking.abstention import Abstention, abstention
 from eyechart.asking.free_form import free_form
 from eyechart.asking.reason_words import CHOICES
+from eyechart.birds.abstention_scoring import abstention_metrics, abstention_outcomes, around
 from eyechart.errors import DataError
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import wilson

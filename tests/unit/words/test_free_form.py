@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from eyechart.asking.free_form import FreeForm, free_form
+from eyechart.birds.word_scoring import free_form_metrics, free_form_outcomes
 from eyechart.errors import SpecError
 from eyechart.models.interfaces import Answer
 from eyechart.models.replay import Replay
 from eyechart.records import Metric
 from eyechart.spec import parse
-from eyechart.word_scoring import free_form_metrics, free_form_outcomes
 
 SAID = (  # of the birds (species, genus): (0, 0), (1, 0), (4, 2), (-, 0), (-, 2), (-, 0), (-, 3), (-, 2)
     *("Corvus corax", "Common Raven", "Turdus", "Corvus", "Corvus"),

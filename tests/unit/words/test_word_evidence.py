@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.abstention_recording import AbstentionRecording
-from eyechart.abstention_scoring import abstention_draws, reasoned
 from eyechart.asking.abstention import abstention
 from eyechart.asking.free_form import free_form
-from eyechart.bird_scoring import drawn_birds
-from eyechart.evidence import Evidence, read_evidence
+from eyechart.birds.abstention_recording import AbstentionRecording
+from eyechart.birds.abstention_scoring import abstention_draws, reasoned
+from eyechart.birds.scoring import drawn_birds
+from eyechart.birds.word_recording import FreeFormRecording
+from eyechart.birds.word_scoring import LABELS
+from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.settings import Case
 from eyechart.spec import parse
-from eyechart.word_recording import FreeFormRecording
-from eyechart.word_scoring import LABELS
 
 KINDS = {"free_form": (free_form, FreeFormRecording), "abstention": (abstention, AbstentionRecording)}
 SAID = ("Corvus corax", "A Corvus?", "Turdus merula", "blurry", "its song", "Corvus", "blurry", "hm")

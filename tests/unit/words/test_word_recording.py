@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from eyechart.abstention_recording import AbstentionRecording
 from eyechart.asking.abstention import abstention
 from eyechart.asking.free_form import free_form
+from eyechart.birds.abstention_recording import AbstentionRecording
+from eyechart.birds.word_recording import FreeFormRecording
 from eyechart.models.interfaces import Answer
 from eyechart.settings import Case
 from eyechart.spec import parse
-from eyechart.word_recording import FreeFormRecording
 
 FAILED = Answer("", (), False, error="content filter")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.evidence import Evidence, Proof
+from eyechart.gate.evidence import Evidence, Proof
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change, mcnemar

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from eyechart.asking.flat_list import UNTOLD, FlatList
 from eyechart.asking.species import ALL, RANGE
-from eyechart.bird_scoring import Outcomes, harmonic, harmonic_draw, rate
-from eyechart.pairing import Draw, Key
+from eyechart.birds.scoring import Outcomes, harmonic, harmonic_draw, rate
+from eyechart.birds.species_views import ELIGIBLE
+from eyechart.gate.pairing import Draw, Key
 from eyechart.records import Metric
-from eyechart.species_views import ELIGIBLE
 
 
 def views(found: FlatList) -> Iterator[tuple[str, Outcomes, Outcomes]]:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.bird_scoring import Outcomes, Value, harmonic, number, rate
+from eyechart.birds.scoring import Outcomes, Value, harmonic, number, rate
+from eyechart.birds.species_changes import range_changes
+from eyechart.birds.species_views import View, Views, named
 from eyechart.metrics.abstention import CRITERIA, abstained_at, abstained_at_interval, ua_a, ua_a_interval
 from eyechart.metrics.calibration import calibration_error, calibration_error_interval
 from eyechart.metrics.hierarchy import Tree
@@ -18,8 +20,6 @@ from eyechart.metrics.selective import auc_interval, aurc, balanced_weights, mac
 from eyechart.metrics.stopping import cross_fitted, right_between
 from eyechart.metrics.thresholds import accuracy_coverage_auc
 from eyechart.records import Metric
-from eyechart.species_changes import range_changes
-from eyechart.species_views import View, Views, named
 
 Bools = NDArray[np.bool_]
 MAIN, *OTHERS = CRITERIA

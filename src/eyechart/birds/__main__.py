@@ -11,13 +11,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from eyechart.birds.leakage import overlap
+from eyechart.birds.leakage_summary import said, write_matches
 from eyechart.command_line import print_any_letter, seconds_of_progress
 from eyechart.data.identifiers import KINDS
 from eyechart.data.inaturalist import Imported, import_birds
 from eyechart.data.observations import REASONS
 from eyechart.errors import EyechartError
-from eyechart.leakage import overlap
-from eyechart.leakage_summary import said, write_matches
 
 PROGRAM = "python -m eyechart.birds"
 

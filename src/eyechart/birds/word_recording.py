@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from eyechart.asking.free_form import FreeForm
-from eyechart.bird_recording import BIRD, BirdRecording
+from eyechart.birds.recording import BIRD, BirdRecording
+from eyechart.birds.word_scoring import free_form_draws, free_form_metrics, free_form_outcomes, free_form_shares
 from eyechart.case_recording import Rows, served
-from eyechart.evidence import Given
-from eyechart.pairing import paired
+from eyechart.gate.evidence import Given
+from eyechart.gate.pairing import paired
 from eyechart.records import Metric, Outcomes, Served
-from eyechart.word_scoring import free_form_draws, free_form_metrics, free_form_outcomes, free_form_shares
 
 
 class FreeFormRecording(BirdRecording[FreeForm]):

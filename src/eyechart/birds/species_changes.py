@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from eyechart.asking.species import RANGE
-from eyechart.bird_scoring import Value, number
+from eyechart.birds.scoring import Value, number
+from eyechart.birds.species_views import ELIGIBLE, Views
 from eyechart.metrics.abstention import CRITERIA
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 from eyechart.records import Metric
-from eyechart.species_views import ELIGIBLE, Views
 
 MAIN, *_ = CRITERIA
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.evidence import Floats, Given
+from eyechart.gate.evidence import Floats, Given
 from eyechart.records import Metric
 
 Key = tuple[str, str, str]  # a number's name, its ground truth, its set

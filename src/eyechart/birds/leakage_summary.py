@@ -4,9 +4,9 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from eyechart.birds.leakage import Count, Overlap
 from eyechart.data.observation_table import IMAGE, OBSERVATION
-from eyechart.division_summary import aligned
-from eyechart.leakage import Count, Overlap
+from eyechart.pairs.division_summary import aligned
 
 HEADS = ("images", "number", "exact", "near", "found", "share", "95 %")
 EXACT, NEAR = "exact", "near"

@@ -9,9 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from eyechart.evidence import TIMES, Given
-from eyechart.gating import DIRECTIONS, Compared, added, compared, differences, judged, missing, remarks, telling
-from eyechart.gating_report import chance, loss, power_lines, shared
+from eyechart.gate.comparing import (
+    DIRECTIONS,
+    Compared,
+    added,
+    compared,
+    differences,
+    judged,
+    missing,
+    remarks,
+    telling,
+)
+from eyechart.gate.evidence import TIMES, Given
+from eyechart.gate.telling import chance, loss, power_lines, shared
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import drawn_shares
 from eyechart.metrics.significance import detectable, holm
@@ -21,7 +31,7 @@ NAN = float("nan")
 
 def found(p: float = NAN, delta: float = -0.1, **other: Any) -> Compared:
     """A comparison of which only some things matter."""
-    from eyechart.evidence import Proof
+    from eyechart.gate.evidence import Proof
 
     proof = Proof(name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10)
     whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "n": 10, "ci": None}
@@ -40,7 +50,7 @@ def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
 
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, NAN])] * 2), min_size=1, max_size=60), st.randoms())
 def test_a_run_and_itself_and_exchanged_and_in_another_order(pairs: Any, chance: Any) -> None:
-    from eyechart.gating import _shares
+    from eyechart.gate.comparing import _shares
 
     one, other = np.array(pairs).T
     case = type("Case", (), {"case": "c", "protocol": "p"})

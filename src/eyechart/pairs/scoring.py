@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.divisions import ID
-from eyechart.evidence import TIMES as DRAWS
+from eyechart.gate.evidence import TIMES as DRAWS
+from eyechart.gate.pairing import Draw, Key
 from eyechart.metrics.alike import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, resampled
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
-from eyechart.pairing import Draw, Key
-from eyechart.pairs import Existence, Progression
+from eyechart.pairs.answers import Existence, Progression
 from eyechart.records import Metric, Outcomes
 from eyechart.scoring import defined
 

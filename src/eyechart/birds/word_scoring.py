@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.free_form import FreeForm
-from eyechart.bird_scoring import harmonic, harmonic_draw, rate
-from eyechart.pairing import Draw, Key
+from eyechart.birds.scoring import harmonic, harmonic_draw, rate
+from eyechart.gate.pairing import Draw, Key
 from eyechart.records import Metric, Outcomes
 
 LABELS = "observations"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from scipy.special import ndtri
 
-from eyechart.baselines import Written
-from eyechart.evidence import Evidence
-from eyechart.gating import Compared, Verdict, telling
+from eyechart.gate.baselines import Written
+from eyechart.gate.comparing import Compared, Verdict, telling
+from eyechart.gate.evidence import Evidence
 from eyechart.metrics.significance import detectable
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."

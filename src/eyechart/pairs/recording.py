@@ -8,9 +8,11 @@ import numpy as np
 
 from eyechart.case_recording import FoundRecording, Rows, about, named, served
 from eyechart.data.division_files import sha256_of
-from eyechart.evidence import Given
+from eyechart.gate.evidence import Given
+from eyechart.gate.pairing import paired
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
-from eyechart.pair_scoring import (
+from eyechart.pairs.answers import Existence, Progression, Told
+from eyechart.pairs.scoring import (
     LABELS,
     existence_draws,
     existence_metrics,
@@ -19,8 +21,6 @@ from eyechart.pair_scoring import (
     progression_metrics,
     progression_outcomes,
 )
-from eyechart.pairing import paired
-from eyechart.pairs import Existence, Progression, Told
 from eyechart.protocols.existence import QUESTIONS
 from eyechart.records import Metric, Outcomes, Served
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.observations import Observations
-from eyechart.evidence import TIMES
+from eyechart.gate.evidence import TIMES
+from eyechart.gate.pairing import Draw
 from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_draws, harmonic_mean_interval
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.metrics.resampling import drawn
-from eyechart.pairing import Draw
 from eyechart.records import Metric
 from eyechart.scoring import metric
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eyechart.abstention_scoring import abstention_draws, abstention_metrics, abstention_outcomes
 from eyechart.asking.abstention import Abstention
 from eyechart.asking.reason_words import ANSWERED, CHOICES
-from eyechart.bird_recording import BirdRecording
+from eyechart.birds.abstention_scoring import abstention_draws, abstention_metrics, abstention_outcomes
+from eyechart.birds.recording import BirdRecording
 from eyechart.case_recording import Rows, named, served
 from eyechart.data.observations import REASONS
-from eyechart.evidence import Given
+from eyechart.gate.evidence import Given
+from eyechart.gate.pairing import paired
 from eyechart.metrics.intervals import wilson
-from eyechart.pairing import paired
 from eyechart.protocols.wordings import number
 from eyechart.records import Metric, Outcomes, Served
 

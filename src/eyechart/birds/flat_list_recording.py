@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from eyechart.asking.flat_list import FlatList
 from eyechart.asking.species import ALL
-from eyechart.bird_recording import BIRD, BirdRecording, cells, marks, names_of
+from eyechart.birds.flat_list_scoring import correct, flat_list_draws, flat_list_metrics, flat_list_outcomes
+from eyechart.birds.recording import BIRD, BirdRecording, cells, marks, names_of
+from eyechart.birds.species_recording import PREFIXES
 from eyechart.case_recording import Rows
-from eyechart.evidence import Given
-from eyechart.flat_list_scoring import correct, flat_list_draws, flat_list_metrics, flat_list_outcomes
-from eyechart.pairing import paired
+from eyechart.gate.evidence import Given
+from eyechart.gate.pairing import paired
 from eyechart.records import Metric, Outcomes
-from eyechart.species_recording import PREFIXES
 
 
 class FlatListRecording(BirdRecording[FlatList]):

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.species import ALL, RANGE, Species
+from eyechart.birds.species_summary import Summary
 from eyechart.data.observations import Observations
 from eyechart.metrics.abstention import CRITERIA, Criterion, uncertainty
 from eyechart.metrics.hierarchy import Tree
-from eyechart.species_summary import Summary
 
 ELIGIBLE = "eligible"
 Outcomes = NDArray[np.float64]

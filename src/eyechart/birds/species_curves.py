@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.birds.species_views import View, Views, named
 from eyechart.confidences import spread
 from eyechart.metrics.abstention import CRITERIA, tradeoff
 from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.selective import macro_coverage
 from eyechart.metrics.thresholds import accuracy_coverage
-from eyechart.species_views import View, Views, named
 
 Floats = NDArray[np.float64]
 Points = tuple[str, Floats, Floats, Floats]  # a curve's name, its thresholds, x and y

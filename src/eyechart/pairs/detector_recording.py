@@ -11,7 +11,7 @@ from eyechart.asking.distribution import Distribution
 from eyechart.case_recording import FoundRecording, Rows, about, named
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.intervals import wilson
-from eyechart.pair_scoring import LABELS
+from eyechart.pairs.scoring import LABELS
 from eyechart.protocols.division import BEATEN, UNLIKELY
 from eyechart.records import Outcomes
 from eyechart.scoring import metric

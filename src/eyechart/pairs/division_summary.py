@@ -8,7 +8,7 @@ import numpy as np
 from eyechart.asking.divided import Made
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import HARD, MINED, SETS, SIMPLE, Division
-from eyechart.dividing import annotation_of, answered
+from eyechart.pairs.dividing import annotation_of, answered
 from eyechart.protocols.division import BEATEN, UNLIKELY
 
 INITIAL = (f"{SIMPLE}'", f"{HARD}'")

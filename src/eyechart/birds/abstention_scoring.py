@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.abstention import Abstention
-from eyechart.bird_scoring import rate, strata
+from eyechart.birds.scoring import rate, strata
+from eyechart.birds.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE
 from eyechart.data.observations import REASONS
-from eyechart.evidence import TIMES
+from eyechart.gate.evidence import TIMES
+from eyechart.gate.pairing import Draw, Key
 from eyechart.metrics.alike import share_interval, unseen
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import drawn_shares, percentile, quotients, resampled
-from eyechart.pairing import Draw, Key
 from eyechart.protocols.wordings import number as numbered
 from eyechart.records import Metric, Outcomes
 from eyechart.scoring import defined
-from eyechart.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE
 
 CHI = "chi-squared"
 number = partial(defined, labels=LABELS)

@@ -6,14 +6,14 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.bird_scoring import Outcomes, drawn_birds, harmonic_draw
+from eyechart.birds.scoring import Outcomes, drawn_birds, harmonic_draw
+from eyechart.birds.species_scoring import MAIN, stopped
+from eyechart.birds.species_views import View, Views
+from eyechart.gate.pairing import Draw, Key
 from eyechart.metrics.abstention import ua_a_draws
 from eyechart.metrics.calibration import calibration_error_draws
 from eyechart.metrics.information_gain import information_gain_draws
 from eyechart.metrics.selective import auc_draws
-from eyechart.pairing import Draw, Key
-from eyechart.species_scoring import MAIN, stopped
-from eyechart.species_views import View, Views
 
 
 def species_outcomes(views: Views, seed: int) -> Mapping[Key, Outcomes]:

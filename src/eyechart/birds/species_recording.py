@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from eyechart.asking.species import ALL, RANGE, Species
-from eyechart.bird_recording import BIRD, BirdRecording, cells, marks, names_of
+from eyechart.birds.recording import BIRD, BirdRecording, cells, marks, names_of
+from eyechart.birds.species_curves import curve_rows
+from eyechart.birds.species_draws import species_draws, species_outcomes
+from eyechart.birds.species_scoring import species_metrics
+from eyechart.birds.species_views import Views
 from eyechart.case_recording import Rows
-from eyechart.evidence import Given
-from eyechart.pairing import paired
+from eyechart.gate.evidence import Given
+from eyechart.gate.pairing import paired
 from eyechart.records import Metric, Outcomes
-from eyechart.species_curves import curve_rows
-from eyechart.species_draws import species_draws, species_outcomes
-from eyechart.species_scoring import species_metrics
-from eyechart.species_views import Views
 
 PREFIXES = {ALL: "all.", RANGE: "range."}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from eyechart.errors import BaselineError
-from eyechart.evidence import SCHEMA, Evidence
+from eyechart.gate.evidence import SCHEMA, Evidence
 from eyechart.records import encode
 from eyechart.store import stamp
 

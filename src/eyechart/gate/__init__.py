@@ -1,0 +1,1 @@
+"""Telling a real loss from noise: what numbers are made of, baselines, comparison, floors."""
