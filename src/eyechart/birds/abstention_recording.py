@@ -6,7 +6,12 @@ import numpy as np
 
 from eyechart.asking.abstention import Abstention
 from eyechart.asking.reason_words import ANSWERED, CHOICES
-from eyechart.birds.abstention_scoring import abstention_draws, abstention_metrics, abstention_outcomes
+from eyechart.birds.abstention_scoring import (
+    abstention_draws,
+    abstention_metrics,
+    abstention_outcomes,
+    abstention_units,
+)
 from eyechart.birds.recording import BirdRecording
 from eyechart.case_recording import Rows, named, served
 from eyechart.data.observations import REASONS
@@ -39,7 +44,8 @@ class AbstentionRecording(BirdRecording[Abstention]):
 
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """The shares of right reasons with their draws."""
-        yield from paired(metrics, {}, abstention_draws(self.found, self.settings.seed))
+        found = self.found
+        yield from paired(metrics, {}, abstention_draws(found, self.settings.seed), abstention_units(found))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

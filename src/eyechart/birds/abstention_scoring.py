@@ -136,6 +136,12 @@ def abstention_draws(found: Abstention, seed: int) -> Mapping[Key, Draw]:
     return {("correct_reason", LABELS, level): partial(draw, level) for level in found.levels}
 
 
+def abstention_units(found: Abstention) -> Mapping[Key, int]:
+    """Of how many birds the answers are that give a reason."""
+    declined = {level: reasoned(found, level)[1] for level in found.levels}
+    return {("correct_reason", LABELS, level): int(each.any(axis=0).sum()) for level, each in declined.items()}
+
+
 def pooled(name: str, category: str, part: Bools, whole: Bools, seed: int) -> Metric:
     """A share of answers (k, n), with an interval over birds, of which each has several."""
     counts = np.stack([(part & whole).sum(axis=0), whole.sum(axis=0)], axis=1)

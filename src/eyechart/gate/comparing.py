@@ -27,7 +27,7 @@ UNSURE = (float("nan"), float("nan"))
 
 @dataclass(frozen=True)
 class Compared:
-    """A number before and after, over the same samples, with the samples that it lost; `worse` is the loss, signed."""
+    """A number before and after, over the same n samples, of so many images; with the samples that it lost."""
 
     case: str
     protocol: str
@@ -35,6 +35,7 @@ class Compared:
     before: float
     after: float
     n: int
+    units: int
     delta: float
     ci: Interval | None
     p: float
@@ -125,13 +126,14 @@ def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Comp
         return _shares(after, now, one, other)
     drawn = before.draws(was), after.draws(now)
     values, n = (float(was.value or 0), float(now.value or 0)), min(was.n, now.n)
+    units = min(was.images, now.images)
     if drawn[0] is not None and drawn[1] is not None:
-        change = drawn_change(*values, drawn[0], drawn[1], n=n)
+        change = drawn_change(*values, drawn[0], drawn[1], n=units)
         method = "paired bootstrap"
     else:
         change = interval_change(values[0], was.ci or UNSURE, values[1], now.ci or UNSURE)
         method = "unpaired"
-    return Compared(after.case, after.protocol, now, *values, n, change.delta, change.ci, change.p, method)
+    return Compared(after.case, after.protocol, now, *values, n, units, change.delta, change.ci, change.p, method)
 
 
 def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> Compared:
@@ -146,6 +148,7 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> 
         before=values[0],
         after=values[1],
         n=n,
+        units=n,
         delta=values[1] - values[0],
         ci=change_interval(one, other),
         p=test.p,

@@ -26,15 +26,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Given:
-    """A number with the outcomes (n,) of the case's samples, 1, 0 or NaN, or with its draws (TIMES,); or alone."""
+    """A number with the outcomes (n,) of the case's samples, 1, 0 or NaN, or with its draws (TIMES,); or alone.
+
+    `units` says how many images were drawn from, where the number counts several samples of one.
+    """
 
     metric: Metric
     outcomes: Floats | None = None
     draws: Floats | None = None
+    units: int | None = None
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A number and what it was made of: planes, of which `right` is about all samples and `asked` says which count."""
+    """A number and what it was made of: planes, of which `right` is about all samples and `asked` says which count.
+
+    `units` says of how many images the n samples are, each of which was drawn or left out as a whole; 0 stands for n.
+    """
 
     name: str
     labels: str
@@ -46,6 +53,12 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     right: str = ""
     draws: str = ""
     reach: float = 0.0
+    units: int = 0
+
+    @property
+    def images(self) -> int:
+        """How many images are independent of one another in this number."""
+        return self.units or self.n
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +168,7 @@ class Planes:
             right=right,
             draws=drawn,
             reach=reach,
+            units=0 if given.units is None or given.units == metric.n else given.units,
         )
 
 

@@ -13,10 +13,19 @@ Draw = Callable[[], Floats]
 Drawn = Callable[[], Iterable[NDArray[np.int64]]]  # how often each sample is taken, resample by resample
 
 
-def paired(metrics: Iterable[Metric], outcomes: Mapping[Key, Floats], draws: Mapping[Key, Draw]) -> Iterator[Given]:
-    """Every number with its outcomes (n,) and its draws (TIMES,), where it has a value and there are any."""
+def paired(
+    metrics: Iterable[Metric],
+    outcomes: Mapping[Key, Floats],
+    draws: Mapping[Key, Draw],
+    units: Mapping[Key, int] | None = None,
+) -> Iterator[Given]:
+    """Every number with its outcomes (n,) and its draws (TIMES,), where it has a value and there are any.
+
+    `units` are the images that numbers are about which count several samples of one.
+    """
     for metric in metrics:
-        yield Given(metric, outcomes.get(key_of(metric)), draws_of(metric, draws))
+        key = key_of(metric)
+        yield Given(metric, outcomes.get(key), draws_of(metric, draws), (units or {}).get(key))
 
 
 def draws_of(metric: Metric, draws: Mapping[Key, Draw]) -> Floats | None:

@@ -9,6 +9,7 @@ from scipy.special import ndtri
 from eyechart.gate.baselines import Written
 from eyechart.gate.comparing import Compared, Verdict, telling
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.looking import Sight, address
 from eyechart.metrics.significance import detectable
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
@@ -22,13 +23,24 @@ def loss(verdict: Verdict, of_case: Sequence[Compared], keys: Sequence[str], bas
     bounds = "" if found.ci is None else f" [{found.ci.low:+.4f}, {found.ci.high:+.4f}]"
     lines = [
         f"{found.case} ({found.protocol}): {found.name} is worse than the baseline.",
-        f"  {found.before:.4f} in the baseline, {found.after:.4f} now: {found.delta:+.4f}{bounds}, n={found.n}",
+        f"  {found.before:.4f} in the baseline, {found.after:.4f} now: {found.delta:+.4f}{bounds}, {size(found)}",
         f"  {found.method}, {chance(found.p)}, {chance(verdict.adjusted)} after Holm's correction over the session",
     ]
     if found.lost or found.gained:
         lines.append(f"  right before and wrong now: {len(found.lost)}; wrong before and right now: {found.gained}")
         lines += [f"    {keys[row]}" for row in telling(found, of_case)]
-    return "\n".join([*lines, f"  baseline: {baseline}", f"  run: {run}", f"  {ACCEPT}"])
+    shown = address(found.case, found.protocol, found.name if found.lost else "")
+    return "\n".join([*lines, f"  on the page: {shown}", f"  baseline: {baseline}", f"  run: {run}", f"  {ACCEPT}"])
+
+
+def page_of(sight: Sight) -> str:
+    """How to see what was lost."""
+    return f"To see it, write the page: {sight.command}"
+
+
+def size(found: Compared) -> str:
+    """How many samples a comparison is of, and of how many images, where these are fewer."""
+    return f"n={found.n}" if found.units == found.n else f"n={found.n} of {found.units} images"
 
 
 def chance(p: float) -> str:
@@ -83,7 +95,7 @@ def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
         found = verdict.found
         least = smallest(found, alpha / max(1, tests))
         what = "would show no loss" if isnan(least) else f"would show a loss of {100 * least:.2f} points"
-        yield f"{found.case} ({found.protocol}): {found.name} {what} (n={found.n}, {found.method})"
+        yield f"{found.case} ({found.protocol}): {found.name} {what} ({size(found)}, {found.method})"
 
 
 def smallest(found: Compared, alpha: float) -> float:

@@ -17,9 +17,11 @@ from eyechart.pairs.scoring import (
     existence_draws,
     existence_metrics,
     existence_outcomes,
+    existence_units,
     progression_draws,
     progression_metrics,
     progression_outcomes,
+    progression_units,
 )
 from eyechart.protocols.existence import QUESTIONS
 from eyechart.records import Metric, Outcomes, Served
@@ -96,7 +98,8 @@ class ExistenceRecording(PairRecording[Existence]):
 
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """The measures with their draws, of the same images for every model."""
-        yield from paired(metrics, {}, existence_draws(self.found, self.settings.seed))
+        found = self.found
+        yield from paired(metrics, {}, existence_draws(found, self.settings.seed), existence_units(found))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""
@@ -134,7 +137,8 @@ class ProgressionRecording(PairRecording[Progression]):
 
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """The accuracies with their draws, of the same images for every model."""
-        yield from paired(metrics, {}, progression_draws(self.found, self.settings.seed))
+        found = self.found
+        yield from paired(metrics, {}, progression_draws(found, self.settings.seed), progression_units(found))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

@@ -60,6 +60,13 @@ def existence_draws(found: Existence, seed: int) -> Mapping[Key, Draw]:
     return {(measure, LABELS, name): partial(draw, measure, name) for name, _ in found.masks() for measure in MEASURES}
 
 
+def existence_units(found: Existence) -> Mapping[Key, int]:
+    """Of how many images the questions of every set are."""
+    rows = found.division.rows[found.places]
+    images = {name: len(np.unique(rows[mask])) for name, mask in answered(found).items()}
+    return {(measure, LABELS, name): count for name, count in images.items() for measure in MEASURES}
+
+
 def by_image(rows: Ints, images: Ints, count: int) -> Ints:
     """The sums (count, d) of the rows (m, d) of each image."""
     sums = np.zeros((count, rows.shape[1]), np.int64)
@@ -129,6 +136,13 @@ def progression_draws(found: Progression, seed: int) -> Mapping[Key, Draw]:
         for name, mask in complete(found)
         for place, stage in enumerate(STAGES)
     }
+
+
+def progression_units(found: Progression) -> Mapping[Key, int]:
+    """Of how many images the samples of every set are."""
+    rows = found.division.rows[found.first]
+    images = {name: len(np.unique(rows[mask])) for name, mask in complete(found)}
+    return {(stage, LABELS, name): count for name, count in images.items() for stage in STAGES}
 
 
 def existence_outcomes(found: Existence) -> Outcomes:

@@ -1,5 +1,7 @@
 """What is a loss: by hand, by direction, over a session; what may be compared at all; which samples say most."""
 
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +36,9 @@ def found(p: float = NAN, delta: float = -0.1, **other: Any) -> Compared:
     from eyechart.gate.evidence import Proof
 
     proof = Proof(name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10)
-    whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "n": 10, "ci": None}
-    return Compared(**(whole | {"proof": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other))
+    whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "ci": None}
+    counts = {"n": 10, "units": other.get("n", 10)}
+    return Compared(**(whole | counts | {"proof": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other))
 
 
 def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
@@ -111,6 +114,47 @@ def test_draws_are_paired(make: Any, drawn: Any) -> None:
     assert other.ci.high < 0
 
 
+@pytest.fixture
+def of_images(named: Any) -> Any:
+    """A share of answers, as many to each image; all answers to an image are alike."""
+
+    def of_images(right: Sequence[float], each: int, units: int | None) -> Given:
+        images = np.array(right, np.float64)
+        metric = replace(named("f1", float(images.mean())), n=len(images) * each)
+        return Given(metric, draws=drawn_shares(images, np.ones_like(images), TIMES, 42), units=units)
+
+    return of_images
+
+
+def exchanged(changes: Any) -> float:
+    """The share of all ways to exchange the runs, image by image, that differ by as much: the exact p-value."""
+    signs = np.array(list(product((-1, 1), repeat=len(changes))))
+    return float((np.abs(signs @ changes) >= abs(changes.sum()) - 1e-9).mean())
+
+
+@pytest.mark.parametrize(
+    "after", [(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1), (0,) * 12, (0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1)]
+)
+def test_answers_to_one_image_are_no_more_sure_than_it_alone(make: Any, of_images: Any, after: Any) -> None:
+    exact = exchanged(np.array(after) - 1)
+    p, many = (
+        next(compared(make([of_images((1,) * 12, 40, units)]), make([of_images(after, 40, units)]))).p
+        for units in (12, None)
+    )
+    assert exact / 2 < p < exact * 2
+    assert many < exact / 1000
+
+
+def test_of_two_runs_the_fewer_images_count_and_a_file_that_does_not_say_counts_answers(
+    make: Any, of_images: Any
+) -> None:
+    old, new = make([of_images((1, 1, 0), 9, None)]), make([of_images((1, 0, 0), 9, 3)])
+    for sides in ((old, new), (new, old), (new, new)):
+        (only,) = compared(*sides)
+        assert (only.n, only.units) == (27, 3)
+    assert [proof.units for proof in make([of_images((1, 1), 1, 2)]).proofs] == [0]  # as it is with any number
+
+
 def test_numbers_alone_are_compared_as_unpaired(make: Any, named: Any) -> None:
     one, other = (
         make([Given(replace(named("ece", value), ci=ci))]) for value, ci in ((0.1, (0.05, 0.15)), (0.4, (0.35, 0.45)))
@@ -178,6 +222,13 @@ def test_a_loss_says_everything(make: Any, share: Any) -> None:
                  "right before and wrong now: 20; wrong before and right now: 1", "    00000\n",
                  "baseline: kept/a.json", "run: runs/1", "--eye-update-baseline"):  # fmt: skip
         assert part in said
+
+
+def test_what_counts_answers_says_of_how_many_images(make: Any) -> None:
+    kept, now = Path("a.json"), make([])
+    (verdict,) = judged([found(1e-9, n=24, units=7)], 0.01, 0)
+    assert "-0.1000, n=24 of 7 images\n" in loss(verdict, [], now.keys, kept, kept)
+    assert "(n=24 of 7 images, exact McNemar)" in next(power_lines([verdict], 0.01))
 
 
 def test_no_p_value_is_written_as_0() -> None:

@@ -1,6 +1,7 @@
 """What cases about pairs are compared by: measures of resamples of the same images."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,43 @@ def test_wrong_answers_are_a_loss_of_every_number_that_they_touch(
     assert {each.method for each in found} == {"paired bootstrap"}
     assert all(each.delta <= 0 for each in found)
     assert any(each.delta < 0 for each in found)
+
+
+def contrary(world: Any) -> Callable[..., str]:
+    """Say the opposite of the truth, and a wrong number."""
+
+    def say(kind: str, *of: int) -> str:
+        truth = world.tell(kind, *of)
+        return {"Yes": "No", "No": "Yes"}.get(truth, f"{truth}0")
+
+    return say
+
+
+@pytest.mark.parametrize(("protocol", "number"), [("existence", "acc"), ("progression", "c_acc")])
+def test_what_is_asked_of_one_image_several_times_is_no_surer_than_its_images(
+    kept: Any, judged_numbers: Any, world: Any, protocol: str, number: str
+) -> None:
+    for each in judged_numbers(kept(protocol), kept(protocol, contrary(world))):
+        if each.proof.name == number:
+            assert each.units < each.n
+            assert (each.delta, each.p) == (-1, pytest.approx(flipped([-1] * each.units)))
+
+
+def flipped(changes: Sequence[float]) -> float:
+    """The share of all ways to exchange the runs, image by image, that differ by as much: the exact p-value."""
+    sums = [abs(sum(each)) for each in product(*[(change, -change) for change in changes])]
+    return sum(found >= abs(sum(changes)) for found in sums) / len(sums)
+
+
+@pytest.mark.parametrize("protocol", KINDS)
+def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any, protocol: str) -> None:
+    found = KINDS[protocol][0](world.sit(world.talker(lie), protocol))
+    pairs = found.places if protocol == "existence" else found.first
+    images: dict[str, set[int]] = {}
+    for pair in pairs.tolist():
+        images.setdefault(found.division.sets[pair], set()).add(int(found.division.rows[pair]))
+    told = {proof.category: proof.images for proof in kept(protocol, lie).proofs if proof.draws}
+    assert told == {name: len(rows) for name, rows in images.items()}
 
 
 def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> None:

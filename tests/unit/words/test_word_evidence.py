@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from eyechart.asking.abstention import abstention
 from eyechart.asking.free_form import free_form
 from eyechart.birds.abstention_recording import AbstentionRecording
-from eyechart.birds.abstention_scoring import abstention_draws, reasoned
+from eyechart.birds.abstention_scoring import abstention_draws, abstention_units, reasoned
 from eyechart.birds.scoring import drawn_birds
 from eyechart.birds.word_recording import FreeFormRecording
 from eyechart.birds.word_scoring import LABELS
@@ -62,6 +62,14 @@ def test_a_share_names_the_birds_that_it_lost(kept: Any, judged_numbers: Any) ->
     lost = {each.proof.category: each.lost for each in found if each.proof.name == "acc"}
     assert lost["A.species"] == (0, 2)
     assert {each.method for each in found if each.proof.name == "hm"} == {"paired bootstrap"}
+
+
+def test_units_are_the_birds_that_were_given_a_reason(case_of: Any) -> None:
+    found = case_of("abstention", WORSE).found
+    declined = [[bool(each) for each in wording] for wording in reasoned(found, "plain")[1]]
+    birds = sum(any(answers) for answers in zip(*declined, strict=True))
+    assert birds < sum(map(sum, declined))
+    assert abstention_units(found)["correct_reason", LABELS, "plain"] == birds
 
 
 @pytest.mark.parametrize("level", ["plain", "polite"])
