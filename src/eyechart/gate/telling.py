@@ -9,7 +9,6 @@ from scipy.special import ndtri
 from eyechart.gate.baselines import Written
 from eyechart.gate.comparing import Compared, Verdict, telling
 from eyechart.gate.evidence import Evidence
-from eyechart.gate.looking import Sight, address
 from eyechart.metrics.significance import detectable
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
@@ -29,13 +28,7 @@ def loss(verdict: Verdict, of_case: Sequence[Compared], keys: Sequence[str], bas
     if found.lost or found.gained:
         lines.append(f"  right before and wrong now: {len(found.lost)}; wrong before and right now: {found.gained}")
         lines += [f"    {keys[row]}" for row in telling(found, of_case)]
-    shown = address(found.case, found.protocol, found.name if found.lost else "")
-    return "\n".join([*lines, f"  on the page: {shown}", f"  baseline: {baseline}", f"  run: {run}", f"  {ACCEPT}"])
-
-
-def page_of(sight: Sight) -> str:
-    """How to see what was lost."""
-    return f"To see it, write the page: {sight.command}"
+    return "\n".join([*lines, f"  baseline: {baseline}", f"  run: {run}", f"  {ACCEPT}"])
 
 
 def size(found: Compared) -> str:
