@@ -57,7 +57,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if PROTOCOLS[protocol].suits(offers(model))
         for split in splits(chosen.data)
         if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
-        for variant in PROTOCOLS[protocol].variants(chosen.choices)
+        for variant in PROTOCOLS[protocol].variants(chosen.choices, offers(model))
     ]
     metafunc.parametrize("case", [pytest.param(case, id=str(case)) for case in cases])
 

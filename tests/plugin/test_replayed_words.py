@@ -39,6 +39,20 @@ def test_words_of_the_open_world_are_no_closed_world(replayed: Callable[..., Any
     assert [record["protocol"] for record in world.records] == ["open_world"]
 
 
+def test_how_a_model_would_be_asked_is_no_case_of_a_file(replayed: Callable[..., Any], world: Any) -> None:
+    asked = ("--eye-structure=parsed,enforced", "--eye-prefix=paper,shared", "--eye-evaluations=1,3")
+    assert replayed("closed_world", INCLUSION, *asked).ret == 0
+    assert [record["protocol"] for record in world.records] == ["closed_world", "closed_world_plus"]
+
+
+def test_words_about_other_pictures_stop_the_case(replayed: Callable[..., Any], world: Any) -> None:
+    replayed("mcq")
+    with (world.folder / "said.csv").open("a", encoding="utf-8") as file:
+        file.write("\nelsewhere.png,tench")
+    said = world.run("-k", "imagenet/tiny/").stdout.str()
+    assert "said.csv, line 20: imagenet/tiny has no image 'elsewhere.png'." in said
+
+
 def test_several_images_a_request_are_refused(replayed: Callable[..., Any]) -> None:
     said = replayed("closed_world", "--eye-images-per-request=5").stdout.str()
     assert "has one answer an image. Use --eye-images-per-request=1." in said

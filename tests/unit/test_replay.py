@@ -120,12 +120,18 @@ def test_scores_that_are_no_numbers_are_errors(scored: Answer) -> None:
     [
         (
             ("id,answer", "s00,0"),
-            r"has the columns \['id', 'answer'\]\. Expected a csv with the columns key and answer",
+            r"has the columns id, answer\. Expected a csv with the columns key and answer",
         ),
-        (("key,said", "s00,0"), r"has the columns \['key', 'said'\]\. Expected a csv"),
-        ((), r"has the columns None\. Expected a csv"),
-        (("key,answer", "s00,0", "s01,1", "s00,2"), r"answers\.csv, line 4: the key s00 comes a second time"),
-        (("key,answer", "x,0"), r"answers no sample of imagenet/memory.*first is 'x', the data set's 's00'"),
+        (("key,said", "s00,0"), r"has the columns key, said\. Expected a csv"),
+        ((), r"has the columns none\. Expected a csv"),
+        (("key,answer", "s00,0", "s01,1", "s00,2"), r"answers\.csv, line 4: the image s00 comes a second time"),
+        (("key,answer", "s00,0", "00.png,1"), r"answers\.csv, line 3: the image 00\.png comes a second time"),
+        (
+            ("key,answer", "s00,0", "x,0", "y,1"),
+            r"line 3: imagenet/memory has no image 'x', and 1 more.* first is 's00'",
+        ),
+        (("key,answer",), r"answers\.csv has no answer about an image of imagenet/memory\. Give a file with lines"),
+        (("split,key,answer", "val,x,0"), r"a column split, if there is one, says memory"),
     ],
 )
 def test_a_csv_that_does_not_fit_is_refused(answer: Answer, lines: tuple[str, ...], sentence: str) -> None:
@@ -138,7 +144,8 @@ def test_a_csv_that_does_not_fit_is_refused(answer: Answer, lines: tuple[str, ..
     [
         ({"keys": ["s00"]}, r"answers\.npz holds keys\. Expected"),
         ({"keys": ["s00"], "scores": [[1, 2]]}, r"scores have shape \(1, 2\), expected \(1, 3\): one row a key"),
-        ({"keys": ["s00", "s00"], "scores": np.eye(2, 3)}, "the key s00 comes a second time"),
+        ({"keys": ["s00", "s00"], "scores": np.eye(2, 3)}, r"row 1 of keys: the image s00 comes a second"),
+        ({"keys": ["s00", "x"], "scores": np.eye(2, 3)}, r"row 1 of keys: imagenet/memory has no image 'x'"),
         ({"keys": np.array([{}], object), "scores": np.eye(1, 3)}, r"cannot be read \(Object arrays cannot be loaded"),
     ],
 )
@@ -202,6 +209,17 @@ def test_words_about_birds_are_read_as_others_are(words: Callable[..., list[str]
     found = words("key,answer", "s00,a gull", "02.png,I cannot tell: it is blurred", of="free_form")
     assert found[::2] == ["a gull", "I cannot tell: it is blurred"]
     assert "has no answer for s01. Add a line" in found[1]
+
+
+def test_one_file_has_the_words_about_several_splits(words: Callable[..., list[str]]) -> None:
+    lines = ("split,key,answer", "memory,s00,cat", "val,s00,dog", ",s01,fish", "memory,s02,a bird")
+    assert words(*lines) == ["cat", "fish", "a bird"]
+
+
+@pytest.mark.parametrize("of", ["closed_world", "open_world", "mcq", "free_form"])
+def test_words_about_images_of_other_data_are_refused(words: Callable[..., list[str]], of: str) -> None:
+    with pytest.raises(ModelError, match=r"said\.csv, line 3: imagenet/memory has no image 's9'\. Its first is 's00'"):
+        words("key,answer", "s00,cat", "s9,dog", of=of)
 
 
 def test_words_that_are_missing_are_an_error(words: Callable[..., list[str]]) -> None:

@@ -150,11 +150,11 @@ def test_a_sum_may_be_off_by_a_thousandth(told: Told, off: float) -> None:
         (("s00", "s01", "s02"), r"P\.csv has 3 keys, but P\.npy has 4 rows\. Expected a key for each"),
         (
             ("s00", "x", "s02", "y"),
-            r"P\.csv: imagenet/memory has no image 'x', and 1 more like it\. Its first is 's00'",
+            r"P\.csv, line 3: imagenet/memory has no image 'x', and 1 more like it\. Its first is 's00'",
         ),
         (("s00", "", "s02", "s03"), "has no image ''. Its first"),
-        (("s00", "s01", "s02", "s01"), r"P\.csv: the image s01 comes a second time"),
-        (("s00", "s01", "s02", "01.png"), r"P\.csv: the image 01\.png comes a second time"),
+        (("s00", "s01", "s02", "s01"), r"P\.csv, line 5: the image s01 comes a second time"),
+        (("s00", "s01", "s02", "01.png"), r"P\.csv, line 5: the image 01\.png comes a second time"),
     ],
 )
 def test_keys_that_do_not_fit_are_refused(told: Told, keys: Sequence[str], sentence: str) -> None:

@@ -1,7 +1,8 @@
 """Answers collected anywhere, scored like any other: `replay[path=answers.csv]`.
 
 A csv has the columns `key` and `answer` (and `answer2`, `answer3`, … for ranked ones); an answer is a class index or a
-class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample's key or its file name.
+class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample's key or its file name; with a column
+`split`, one csv has the answers to several splits.
 
 With `of=closed_world` (or `open_world`, `mcq`) an answer is what a language model said about the image under that
 protocol, and is read and scored as if it had been asked here; so it is with `of=free_form`, about birds.
@@ -9,16 +10,14 @@ protocol, and is read and scored as if it had been asked here; so it is with `of
 place of words: see `replayed_species`.
 """
 
-import csv
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
@@ -26,6 +25,7 @@ from eyechart.errors import ModelError
 from eyechart.models import replayed_species
 from eyechart.models.interfaces import Floats, Identity
 from eyechart.models.registry import check_said
+from eyechart.models.replayed_keys import images_once, read_lines
 from eyechart.replies import Reply
 from eyechart.scoring import Predictions
 from eyechart.spec import ModelSpec
@@ -74,82 +74,70 @@ class Replay:
 
     def said(self, dataset: Dataset) -> list[Reply]:
         """The file's words in the data set's order; a sample without a line is an error."""
-        with self.readable():
-            found = {key: first for key, (first, *_) in self.rows()}
-        missing = "{} has no answer for {}. Add a line with this key."
-        known = [dataset.index[row] for row in dataset.selected]
-        texts = [found.get(row.key, found.get(row.file)) for row in known]
+        found = {row: first for row, (first, *_) in self.answers(dataset).items()}
         return [
-            Reply("", error=missing.format(self.path, row.key)) if text is None else Reply(text)
-            for row, text in zip(known, texts, strict=True)
+            Reply(found[row]) if row in found else Reply("", error=self.missing(dataset.index[row].key))
+            for row in dataset.selected
         ]
 
     def predictions(self, dataset: Dataset, names: Sequence[str]) -> Predictions:
         """The file's answers in the data set's order; a sample without one is an error."""
-        with self.readable():
-            found = self.scored(dataset) if self.path.suffix == ".npz" else self.named(dataset, names)
+        found = self.scored(dataset) if self.path.suffix == ".npz" else self.named(dataset, names)
         scores = np.full((len(dataset), dataset.classes), -np.inf, np.float32)
         errors, unparsed = {}, set()
         for place, row in enumerate(dataset.selected):
-            known = dataset.index[row]
-            answer = found.get(known.key, found.get(known.file))
+            answer, key = found.get(row), dataset.index[row].key
             if answer is None:
-                errors[place] = f"{self.path} has no answer for {known.key}. Add a line with this key."
+                errors[place] = self.missing(key)
             elif np.isnan(answer).any():
-                errors[place] = f"{self.path} has NaN among the scores of {known.key}. Give every class a number."
+                errors[place] = f"{self.path} has NaN among the scores of {key}. Give every class a number."
             elif np.isneginf(answer).all():
                 unparsed.add(place)
             else:
                 scores[place] = answer
-        if len(errors) == len(dataset) and not any(
-            key in found for row in dataset.index for key in (row.key, row.file)
-        ):
-            raise ModelError(
-                f"{self.path} answers no sample of {dataset.benchmark}/{dataset.split}: no key is the same. Its first "
-                f"is '{next(iter(found), 'missing')}', the data set's '{dataset.keys[0]}'."
-            )
         return Predictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
 
-    @contextmanager
-    def readable(self) -> Iterator[None]:
-        """Turn what a broken file raises into a sentence."""
-        try:
-            yield
-        except (OSError, ValueError, EOFError, BadZipFile, csv.Error) as error:
-            raise ModelError(f"{self.path} cannot be read ({error}). {REMEDY}") from error
+    def missing(self, key: str) -> str:
+        """Say that a sample has no answer."""
+        return f"{self.path} has no answer for {key}. Add a line with this key."
 
-    def scored(self, dataset: Dataset) -> Mapping[str, Floats]:
-        """Scores by key."""
-        with np.load(self.path, allow_pickle=False) as file:
-            if not {"keys", "scores"} <= set(file.files):
-                raise ModelError(f"{self.path} holds {', '.join(file.files) or 'nothing'}. {REMEDY}")
-            keys, scores = [str(key) for key in file["keys"]], file["scores"]
+    def scored(self, dataset: Dataset) -> Mapping[int, Floats]:
+        """Scores by the row of the index."""
+        keys, scores = self.arrays()
         if scores.shape != (len(keys), dataset.classes):
             wanted = (len(keys), dataset.classes)
             raise ModelError(f"{self.path}: scores have shape {scores.shape}, expected {wanted}: one row a key.")
-        if twice := [key for key, count in Counter(keys).items() if count > 1]:
-            raise ModelError(f"{self.path}: the key {twice[0]} comes a second time. Keep one of its rows.")
-        return dict(zip(keys, scores.astype(np.float32), strict=True))
+        where = [f"{self.path}, row {row} of keys" for row in range(len(keys))]
+        places = images_once(self.path, dataset, keys, where)
+        return {row: scores[place].astype(np.float32) for row, place in places.items()}
 
-    def named(self, dataset: Dataset, names: Sequence[str]) -> Mapping[str, Floats]:
-        """Ranked answers by key, as scores that keep their order."""
+    def arrays(self) -> tuple[list[str], NDArray[np.floating]]:
+        """The keys and the scores of an .npz."""
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                if not {"keys", "scores"} <= set(file.files):
+                    raise ModelError(f"{self.path} holds {', '.join(file.files) or 'nothing'}. {REMEDY}")
+                return [str(key) for key in file["keys"]], file["scores"]
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise ModelError(f"{self.path} cannot be read ({error}). {REMEDY}") from error
+
+    def named(self, dataset: Dataset, names: Sequence[str]) -> Mapping[int, Floats]:
+        """Ranked answers by the row of the index, as scores that keep their order."""
         find = Finder(names, dataset.classes)
-        return {key: ranked([find(said) for said in answers], dataset.classes) for key, answers in self.rows()}
+        answers = self.answers(dataset).items()
+        return {row: ranked([find(said) for said in ranks], dataset.classes) for row, ranks in answers}
 
-    def rows(self) -> Iterator[tuple[str, list[str]]]:
-        """The csv's keys with their answers."""
-        seen: set[str] = set()
-        with self.path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns = [name for name in reader.fieldnames or () if name.startswith("answer")]
-            if "key" not in (reader.fieldnames or ()) or not columns:
-                raise ModelError(f"{self.path} has the columns {reader.fieldnames}. {REMEDY}")
-            for row in reader:
-                if row["key"] in seen:
-                    where = f"{self.path}, line {reader.line_num}"
-                    raise ModelError(f"{where}: the key {row['key']} comes a second time. Keep one of its lines.")
-                seen.add(row["key"])
-                yield row["key"], [row[column] or "" for column in columns]
+    def answers(self, dataset: Dataset) -> Mapping[int, list[str]]:
+        """The csv's answers by the row of the index."""
+        lines = list(read_lines(self.path, ("key", "answer"), REMEDY, dataset.split))
+        keys, where = [line.key for line in lines], [line.where for line in lines]
+        places = images_once(self.path, dataset, keys, where)
+        return {row: ranks(lines[place].cells) for row, place in places.items()}
+
+
+def ranks(cells: Mapping[str, str]) -> list[str]:
+    """The answers of a line, the first one first."""
+    return [cells["answer"], *(said for name, said in cells.items() if name != "answer" and name.startswith("answer"))]
 
 
 def _sha256(path: Path) -> str:

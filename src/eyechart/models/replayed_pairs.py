@@ -5,35 +5,23 @@ name, a key a sample's key or its file name. What a case of existence wrote is s
 and its `error` says why there are none. With a column `split`, one file has the answers to several splits.
 """
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.replay import Finder
-from eyechart.models.replayed_keys import keys_of
+from eyechart.models.replayed_keys import Line, images, read_lines
 from eyechart.protocols.existence import QUESTIONS
 from eyechart.replies import Reply
 
-COLUMNS = ("key", "category", "question")
+COLUMNS, WORDS = ("key", "category", "question"), ("said", "answer")
 EXPECTED = (
     "Expected a csv with the columns key, category, question (positive or negative) and answer, such as the csv of "
     "predictions of a case of existence."
 )
 About = tuple[int, int, str]  # the image's place, the category, the question
-
-
-@dataclass(frozen=True)
-class Line:
-    """One answer and where it stands."""
-
-    number: int
-    key: str
-    category: str
-    question: str
-    reply: Reply
 
 
 @dataclass(frozen=True)
@@ -64,54 +52,35 @@ def pair_words(path: Path, dataset: Dataset, names: Sequence[str]) -> PairWords:
     Raises ModelError for a file that is none, a key, category or question that there is not, and for a question that is
     answered twice, and not in the same words.
     """
-    known, find = keys_of(dataset), Finder(names, dataset.classes)
+    find = Finder(names, dataset.classes)
+    told = list(read_lines(path, COLUMNS, EXPECTED, dataset.split, either=WORDS))
+    rows = images(path, dataset, [line.key for line in told], [line.where for line in told])
     places = {row: place for place, row in enumerate(dataset.selected)}
     said: dict[About, Reply] = {}
-    for line in lines(path, dataset.split):
-        row, category = known.get(line.key, -1), find(line.category)
-        refuse(path, line, dataset, row, category)
-        if row in places and said.setdefault((places[row], category, line.question), line.reply) != line.reply:
+    for row, line in zip(rows, told, strict=True):
+        about = asked(line, dataset, find)
+        if row in places and said.setdefault((places[row], *about), reply := words(line)) != reply:
             raise ModelError(
-                f"{path}, line {line.number}: the {line.question} question about {line.key}, {line.category} is "
+                f"{line.where}: the {about[1]} question about {line.key}, {line.cells['category']} is "
                 "answered a second time, in other words. Keep one of the lines."
             )
-    if not said:
-        raise ModelError(
-            f"{path} has no answer about an image of {dataset.benchmark}/{dataset.split}. Give a file with lines "
-            f"about it; a column split, if there is one, says {dataset.split}."
-        )
     return PairWords(path, dataset, names, said)
 
 
-def refuse(path: Path, line: Line, dataset: Dataset, row: int, category: int) -> None:
-    """Refuse a line that is about nothing that can be asked."""
+def asked(line: Line, dataset: Dataset, find: Finder) -> tuple[int, str]:
+    """The category and the question of a line; one about nothing that can be asked is refused."""
+    category, question = find(line.cells["category"]), line.cells["question"].strip().lower()
     split = f"{dataset.benchmark}/{dataset.split}"
-    if row < 0:
-        why = f"{split} has no image '{line.key}'; its first is '{dataset.index[0].key}'. Expected a sample's key"
-    elif category < 0:
-        why = f"{split} has no category '{line.category}'. Expected a name or an index below {dataset.classes}"
-    elif line.question not in QUESTIONS:
-        why = f"there is no question '{line.question}'. Expected {' or '.join(QUESTIONS)}"
+    if category < 0:
+        why = f"{split} has no category '{line.cells['category']}'. Expected a name or an index below {dataset.classes}"
+    elif question not in QUESTIONS:
+        why = f"there is no question '{question}'. Expected {' or '.join(QUESTIONS)}"
     else:
-        return
-    raise ModelError(f"{path}, line {line.number}: {why}.")
+        return category, question
+    raise ModelError(f"{line.where}: {why}.")
 
 
-def lines(path: Path, split: str) -> Iterator[Line]:
-    """The file's answers to a split, one a line; `said` goes before `answer`."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns = reader.fieldnames or ()
-            words = next((name for name in ("said", "answer") if name in columns), None)
-            if words is None or not {*COLUMNS} <= {*columns}:
-                raise ModelError(f"{path} has the columns {', '.join(columns) or 'none'}. {EXPECTED}")
-            for row in reader:
-                if (row.get("split") or split) != split:
-                    continue
-                error = row.get("error") or ""
-                reply = Reply("" if error else row[words] or "", error=error)
-                key, category, question = (row[name] or "" for name in COLUMNS)
-                yield Line(reader.line_num, key, category, question.strip().lower(), reply)
-    except (OSError, ValueError, csv.Error) as error:
-        raise ModelError(f"{path} cannot be read ({error}). {EXPECTED}") from error
+def words(line: Line) -> Reply:
+    """What a line answers: `said` goes before `answer`, and why there is no answer before both."""
+    error = line.cells.get("error", "")
+    return Reply("" if error else next(line.cells[name] for name in WORDS if name in line.cells), error=error)

@@ -6,8 +6,7 @@ split, in its order. A row of nothing but NaN is an image without an answer, whi
 so is an image that P.csv does not name.
 """
 
-import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +19,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.choices import Bools, Ints
 from eyechart.models.interfaces import Floats
-from eyechart.models.replayed_keys import keys_of
+from eyechart.models.replayed_keys import images_once, more, read_lines
 
 EXPECTED = "Expected a .npy of floats, a row an image and a column a species, and beside it a csv with the column key."
 APART = 1e-3  # how far from one a row's sum may be
@@ -115,23 +114,15 @@ class _File:
 
     def _by_key(self, dataset: Dataset) -> Ints:
         """The row of each image of the index."""
-        keys, known = _keys(self.keys_path), keys_of(dataset)
-        if len(keys) != len(self.values):
+        lines = list(read_lines(self.keys_path, ("key",), EXPECTED))
+        if len(lines) != len(self.values):
             raise ModelError(
-                f"{self.keys_path} has {len(keys):,} keys, but {self.path.name} has {len(self.values):,} rows. "
+                f"{self.keys_path} has {len(lines):,} keys, but {self.path.name} has {len(self.values):,} rows. "
                 "Expected a key for each row, in its order."
             )
-        if unknown := [key for key in keys if key not in known]:
-            raise ModelError(
-                f"{self.keys_path}: {dataset.benchmark}/{dataset.split} has no image '{unknown[0]}'{_more(unknown)}. "
-                f"Its first is '{dataset.index[0].key}'. Leave out the rows of other images, or give --eye-data."
-            )
-        found = np.full(len(dataset.index), NOWHERE, np.int64)
-        for row, key in enumerate(keys):
-            if found[known[key]] != NOWHERE:
-                raise ModelError(f"{self.keys_path}: the image {key} comes a second time. Keep one of its rows.")
-            found[known[key]] = row
-        return found
+        keys, where = [line.key for line in lines], [line.where for line in lines]
+        rows = images_once(self.keys_path, dataset, keys, where)
+        return np.array([rows.get(image, NOWHERE) for image in range(len(dataset.index))], np.int64)
 
     def checked(self) -> Bools:
         """Refuse what are no probabilities; tell which rows (rows,) have nothing but NaN."""
@@ -156,7 +147,7 @@ class _File:
         first = int(wrong.argmax())
         told = what if values is None else what.format(values[first])
         raise ModelError(
-            f"{self.path}: row {first} (of rows counted from 0) {told}{_more(np.flatnonzero(wrong))}. Expected "
+            f"{self.path}: row {first} (of rows counted from 0) {told}{more(np.flatnonzero(wrong).tolist())}. Expected "
             f"probabilities, which sum to one within {APART:g} in every row, such as a softmax over the species."
         )
 
@@ -164,19 +155,3 @@ class _File:
 def keys_beside(path: Path) -> Path:
     """Where the keys of a file's rows are, if there are any."""
     return path.with_suffix(".csv")
-
-
-def _keys(path: Path) -> list[str]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            if "key" not in (reader.fieldnames or ()):
-                raise ModelError(f"{path} has the columns {', '.join(reader.fieldnames or ()) or 'none'}. {EXPECTED}")
-            return [row["key"] for row in reader]
-    except (OSError, ValueError, csv.Error) as error:
-        raise ModelError(f"{path} cannot be read ({error}). {EXPECTED}") from error
-
-
-def _more(wrong: Sequence[object] | Ints) -> str:
-    """How many there are besides the first."""
-    return f", and {len(wrong) - 1:,} more like it" if len(wrong) > 1 else ""

@@ -130,25 +130,31 @@ class Kind:
     also: tuple[str, ...] = ()
     unless: str = ""
 
+    @property
+    def replayed(self) -> str:
+        """The interface of words that were said elsewhere."""
+        return f"said:{self.said}"
+
     def suits(self, offers: Collection[str]) -> bool:
         """Whether a model that offers these can be asked."""
-        return not {self.needs, *self.also, f"said:{self.said}"}.isdisjoint(offers)
+        return not {self.needs, *self.also, self.replayed}.isdisjoint(offers)
 
     def defaults(self) -> Chosen:
         """Every choice at its default."""
         return {name: CHOICES[name].default for name in self.choices}
 
-    def variants(self, given: Mapping[str, Sequence[str]]) -> Iterator[Chosen]:
-        """Every combination of the values given, each with all choices, and no two that ask the same.
+    def variants(self, given: Mapping[str, Sequence[str]], offers: Collection[str] = ()) -> Iterator[Chosen]:
+        """Every combination of the values given, each with all choices, and no two that ask the same of a model.
 
-        Where some combinations cannot be, the others are left; where none can, all.
+        Where some combinations cannot be, the others are left; where none can, all. `offers` are the model's.
 
         >>> likeliest = PROTOCOLS["closed_world"].variants({"answer": ("constrained",), "images": ("1", "5")})
         >>> [each["images"] for each in likeliest]
         ['1']
         """
         values = [given.get(name, (CHOICES[name].default,)) for name in self.choices]
-        every = [settled(dict(zip(self.choices, each, strict=True))) for each in product(*values)]
+        known = [dict(zip(self.choices, each, strict=True)) for each in product(*values)]
+        every = [settled(chosen, replayed=self.replayed in offers) for chosen in known]
         kept = [each for each in every if possible(each)] or every
         if self.unless:
             kept = [each for each in kept if each[self.unless] != CHOICES[self.unless].default]
@@ -165,20 +171,25 @@ def possible(chosen: Chosen) -> bool:
     return alone and (chosen.get("reading") != "mill" or {"structure", "division"}.isdisjoint(chosen))
 
 
-def settled(chosen: dict[str, str]) -> Chosen:
+def settled(chosen: dict[str, str], *, replayed: bool) -> Chosen:
     """Put the default in the place of every choice that, beside the others, changes nothing."""
     hardness = SETTINGS[SHORT[chosen["setting"]]].hardness if "setting" in chosen else ""
     likeliest, included = chosen.get("answer") == "constrained", chosen.get("mapping") == "inclusion"
-    idle = {
-        "order": chosen.get("images") == "1",
-        "reading": likeliest,
-        "structure": likeliest,
-        "evaluations": likeliest,
-        "mapping": likeliest,
-        "encoder": likeliest or included or hardness in ("random", "confusion"),
-        "text_templates": likeliest or included,
-        "distractors": hardness in ("random", "text"),
-    } | dict.fromkeys((*DIVIDED[1:], "absent", "hard"), chosen.get("division", MADE) != MADE)
+    idle = (
+        {
+            "order": chosen.get("images") == "1",
+            "reading": likeliest,
+            "structure": likeliest or replayed,
+            "evaluations": likeliest or replayed,
+            "prefix": replayed,  # how a model is asked, which a file is not
+            "extraction": replayed,
+            "mapping": likeliest,
+            "encoder": likeliest or included or hardness in ("random", "confusion"),
+            "text_templates": likeliest or included,
+            "distractors": hardness in ("random", "text"),
+        }
+        | dict.fromkeys((*DIVIDED[1:], "absent", "hard"), chosen.get("division", MADE) != MADE)
+    )
     return {name: CHOICES[name].default if idle.get(name) else value for name, value in chosen.items()}
 
 

@@ -10,9 +10,9 @@ from eyechart.spec import parse
 FILE = ("mine.json",)
 
 
-def variants(protocol: str, **given: tuple[str, ...]) -> list[str]:
+def variants(protocol: str, offered: str = "", **given: tuple[str, ...]) -> list[str]:
     """The names of the cases."""
-    return [differing(protocol, chosen) for chosen in PROTOCOLS[protocol].variants(given)]
+    return [differing(protocol, chosen) for chosen in PROTOCOLS[protocol].variants(given, {offered})]
 
 
 @pytest.mark.parametrize("protocol", ["existence", "progression", "detection"])
@@ -40,6 +40,12 @@ def test_a_reading_that_knows_letters_is_no_case_beside_others() -> None:
 def test_a_distribution_is_a_case_with_a_reference_alone() -> None:
     assert variants("distribution") == []
     assert variants("distribution", reference=("oodbench/coco-train",)) == ["reference=oodbench/coco-train"]
+
+
+def test_words_of_a_file_are_one_case_however_they_would_be_extracted() -> None:
+    both = ("choice", "inclusion")
+    assert variants("free_form", "said:free_form", extraction=both) == [""]
+    assert variants("free_form", "generator", extraction=both) == ["", "extraction=inclusion"]
 
 
 @pytest.mark.parametrize(("given", "values"), [("0.05,.05,5e-2", ("0.05",)), ("0.010,1", ("0.01", "1.0"))])

@@ -100,7 +100,7 @@ def test_what_a_case_wrote_is_such_a_file(replayed: Ask, pair_world: Any) -> Non
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("s99,0,positive,yes", r"line 2: .* has no image 's99'; its first is 's00'"),
+        ("s99,0,positive,yes", r"line 2: .* has no image 's99'\. Its first is 's00'"),
         ("s00,5,positive,yes", r"line 2: .* has no category '5'\. Expected a name or an index below 5"),
         ("s00,hippo,positive,yes", "has no category 'hippo'"),
         ("s00,0,maybe,yes", r"there is no question 'maybe'\. Expected positive or negative"),
