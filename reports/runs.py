@@ -7,14 +7,13 @@ from pathlib import Path
 
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import ReportError, SpecError
-from eyechart.records import Metric, Record, Run, read_run
+from eyechart.records import EMPTY, Metric, Record, Run, empties, read_run
 from eyechart.spec import did_you_mean, parse
 
 from .answers import Answered, read_answers
 from .oodbench_pairs import Pairs, read_pairs
 
 RULES = ("equivalences", "categories")
-EMPTY = "empty"  # the rule for images without labels, of each ground truth: `ImGT=exclude, ReaL=correct`
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
 FAMILIES: Mapping[str, int] = {"zero_shot": 1, "knn": 2, "supervised": 3}
 TASKS: Mapping[str, str] = {  # as the published tables call them; any other protocol goes by its own name
@@ -70,8 +69,7 @@ class Entry:
     @property
     def empties(self) -> dict[str, str]:
         """What an image without labels counts as under each ground truth."""
-        pairs = (part.partition("=") for part in self.record.variant.get(EMPTY, "").split(", "))
-        return {name: rule for name, _, rule in pairs if rule}
+        return empties(self.record.variant)
 
     @property
     def truths(self) -> dict[str, tuple[str, str]]:

@@ -5,6 +5,7 @@
 True
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,8 @@ import msgspec
 from eyechart.errors import ReportError
 
 SCHEMA = 1
+EMPTY = "empty"  # the choice that says, of each ground truth, what an image without labels counts as
+RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
 T = TypeVar("T")
 
 
@@ -162,6 +165,15 @@ def plain(record: Record) -> dict[str, Any]:
 def from_plain(value: Mapping[str, Any]) -> Record:
     """Read what `plain` made."""
     return msgspec.convert(value, Record)
+
+
+def empties(variant: Mapping[str, str]) -> dict[str, str]:
+    """What an image without labels counts as under each ground truth, by a record's choices.
+
+    >>> empties({"empty": "ImGT=exclude, ReaL, corrected=correct"})
+    {'ImGT': 'exclude', 'ReaL, corrected': 'correct'}
+    """
+    return dict(RULE.findall(variant.get(EMPTY, "")))
 
 
 def schema() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from io import StringIO
 from math import isnan
 from pathlib import Path
@@ -23,6 +24,7 @@ CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]
 PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}
 SIZE, WRONG = 120, 999
 TRUTHS = tuple((place, (place,) if place % 3 else (place, place + 1), None) for place in range(SIZE))
+RELABELLED = ((0, (0, 2), None), *TRUTHS[1:])
 
 
 @pytest.fixture
@@ -197,12 +199,19 @@ def test_other_data_are_refused_with_what_differs(run):
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [({"labels": ("ImGT",)}, "truths: "), ({"variant": {"parser": "words 2"}}, r"parser: \w+ before, words 2 after")],
-)
+    [({"truths": RELABELLED}, r"\(zero_shot\) is not compared: ground truth ReGT: \w{8} before, \w{8} after\. Run"),
+     ({"variant": {"parser": "words 2"}}, r"parser: \w+ before, words 2 after")],
+)  # fmt: skip
 def test_other_labels_and_another_parser_are_refused(run, how, said):
     places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
     with pytest.raises(ReportError, match=said):
         table(runs(places))
+
+
+def test_a_ground_truth_of_one_run_alone_is_said_and_the_others_are_compared(run):
+    places = run("a", {CONSE: {1}}), run("b", {CONSE: {1}}, labels=("ImGT",))
+    assert {key[3] for key in rows(*places)} == {"ImGT"}
+    assert re.search(r"has a value only before: (\S+ \(ReGT, \S+\)(, )?)+\.", notes(*places))
 
 
 def test_a_refused_case_leaves_the_others(run):

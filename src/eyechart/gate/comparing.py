@@ -1,6 +1,7 @@
 """A run held against a baseline, number by number, on the same samples; what is a real loss, and what is noise."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from eyechart.gate.evidence import Evidence, Proof
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change, mcnemar
+from eyechart.records import EMPTY, empties
 
 DIRECTIONS: Mapping[str, int] = {  # which way is better; numbers that are not here are not judged
     **dict.fromkeys(("acc1", "acc5", "acc1_strict", "mc_acc", "repeated_acc", "mean_per_class_recall"), 1),
@@ -18,9 +20,10 @@ DIRECTIONS: Mapping[str, int] = {  # which way is better; numbers that are not h
     ),
     **dict.fromkeys(("brier", "ece", "aurc"), -1),
 }
-SAME = ("fingerprint", "truths", "limit", "seed", "samples")
+SAME = ("fingerprint", "limit", "seed", "samples")
 WHEN = ("in the baseline", "now")
-RULES = ("parser", "equivalences", "categories", "empty")  # how answers and labels are read
+RULES = ("parser", "equivalences", "categories")  # how answers and labels are read
+HASH = re.compile("[0-9a-f]{64}")
 SHOWN = 10
 UNSURE = (float("nan"), float("nan"))
 
@@ -65,18 +68,26 @@ class Verdict:
 
 
 def differences(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
-    """What forbids to compare two cases: other data, labels or choice of samples, or another way to read them."""
-    sides = [
-        {what: getattr(each, what) for what in SAME} | {what: each.variant.get(what) for what in RULES}
-        for each in (before, after)
-    ]
-    return _unlike(*sides, when=when)
+    """What forbids to compare two cases: other data, labels or choice of samples, or another way to read them.
+
+    A ground truth that one of them alone has is none of it: its numbers are `missing`, or `added`.
+    """
+    truths = before.truths.keys() & after.truths.keys()
+    return _unlike(*(_conditions(each, truths) for each in (before, after)), when=when)
+
+
+def _conditions(evidence: Evidence, truths: Collection[str]) -> dict[str, object]:
+    """What numbers under some ground truths depend on."""
+    labels = {f"ground truth {name}": found for name, found in evidence.truths.items() if name in truths}
+    empty = {f"no labels in {name}": rule for name, rule in empties(evidence.variant).items() if name in truths}
+    rules = {what: evidence.variant.get(what) for what in RULES}
+    return {what: getattr(evidence, what) for what in SAME} | labels | empty | rules
 
 
 def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
     """What else is different: weights, prompts, libraries, the machine."""
-    sides = [{"weights": each.weights_sha256[:8], **each.variant, **each.environment} for each in (before, after)]
-    return _unlike(*({what: side[what] for what in side if what not in RULES} for side in sides), when=when)
+    sides = [{"weights": each.weights_sha256, **each.variant, **each.environment} for each in (before, after)]
+    return _unlike(*({what: side[what] for what in side if what not in (*RULES, EMPTY)} for side in sides), when=when)
 
 
 def _unlike(before: Mapping[str, object], after: Mapping[str, object], *, when: tuple[str, str]) -> list[str]:
@@ -88,7 +99,9 @@ def _unlike(before: Mapping[str, object], after: Mapping[str, object], *, when: 
 
 
 def _shown(value: object) -> object:
-    return "nothing" if value is None else value
+    if value is None:
+        return "nothing"
+    return value[:8] if isinstance(value, str) and HASH.fullmatch(value) else value
 
 
 def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:

@@ -180,14 +180,47 @@ def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, sh
 
 
 @pytest.mark.parametrize("other", [
-    {"fingerprint": "g"}, {"truths": {"ImGT": "u"}}, {"truths": {}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
+    {"fingerprint": "g"}, {"truths": {"ImGT": "u"}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
     {"variant": {"parser": "2"}}, {"variant": {}}, {"variant": {"parser": "1", "equivalences": "none"}},
 ])  # fmt: skip
 def test_what_forbids_a_comparison(make: Any, share: Any, other: Any) -> None:
     base = make(share(acc1=[1, 0]))
     (said,) = differences(base, replace(base, **other))
     assert " in the baseline, " in said
-    assert next(iter(other)) in said or "parser" in said or "equivalences" in said
+    what = {"truths": "ground truth ImGT"}.get(key := next(iter(other)), key)
+    assert what in said or "parser" in said or "equivalences" in said
+
+
+EMPTY = ("ImGT=exclude", "ImGT=exclude, ReaL=correct", "ImGT=exclude, ReaL=wrong", "ReaL=correct, ImGT=exclude")
+
+
+@pytest.mark.parametrize(("sides", "said"), [
+    ((0, 1), []), ((1, 3), []), ((1, 2), ["no labels in ReaL: correct in the baseline, wrong now"]),
+])  # fmt: skip
+def test_a_ground_truth_that_one_side_has_forbids_nothing(
+    make: Any, share: Any, sides: tuple[int, int], said: list[str]
+) -> None:
+    truths = {"ImGT": "1" * 64, "ReaL": "2" * 64}
+    before, after = (
+        make(share(acc1=[1]), truths={name: truths[name] for name in truths if name in EMPTY[side]},
+             variant={"empty": EMPTY[side]}) for side in sides
+    )  # fmt: skip
+    assert differences(before, after) == said
+    assert len(differences(after, before)) == len(said)
+    assert not remarks(before, after)
+
+
+def test_the_ground_truth_that_differs_is_named_alone(make: Any) -> None:
+    sides = (make([], truths={"ImGT": "1" * 64, "ReaL": each * 64, each: each}) for each in "23")
+    assert differences(*sides) == ["ground truth ReaL: 22222222 in the baseline, 33333333 now"]
+
+
+def test_numbers_of_a_ground_truth_that_one_side_has_are_missing_or_added(make: Any, named: Any) -> None:
+    old, new = ([Given(named(labels=name)) for name in names] for names in (("ImGT",), ("ImGT", "ReaL")))
+    before, after = make(old), make(new, truths={"ImGT": "t", "ReaL": "r"})
+    assert not differences(before, after)
+    assert [each.proof.labels for each in compared(before, after)] == ["ImGT"]
+    assert (added(before, after), missing(after, before)) == (["acc1 (ReaL, A)"], ["acc1 (ReaL, A)"])
 
 
 @pytest.mark.parametrize("other", [
