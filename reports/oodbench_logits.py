@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import binom
 
 from eyechart.spec import pieces
 
@@ -57,6 +56,8 @@ class Bins:
 
     def number(self, q: float) -> Number:
         """A quantile with the interval between the order statistics that hold it at 95 %; few values have no such."""
+        from scipy.stats import binom  # half a second that few tables need
+
         low, high = binom.ppf(0.025, self.n, q), binom.ppf(0.975, self.n, q) + 1
         sure = low >= 1 and high <= self.n
         ends = (self.quantile((low - 0.5) / self.n), self.quantile((high - 0.5) / self.n)) if sure else None

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from math import ceil, log
 
 import numpy as np
-from scipy.stats import rankdata
 
 from eyechart.metrics.intervals import fisher, t_interval
 
@@ -142,6 +141,8 @@ def mean(values: Floats, least: float, most: float) -> Number:
 
 def correlation(one: Ints, other: Floats) -> Number:
     """Spearman's correlation; none where either is constant."""
+    from scipy.stats import rankdata  # half a second that few tables need
+
     if len({*one.tolist()}) < 2 or len({*other.tolist()}) < 2:
         return Number(None, len(one), style=CORRELATION)
     r = float(np.clip(np.corrcoef(rankdata(one), rankdata(other))[0, 1], -1, 1))

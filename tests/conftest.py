@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from PIL import Image
 
 from eyechart.data.dataset import Dataset
@@ -28,6 +29,10 @@ from eyechart.spec import parse
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile("thorough", max_examples=2000, deadline=None)
+settings.load_profile("ci")
 
 # Original label (-1: none), new labels, and those of the weasel study (None: not looked at).
 Truth = tuple[int, tuple[int, ...], tuple[int, ...] | None]

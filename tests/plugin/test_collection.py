@@ -10,7 +10,8 @@ HEAVY = """
 import sys
 
 def pytest_sessionfinish():
-    print("HEAVY", sorted({"torch", "timm", "open_clip", "transformers", "webdataset", "datasets"} & {*sys.modules}))
+    heavy = {"torch", "timm", "open_clip", "transformers", "webdataset", "datasets", "scipy.stats", "hypothesis"}
+    print("HEAVY", sorted(heavy & {*sys.modules}))
 """
 EVERY = (
     "timm[vit_tiny_patch16_224]",

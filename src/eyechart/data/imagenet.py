@@ -34,7 +34,9 @@ def val_labels() -> Mapping[str, int]:
 def val_file(path: str) -> str | None:
     """Return the ILSVRC name of a validation file, without the synset that some copies append; None for others."""
     found = VAL_FILE.fullmatch(path.rpartition("/")[2])
-    file = f"{found[1]}.JPEG" if found else ""
+    if not found:
+        return None  # before all 50,000 names are made, which takes a tenth of a second
+    file = f"{found[1]}.JPEG"
     return file if file in val_labels() else None
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from eyechart.metrics._checks import fractions, outcome_array
 
@@ -52,6 +51,8 @@ def spearman_matrix(recalls: ArrayLike) -> NDArray[np.float64]:
 
 
 def _spearman(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    from scipy.stats import rankdata  # half a second that few runs need
+
     common = ~np.isnan(a) & ~np.isnan(b)
     # Twice the ranks are whole numbers, so that constant vectors have a spread of exactly 0.
     x, y = (2 * rankdata(values[common]) - (common.sum() + 1) for values in (a, b))

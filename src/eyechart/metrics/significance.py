@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, ndtr, ndtri, stdtr
-from scipy.stats import binom
 
 from eyechart.metrics._checks import demand, fractions, integers, lengths, outcome_array, whole
 from eyechart.metrics.alike import ROUNDING, unseen
@@ -285,6 +283,9 @@ def _recovered(before: float, after: float, one: tuple[float, float], other: tup
 
 def _loss(n: int, discordance: float, alpha: float, power: float) -> float:
     """The loss that is found so often, among a given share of changed samples."""
+    from scipy.optimize import brentq
+    from scipy.stats import binom  # with it half a second that few runs need
+
     changed = _changed(n, discordance)
     chances, needed = binom.pmf(changed, n, discordance), _needed(changed, alpha)
 
@@ -302,6 +303,8 @@ def _changed(n: int, discordance: float) -> Ints:
 
 def _needed(changed: Ints, alpha: float) -> Ints:
     """The least number lost, of so many changed, at which p ≤ alpha; one more than changed where none is enough."""
+    from scipy.stats import binom
+
     quantile = np.nan_to_num(binom.isf(alpha / 2, changed, 0.5)).astype(np.int64)
     tried = np.maximum(quantile, changed // 2) + np.arange(4)[:, None]  # it may be off where the test's p is alpha
     enough = (_two_sided(tried, np.maximum(0, changed - tried)) <= alpha) & (tried <= changed)

@@ -6,7 +6,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import fdtrc, stdtr
-from scipy.stats import rankdata
 
 from eyechart.metrics._checks import demand
 from eyechart.metrics.intervals import Interval, fisher
@@ -79,6 +78,8 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
     >>> round(found.pearson, 3), round(found.pearson_p, 3), found.spearman, found.n
     (-0.839, 0.076, -0.8, 5)
     """
+    from scipy.stats import rankdata  # half a second that few runs need
+
     one, other = (_vector("correlation", name, values) for name, values in (("x", x), ("y", y)))
     demand(len(one) == len(other), "correlation", "y", f"of length {len(one)}, as x", other)
     both = ~np.isnan(one) & ~np.isnan(other)
