@@ -10,7 +10,6 @@ from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
 SUFFIXES = (".csv", ".parquet")
-WIDEST = 1 << 27  # characters of a cell: a list of every species there is fits
 JOINT = ";"
 SIGNS = {";": "semicolons", "\t": "tabs", "|": "bars"}  # what others put between cells
 
@@ -69,7 +68,6 @@ def read_table(path: str | Path, required: Sequence[str], *, optional: Sequence[
 
 
 def _csv(path: Path) -> Table:
-    csv.field_size_limit(max(csv.field_size_limit(), WIDEST))
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             header, rows, numbers = _rows(path, csv.reader(file, strict=True))
