@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 
 import numpy as np
 
@@ -24,6 +25,8 @@ SAME = ("fingerprint", "limit", "seed", "samples")
 WHEN = ("in the baseline", "now")
 RULES = ("parser", "equivalences", "categories")  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
+ALPHA = 0.01
+VERDICTS = LOSS, LET_PASS, GAIN, NOISE, UNTESTED = "loss", "loss let pass", "gain", "noise", "not tested"
 SHOWN = 10
 UNSURE = (float("nan"), float("nan"))
 
@@ -59,12 +62,21 @@ class Compared:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A comparison with its p-value after Holm's correction over the session, and what follows."""
+    """A comparison with its p-value after Holm's correction over all that it is judged with, and what follows."""
 
     found: Compared
     adjusted: float
-    regression: bool
-    improvement: bool
+    word: str
+
+    @property
+    def regression(self) -> bool:
+        """Whether it is a real loss, larger than what is let pass."""
+        return self.word == LOSS
+
+    @property
+    def improvement(self) -> bool:
+        """Whether it is a real gain."""
+        return self.word == GAIN
 
 
 def differences(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
@@ -171,13 +183,20 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> 
     )
 
 
-def judged(found: Sequence[Compared], alpha: float, max_drop: float) -> list[Verdict]:
-    """Correct the p-values over the session, and tell losses and gains from noise."""
+def judged(found: Sequence[Compared], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
+    """Correct the p-values over all that is given, and tell losses and gains from noise."""
     adjusted = holm([each.p for each in found]).tolist()
-    return [
-        Verdict(each, p, p < alpha and each.worse > max_drop, p < alpha and each.worse < 0)
-        for each, p in zip(found, adjusted, strict=True)
-    ]
+    return [Verdict(each, p, _word(each, p, alpha, max_drop)) for each, p in zip(found, adjusted, strict=True)]
+
+
+def _word(found: Compared, adjusted: float, alpha: float, max_drop: float) -> str:
+    if isnan(adjusted):
+        return UNTESTED
+    if adjusted >= alpha or found.worse == 0:
+        return NOISE
+    if found.worse < 0:
+        return GAIN
+    return LOSS if found.worse > max_drop else LET_PASS
 
 
 def telling(found: Compared, all_of_case: Sequence[Compared]) -> list[int]:

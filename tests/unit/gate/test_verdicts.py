@@ -1,0 +1,48 @@
+"""The one word that gate, `compare` and page have for a number: loss, loss let pass, gain, noise, not tested."""
+
+from typing import Any
+
+import pytest
+
+from eyechart.gate.comparing import ALPHA, VERDICTS, Compared, judged
+from eyechart.gate.evidence import Proof
+from eyechart.plugins.options import OPTIONS
+
+NAN = float("nan")
+
+
+def compared(p: float, delta: float, name: str = "acc1") -> Compared:
+    """A number that moved by so much."""
+    proof = Proof(name=name, labels="ImGT", category="A", value=0.5, n=100)
+    sizes: dict[str, Any] = {"before": 0.5, "after": 0.5 + delta, "delta": delta, "n": 100, "units": 100}
+    return Compared("imagenet/val/x", "zero_shot", proof, **sizes, ci=None, p=p, method="exact McNemar")
+
+
+@pytest.mark.parametrize(
+    ("p", "delta", "name", "drop", "word"),
+    [
+        (1e-9, -0.1, "acc1", 0, "loss"),
+        (1e-9, 0.1, "ece", 0, "loss"),
+        (1e-9, -0.1, "acc1", 0.1, "loss let pass"),
+        (1e-9, 0.1, "acc1", 0, "gain"),
+        (1e-9, -0.1, "ece", 0, "gain"),
+        (ALPHA, -0.1, "acc1", 0, "noise"),
+        (0.9, 0.1, "acc1", 0, "noise"),
+        (1, 0, "acc1", 0, "noise"),
+        (NAN, -0.5, "acc1", 0, "not tested"),
+    ],
+)
+def test_every_number_has_its_word(p: float, delta: float, name: str, drop: float, word: str) -> None:
+    (verdict,) = judged([compared(p, delta, name)], max_drop=drop)
+    assert verdict.word == word
+    assert word in VERDICTS
+
+
+def test_the_word_is_of_p_after_the_correction() -> None:
+    words = {each.word for each in judged([compared(0.006, -0.1)] * 2)}
+    assert words == {"noise"}
+
+
+def test_what_the_gate_takes_for_sure_is_what_reports_do() -> None:
+    (default,) = (option.default for option in OPTIONS if option.name == "alpha")
+    assert float(default) == ALPHA
