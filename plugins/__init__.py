@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from . import cases, junit, one_benchmark, options, wiring
+from . import cases, endings, junit, one_benchmark, options, wiring
 from .briefing import Briefing
+from .endings import Endings
 from .gate import Gate
 from .progress import Progress
 from .recorder import Recorder, is_worker
@@ -40,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")
     manager.register(Summary(recorder), "eyechart-summary")
+    manager.register(endings, "eyechart-endings")
+    manager.register(Endings(), "eyechart-ending")  # before the gate, whose hook of the session's end then comes first
     manager.register(gate := Gate(config, recorder), "eyechart-gate")
     manager.register(Briefing(config, gate), "eyechart-briefing")
     manager.register(junit, "eyechart-junit")

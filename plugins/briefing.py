@@ -2,26 +2,16 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
 
 from .cases import CASE
-from .gate import REGRESSION, Gate
+from .endings import MEANINGS
+from .gate import Gate
 from .options import text
 from .recorder import is_worker
 
-MEANINGS: Mapping[int, str] = {
-    0: "every case passed",
-    1: "a case failed: more errors than --eye-max-errors, a model that cannot be used, or data that is not there under "
-    "--eye-strict",
-    2: "interrupted, by somebody or by a disk that takes nothing more",
-    3: "an error inside of pytest or a plugin",
-    4: "a wrong option, a baseline that cannot be read, or a floor that is about nothing",
-    5: "no case was selected",
-    REGRESSION: "a regression, and nothing else: a real loss, a number below its floor, a baseline of other data or, "
-    "under --eye-strict, none",
-}
 FAILURES, LENGTH = 50, 4000  # a job's page holds 1 MiB
 
 

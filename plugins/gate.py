@@ -17,7 +17,6 @@ from .judged_reports import report_failed
 from .options import share, text
 from .recorder import Recorder
 
-REGRESSION = 6
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]
 
@@ -68,8 +67,8 @@ class Gate:
         own = session.testsfailed
         for nodeid, reasons in sorted(self.failed.items()):
             report_failed(session, self.reports[nodeid], "\n\n".join(reasons))
-        if not own and (self.failed or self.wrong):
-            session.exitstatus = REGRESSION if self.failed else pytest.ExitCode.USAGE_ERROR
+        if self.wrong and not self.failed and not own:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def judge(self) -> None:
         """Write the baselines, or compare with them."""

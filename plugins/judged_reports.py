@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from _pytest.junitxml import xml_key
 
+from .endings import KIND, REGRESSION
 from .recorder import JUDGED
 
 
@@ -16,6 +17,7 @@ def report_failed(session: pytest.Session, was: pytest.TestReport, why: str) -> 
     report.outcome, report.sections = "failed", []
     report.longrepr = f"{was.longreprtext}\n\n{why}" if was.failed else why
     setattr(report, JUDGED, True)
+    setattr(report, KIND, REGRESSION)
     if terminal := config.pluginmanager.get_plugin("terminalreporter"):
         for kept in terminal.stats.values():
             kept[:] = [each for each in kept if each is not was]

@@ -15,6 +15,7 @@ import pytest
 
 from eyechart import __version__
 from eyechart.case_recording import CaseRecording
+from eyechart.errors import TooManyErrors
 from eyechart.records import Record, Records, Run, encode, from_plain, plain
 from eyechart.store import stamp
 
@@ -77,11 +78,11 @@ class Recorder:
         errors = recording.errors
         if len(errors) > most:
             shown = "\n".join(f"  {error}" for error in errors[:10])
-            pytest.fail(
+            why = (
                 f"{len(errors)} of {recording.asked} ended in an error; --eye-max-errors allows "
-                f"{most}. All other answers are kept and scored.\n{shown}",
-                pytrace=False,
+                f"{most}. All other answers are kept and scored.\n{shown}"
             )
+            raise pytest.fail.Exception(why, pytrace=False) from TooManyErrors(why)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record off a report and write it down at once."""

@@ -3,11 +3,13 @@
     EyechartError
     ├── SpecError          a model specification that cannot be read
     ├── DataError          images, shards, labels
+    │   ├── AbsentError    data that is not there, where that is no reason to skip
     │   └── ImageError     one image; its answer becomes an error, the others go on
     ├── VocabularyError    class names
     ├── ModelError         weights, libraries, features
     ├── StoreError         kept answers
     ├── BaselineError      what a run is held against
+    ├── TooManyErrors      more images of a case without an answer than were allowed
     └── ReportError        runs, tables, figures
 
 Every message is one sentence or two: the file or option, what was found, what was expected, and the remedy.
@@ -26,6 +28,10 @@ class DataError(EyechartError):
     """Images, shards or labels that are missing or broken."""
 
 
+class AbsentError(DataError):
+    """Data that is not there, where that is no reason to skip."""
+
+
 class ImageError(DataError):
     """One image that cannot be shown to a model."""
 
@@ -40,6 +46,10 @@ class ModelError(EyechartError):
 
 class StoreError(EyechartError):
     """Kept answers that cannot be read or written."""
+
+
+class TooManyErrors(EyechartError):
+    """More images of a case without an answer than were allowed."""
 
 
 class ReportError(EyechartError):

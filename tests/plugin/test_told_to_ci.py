@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.briefing import FAILURES, LENGTH, MEANINGS, block, code
+from eyechart.plugins.briefing import FAILURES, LENGTH, block, code
+from eyechart.plugins.endings import MEANINGS
 
 ACC = ("acc1", "A")
 OWN = "def pytest_runtest_setup(item):\n    item.user_properties.append(('owner', {'eyechart': 'me'}))\n"
@@ -85,9 +86,9 @@ def test_a_regression_is_told_with_what_the_gate_says(world: Any, told: Callable
     replayed(world)
     assert "baseline written" in told("--eye-baseline=kept", "--eye-update-baseline")
     replayed(world, right=False)
-    page = told("--eye-baseline=kept", "--junitxml=junit.xml", status=6)
+    page = told("--eye-baseline=kept", "--junitxml=junit.xml", status=10)
     assert all("eyechart.acc1[ImGT]" in each for each in properties(world.folder / "junit.xml").values())
-    assert re.match(r"# eyechart: (1 passed, 1|2) failed\n\nExit status 6: a regression, and nothing else", page)
+    assert re.match(r"# eyechart: (1 passed, 1|2) failed\n\nExit status 10: a regression, and nothing else", page)
     assert "## ` test_replay[imagenet/tiny/replay[path=a.csv]] `" in page
     assert "acc1 (ImGT, A) is worse than the baseline" in page
     assert re.search(r"gate: \d+ numbers compared, \d+ worse", page)
@@ -97,8 +98,8 @@ def test_missing_data_is_told_under_strict(world: Any, told: Callable[..., str],
     (tmp_path / "data" / "imagenet" / "tiny").mkdir(parents=True)
     world.data = tmp_path / "data"
     assert "skipped" in told().splitlines()[0]
-    page = told("--eye-strict", status=1)
-    assert page.startswith("# eyechart: 2 failed\n\nExit status 1: a case failed")
+    page = told("--eye-strict", status=11)
+    assert page.startswith("# eyechart: 2 failed\n\nExit status 11: data that is not there")
     assert "imagenet/tiny" in page
 
 
@@ -121,7 +122,7 @@ def test_a_file_that_cannot_be_written_is_said(world: Any) -> None:
 
 
 def test_every_status_that_can_be_is_explained() -> None:
-    assert {*map(int, pytest.ExitCode), 6} == {*MEANINGS}
+    assert {*map(int, pytest.ExitCode), 10, 11, 12} == {*MEANINGS}
 
 
 @pytest.mark.parametrize("said", [FORGED, "```\n# forged\n```", "plain"])

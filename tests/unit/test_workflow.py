@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from eyechart.plugins.briefing import MEANINGS
+from eyechart.plugins.endings import MEANINGS
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / ".github" / "workflows" / "eyechart.yml"
@@ -70,7 +70,7 @@ def test_its_commands_are_those_of_the_guide(job: dict[str, Any]) -> None:
 
 
 def test_the_guide_explains_every_exit_status() -> None:
-    found = {int(status): said for status, said in re.findall(r"^\| (\d) \| (.+) \|$", GUIDE, re.MULTILINE)}
+    found = {int(status): said for status, said in re.findall(r"^\| (\d+) \| (.+) \|$", GUIDE, re.MULTILINE)}
     assert found == dict(MEANINGS)
 
 
