@@ -1,25 +1,21 @@
 """`compare`: two runs, or two models of one, number by number over the same samples."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 
 from eyechart.errors import ReportError, SpecError
-from eyechart.gate.comparing import DIRECTIONS, Compared, compared, differences, missing, remarks
-from eyechart.gate.evidence import Evidence
-from eyechart.metrics.significance import holm
+from eyechart.gate.comparing import DIRECTIONS, Verdict
 from eyechart.spec import did_you_mean, parse
 
 from .proven import Cases, cases
-from .render import CHANCE, Cell, Number, Row, Style, Table
+from .render import Row, Table
 from .runs import model_name
+from .verdicts import CELLS, WHEN, Key, Pairs, Rule, cells, changed, gone, judge, label
 
 COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Category")
-TESTED = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "p after Holm", "Test")
-CHANGED = Style(100, 2, signed=True)
-WHEN = ("before", "after")
 LESS = ", ".join(name for name, way in DIRECTIONS.items() if way < 0)
+USUAL = Rule()
 SAID = (
     "Numbers in %; brackets: 95 % intervals of the change. n: the samples that have both.",
     "Lost: right before and wrong after; gained: the other way.",
@@ -72,31 +68,33 @@ def spelled(spec: str) -> str:
         return spec
 
 
-def table(sides: Sides) -> Table:
-    """Every number that both sides have, the surest changes first."""
+def table(sides: Sides, rule: Rule = USUAL) -> Table:
+    """Every number that both sides have, losses and the surest changes first."""
     pairs = matched(sides)
-    different = {key: found for key, pair in pairs.items() if (found := differences(*pair, WHEN))}
-    refused = [f"{label(key)} is not compared: {'; '.join(found)}." for key, found in different.items()]
-    if len(different) == len(pairs):
+    found = judge(pairs, rule)
+    refused = [f"{label(key)} is not compared: {'; '.join(why)}." for key, why in found.refused.items()]
+    if not found.kept:
         raise ReportError(
             f"{sides.names[0]} and {sides.names[1]} are not about the same. {' '.join(refused)} Run both on the same "
             "data, with the same ground truths and options."
         )
-    kept = {key: pair for key, pair in pairs.items() if key not in different}
-    notes = (*SAID, f"Before: {sides.names[0]}. After: {sides.names[1]}.", *refused, *lone(sides), *gone(kept))
-    rows = tested([(key, each) for key, pair in kept.items() for each in compared(*pair)])
-    title = f"{sides.names[0]} and {sides.names[1]}: {len(rows)} numbers compared"
+    said = (*SAID, str(rule), f"Before: {sides.names[0]}. After: {sides.names[1]}.", *refused, *lone(sides))
+    rows = tuple(row(key, verdict) for key, verdict in found.verdicts)
+    title = f"{sides.names[0]} and {sides.names[1]}: {found}"
     context = dict(zip(WHEN, sides.names, strict=True))
-    return Table(title, (*COLUMNS, *TESTED), rows, (*notes, *changed(kept)), context)
+    return Table(title, (*COLUMNS, *CELLS), rows, (*said, *gone(found.kept), *changed(found.kept)), context)
 
 
-Key = tuple[str, str]
-Pairs = Mapping[Key, tuple[Evidence, Evidence]]
+def row(key: Key, verdict: Verdict) -> Row:
+    """One number."""
+    proof = verdict.found.proof
+    return (*key, proof.name, proof.labels, proof.category, *cells(verdict))
 
 
 def matched(sides: Sides) -> Pairs:
     """The cases of both sides."""
-    found = {key: (sides.before[key], sides.after[key]) for key in sorted(sides.before) if key in sides.after}
+    names = [key for key in sorted(sides.before) if key in sides.after]
+    found: Pairs = {key: (sides.before[key], sides.after[key]) for key in names}
     if not found:
         had = [", ".join(map(label, sorted(side))) for side in (sides.before, sides.after)]
         raise ReportError(
@@ -106,70 +104,8 @@ def matched(sides: Sides) -> Pairs:
     return found
 
 
-def tested(found: Sequence[tuple[Key, Compared]]) -> tuple[Row, ...]:
-    """The rows: by p after correction, then by the size of the change, then by name."""
-    adjusted = holm([each.p for _, each in found]).tolist()
-    rows = [(key, each, p) for (key, each), p in zip(found, adjusted, strict=True)]
-    return tuple(row(*one) for one in sorted(rows, key=lambda one: order(*one)))
-
-
-def order(key: Key, found: Compared, adjusted: float) -> tuple[bool, float, float, Key, str]:
-    """What rows are sorted by; what could not be tested comes last."""
-    size = 0.0 if isnan(found.delta) else -abs(found.delta)
-    return isnan(adjusted), 0.0 if isnan(adjusted) else adjusted, size, key, found.name
-
-
-def row(key: Key, found: Compared, adjusted: float) -> Row:
-    """One number."""
-    pairs = found.method == "exact McNemar"
-    counts: tuple[Cell, Cell] = (len(found.lost), found.gained) if pairs else (None, None)
-    proof = found.proof
-    return (
-        *key,
-        *(proof.name, proof.labels, proof.category),
-        *(Number(found.before), Number(found.after), change(found)),
-        *(found.n, *counts),
-        *(Number(p, style=CHANCE) for p in (found.p, adjusted)),
-        found.method,
-    )
-
-
-def change(found: Compared) -> Number:
-    """A change with its interval, where there is one."""
-    known = found.ci is not None and not any(map(isnan, found.ci))
-    return Number(found.delta, ci=(found.ci.low, found.ci.high) if found.ci and known else None, style=CHANGED)
-
-
 def lone(sides: Sides) -> Iterator[str]:
     """Cases that one side has alone."""
     for when, mine, other in ((WHEN[0], sides.before, sides.after), (WHEN[1], sides.after, sides.before)):
         if only := [label(key) for key in sorted(mine) if key not in other]:
             yield f"Only {when}, and not compared: {', '.join(only)}."
-
-
-def gone(pairs: Pairs) -> Iterator[str]:
-    """Numbers that have a value on one side alone."""
-    for when, step in ((WHEN[0], 1), (WHEN[1], -1)):
-        for key, pair in pairs.items():
-            if only := missing(*pair[::step]):
-                yield f"{label(key)} has a value only {when}: {', '.join(only)}."
-
-
-def changed(pairs: Pairs) -> Iterator[str]:
-    """What else is different, once for all cases that it is said of."""
-    said: dict[str, list[Key]] = {}
-    for key, pair in pairs.items():
-        for remark in remarks(*pair, WHEN):
-            said.setdefault(remark, []).append(key)
-    for remark, keys in said.items():
-        yield f"{remark}{'.' if len(keys) == len(pairs) else f': {listed(keys)}.'}"
-
-
-def listed(keys: Iterable[Key]) -> str:
-    """Cases by name."""
-    return ", ".join(map(label, keys))
-
-
-def label(key: Key) -> str:
-    """A case and how it was asked."""
-    return f"{key[0]} ({key[1]})"

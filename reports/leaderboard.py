@@ -22,10 +22,10 @@ from eyechart.metrics.significance import holm
 from eyechart.records import Metric
 from eyechart.spec import did_you_mean
 
-from .compare import change
 from .proven import evidence_of
 from .render import CHANCE, Number, Row, Table
 from .runs import Entry, Group, Pool
+from .verdicts import change
 
 COLUMNS = ("Rank", "Model")
 HELD = ("Δ", "p after Holm", "Held against")

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 from io import StringIO
-from math import isnan
 from pathlib import Path
 
 import msgspec
@@ -13,12 +12,14 @@ import pytest
 
 from eyechart.errors import ReportError
 from eyechart.gate.baselines import write
+from eyechart.gate.comparing import VERDICTS
 from eyechart.metrics.significance import holm
 from eyechart.records import read_run
 from eyechart.reports.__main__ import main
-from eyechart.reports.compare import models, runs, table
+from eyechart.reports.compare import USUAL, models, runs, table
 from eyechart.reports.proven import cases
 from eyechart.reports.render import Number
+from eyechart.reports.verdicts import Rule
 
 CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[tf_efficientnet_lite0]"
 PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}
@@ -139,8 +140,30 @@ def test_the_correction_is_over_the_table_and_the_surest_come_first(pair):
     found = list(rows(*pair(5)).values())
     adjusted = [row["p after Holm"] for row in found]
     assert adjusted == pytest.approx(holm([row["p"] for row in found]).tolist(), nan_ok=True)
-    told = [(row["p after Holm"], -abs(row["Δ"])) for row in found if not isnan(row["p"])]
+    told = [(row["p after Holm"], -abs(row["Δ"])) for row in found if row["Verdict"] == "noise"]
+    assert len(told) > 10
     assert told == sorted(told)
+
+
+def test_losses_come_before_gains_however_sure_and_noise_after_both(run):
+    one, other = run("a", {CONSE: (), TIMM: {*range(60)}}), run("b", {CONSE: {*range(20)}, TIMM: ()})
+    found = rows(one, other)
+    words = [row["Verdict"] for row in found.values()]
+    assert words == sorted(words, key=VERDICTS.index)
+    whole = {key[0]: row["Verdict"] for key, row in found.items() if key[2:] == ("acc1", "ImGT", "A")}
+    assert whole == {f"imagenet/val/{CONSE}": "loss", f"imagenet/val/{TIMM}": "gain"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "word"),
+    [(USUAL, "noise"), (Rule(0.5), "loss"), (Rule(0.5, 0.06), "loss let pass"), (Rule(0.5, 0.05), "loss")],
+)
+def test_what_is_a_loss_can_be_chosen(run, rule, word):
+    made = table(runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(7)}})]), rule)
+    (found,) = (row for row in made.rows if row[2:5] == ("acc1", "ImGT", "A"))
+    assert found[-1] == word
+    assert f"p < {rule.alpha:g} after Holm's correction" in "".join(made.notes)
+    assert (f"of at most {rule.max_drop:g} is let pass" in "".join(made.notes)) is bool(rule.max_drop)
 
 
 def test_rounds_are_paired_by_their_draws(session):

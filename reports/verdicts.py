@@ -1,0 +1,149 @@
+"""What became of every number that is held against an earlier one: once for `compare` and for the page."""
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+
+from eyechart.gate.comparing import (
+    ALPHA,
+    VERDICTS,
+    Compared,
+    Verdict,
+    compared,
+    differences,
+    judged,
+    missing,
+    remarks,
+)
+from eyechart.gate.evidence import Evidence
+
+from .render import CHANCE, Cell, Number, Row, Style
+
+Key = tuple[str, ...]  # a case, its protocol, and what else tells it from others
+Pairs = Mapping[Key, tuple[Evidence, Evidence]]  # before and after
+CELLS = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "p after Holm", "Test", "Verdict")
+WHEN = ("before", "after")
+CHANGED = Style(100, 2, signed=True)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How sure a change must be, after Holm's correction, and how large a loss is let pass."""
+
+    alpha: float = ALPHA
+    max_drop: float = 0.0
+
+    def __str__(self) -> str:
+        passed = f"; a loss of at most {self.max_drop:g} is let pass" if self.max_drop else ""
+        return f"A loss or a gain: p < {self.alpha:g} after Holm's correction{passed}."
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Every number's verdict, what matters first; the cases it is about; and those that cannot be compared, and why."""
+
+    verdicts: tuple[tuple[Key, Verdict], ...]
+    kept: Pairs
+    refused: Mapping[Key, Sequence[str]]
+
+    def __str__(self) -> str:
+        worse = sum(verdict.regression for _, verdict in self.verdicts)
+        return f"{len(self.verdicts)} numbers compared, {worse} worse"
+
+
+def judge(pairs: Pairs, rule: Rule) -> Outcome:
+    """Hold every number that both sides have against its earlier self, all together."""
+    refused = {key: why for key, pair in pairs.items() if (why := differences(*pair, WHEN))}
+    kept = {key: pair for key, pair in pairs.items() if key not in refused}
+    found = [(key, each) for key, pair in kept.items() for each in compared(*pair)]
+    verdicts = judged([each for _, each in found], rule.alpha, rule.max_drop)
+    told = sorted(((key, verdict) for (key, _), verdict in zip(found, verdicts, strict=True)), key=order)
+    return Outcome(tuple(told), kept, refused)
+
+
+def order(told: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
+    """What verdicts are sorted by: losses first, then by p, by size and by name."""
+    key, verdict = told
+    found, p = verdict.found, verdict.adjusted
+    size = 0.0 if isnan(found.delta) else -abs(found.delta)
+    return VERDICTS.index(verdict.word), 0.0 if isnan(p) else p, size, key, found.name
+
+
+def cells(verdict: Verdict) -> Row:
+    """A number before and after, how sure its change is, and what follows."""
+    found = verdict.found
+    counts: tuple[Cell, Cell] = (len(found.lost), found.gained) if found.method == "exact McNemar" else (None, None)
+    return (
+        *(Number(found.before), Number(found.after), change(found)),
+        *(found.n, *counts),
+        *(Number(p, style=CHANCE) for p in (found.p, verdict.adjusted)),
+        *(found.method, verdict.word),
+    )
+
+
+def change(found: Compared) -> Number:
+    """A change with its interval, where there is one."""
+    known = found.ci is not None and not any(map(isnan, found.ci))
+    return Number(found.delta, ci=(found.ci.low, found.ci.high) if found.ci and known else None, style=CHANGED)
+
+
+def gone(pairs: Pairs) -> Iterator[str]:
+    """Numbers that have a value on one side alone."""
+    for when, step in ((WHEN[0], 1), (WHEN[1], -1)):
+        for key, pair in pairs.items():
+            if only := missing(*pair[::step]):
+                yield f"{label(key)} has a value only {when}: {', '.join(only)}."
+
+
+def changed(pairs: Pairs) -> Iterator[str]:
+    """What else is different, once for all cases that it is said of."""
+    said: dict[str, list[Key]] = {}
+    for key, pair in pairs.items():
+        for remark in remarks(*pair, WHEN):
+            said.setdefault(remark, []).append(key)
+    for remark, keys in said.items():
+        yield f"{remark}{'.' if len(keys) == len(pairs) else f': {listed(keys)}.'}"
+
+
+def listed(keys: Iterable[Key]) -> str:
+    """Cases by name."""
+    return ", ".join(map(label, keys))
+
+
+def label(key: Key) -> str:
+    """A case and how it was asked."""
+    return f"{key[0]} ({key[1]})"
+
+
+def rule_arguments(parser: argparse.ArgumentParser) -> None:
+    """When a change is a loss or a gain."""
+    more = parser.add_argument
+    text = f"as pytest --eye-alpha: how unlikely by chance a change must be (default: {ALPHA:g})"
+    more("--alpha", metavar="P", type=alpha, default=ALPHA, help=text)
+    text = "as pytest --eye-max-drop: how large a loss is let pass (default: 0)"
+    more("--max-drop", metavar="SHARE", type=drop, default=0.0, help=text)
+
+
+def alpha(text: str) -> float:
+    """A level of significance."""
+    found = share(text)
+    if not 0 < found < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no level of significance above 0 and below 1, as 0.05")
+    return found
+
+
+def drop(text: str) -> float:
+    """The size of a loss."""
+    found = share(text)
+    if not 0 <= found <= 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no share from 0 to 1, as 0.005")
+    return found
+
+
+def share(text: str) -> float:
+    """A number, or what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
