@@ -34,6 +34,15 @@ settings.register_profile("ci", max_examples=100, deadline=None, derandomize=Tru
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile("ci")
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have workers take the files as they are collected, the long ones of end_to_end first.
+
+    By itself xdist begins with the files that have the most tests, and then a worker waits for the few long ones.
+    """
+    config.option.loadscopereorder = False
+
+
 # Original label (-1: none), new labels, and those of the weasel study (None: not looked at).
 Truth = tuple[int, tuple[int, ...], tuple[int, ...] | None]
 TRUTHS: tuple[Truth, ...] = (

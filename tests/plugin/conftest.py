@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eyechart.gate.comparing import undecided
+
 SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
 QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"  # plugins of this machine that no case needs
@@ -48,7 +50,6 @@ class World:
 
     folder: Path
     data: Path
-    bytecode: Path
     environment: dict[str, str] = field(default_factory=dict)
     models: tuple[str, ...] = ("tiny[]", "tinyclass[]")
     site: Path = SITE
@@ -66,10 +67,9 @@ class World:
         env = {
             "HOME": str(self.folder),
             "PYTHONPATH": str(SITE),
-            "PYTHONPYCACHEPREFIX": str(self.bytecode),
             "CUDA_VISIBLE_DEVICES": "",
             "PYTEST_ADDOPTS": QUICK,
-            "PYTEST_DEBUG_TEMPROOT": str(self.bytecode.parent),  # or every run clears up after other sessions
+            "PYTEST_DEBUG_TEMPROOT": str(self.data.parent),  # or every run clears up after other sessions
         }
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
         command = [sys.executable, "-m", "pytest", *arguments]
@@ -94,6 +94,7 @@ class World:
             except subprocess.TimeoutExpired:
                 process.kill()
                 raise
+        assert not self.undecided
         return pytest.RunResult(
             process.returncode, said.splitlines(), complained.splitlines(), time.monotonic() - begun
         )
@@ -146,6 +147,12 @@ class World:
         return found
 
     @property
+    def undecided(self) -> list[str]:
+        """Numbers of the last run of which nobody said whether more is better: the gate would never look at them."""
+        records = self.session["records"] if (self.latest / "records.json").exists() else []
+        return undecided(metric["name"] for record in records for metric in record["metrics"])
+
+    @property
     def records(self) -> list[dict[str, Any]]:
         """The records, but for what a clock or a command line says."""
         plain = self.session["records"]
@@ -181,7 +188,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def new_world(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> Callable[[], World]:
     """Make a folder to run in that several tests look at."""
-    return lambda: World(tmp_path_factory.mktemp("world"), pictures, pictures.with_name("bytecode"))
+    return lambda: World(tmp_path_factory.mktemp("world"), pictures)
 
 
 @pytest.fixture
@@ -189,12 +196,12 @@ def world(tmp_path: Path, pictures: Path) -> World:
     """An empty folder to run in."""
     folder = tmp_path / "here"
     folder.mkdir()
-    return World(folder, pictures, pictures.with_name("bytecode"))
+    return World(folder, pictures)
 
 
 @pytest.fixture(scope="session")
 def serial(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> World:
     """A world after one serial run of both models: what every other way to run must give."""
-    world = World(tmp_path_factory.mktemp("serial"), pictures, pictures.with_name("bytecode"))
+    world = World(tmp_path_factory.mktemp("serial"), pictures)
     world.said = world.passes(world.plugin(WATCHER), "--junitxml=junit.xml").stdout
     return world
