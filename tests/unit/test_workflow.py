@@ -1,6 +1,7 @@
 """The workflow is one that GitHub can read, pins what it uses, and has the commands of docs/ci.md and no others."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import yaml
 
 from eyechart.plugins.endings import MEANINGS
+from eyechart.plugins.options import OPTIONS
 
 ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / ".github" / "workflows" / "eyechart.yml"
@@ -64,9 +66,21 @@ def test_the_store_is_kept_under_the_key_it_is_looked_for(job: dict[str, Any]) -
 
 
 def test_its_commands_are_those_of_the_guide(job: dict[str, Any]) -> None:
-    (block,) = re.findall(r"```bash\n(.+?)```", GUIDE, re.DOTALL)
+    (script,) = re.findall(r"```bash\n(.+?)```", GUIDE, re.DOTALL)
+    lines = [line.strip().removesuffix(" || status=$?") for line in script.splitlines()]
     runs = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
-    assert runs == block.splitlines()
+    assert [line for line in lines if re.match("pip|pytest|cat|python|head", line)] == runs
+
+
+def test_the_guide_gates_the_cases_of_the_workflow(job: dict[str, Any]) -> None:
+    assert set(re.findall(r"CASES='(.+?)'", GUIDE)) == {job["env"]["CASES"]}
+
+
+def test_the_guides_settings_for_others_can_be_read() -> None:
+    (gitlab,) = re.findall(r"```yaml\n(.+?)```", GUIDE, re.DOTALL)
+    (options,) = re.findall(r"```toml\n(.+?)```", GUIDE, re.DOTALL)
+    assert yaml.safe_load(gitlab)["eyechart"]["script"] == "bash ci/eyechart.sh"
+    assert {*tomllib.loads(options)["tool"]["pytest"]["ini_options"]} <= {option.ini for option in OPTIONS}
 
 
 def test_the_guide_explains_every_exit_status() -> None:
