@@ -26,7 +26,18 @@ from eyechart.models.interfaces import Identity, Usage
 from eyechart.published import reported
 from eyechart.records import Metric, Outcomes, Reported, Served
 from eyechart.repeats import Repeated
-from eyechart.scoring import TOP, Predictions, Rules, Scored, both, mean_recall_draws, one_label, score
+from eyechart.scoring import (
+    TOP,
+    Float64s,
+    Predictions,
+    Rules,
+    Scored,
+    accuracy,
+    both,
+    mean_recall_draws,
+    one_label,
+    score,
+)
 from eyechart.settings import Case, Settings
 
 SURE = ("supervised", "posterior")  # protocols whose scores are logits or log-probabilities
@@ -85,17 +96,21 @@ class Recording(CaseRecording):
             yield from self.repeated.averaged(rounds) if self.repeated else rounds[0].metrics
             if self.case.protocol in SURE:
                 yield from confidence_metrics(self.first, rounds[0])
-        for other in self.scored[1:] if not self.repeated else ():
-            yield both(self.scored[0][0], other[0])
+        for labels, correct in self.agreements().items():
+            yield accuracy("intersection", labels, correct)
+
+    def agreements(self) -> dict[str, Float64s]:
+        """Each image's outcome under the first ground truth and each other one together, of one round."""
+        return {} if self.repeated else dict(both(self.scored[0][0], other) for other, *_ in self.scored[1:])
 
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """Shares with each image's outcome; all else, means over rounds too, with draws of the same images."""
         sets = {rounds[0].labels.name: rounds for rounds in self.scored}
-        draws = {} if self.repeated else self.draws()
+        draws, agreements = {} if self.repeated else self.draws(), self.agreements()
         for metric in metrics:
             rounds = sets.get(metric.labels)
             if rounds is None:
-                yield Given(metric)
+                yield Given(metric, agreements.get(metric.labels))
             elif self.repeated:
                 yield self.repeated.given(metric, rounds, self.settings.seed)
             else:

@@ -183,9 +183,9 @@ def one_label(labels: LabelSet) -> Ints:
     return np.where(labels.annotated, single_label(labels.labels), -1)
 
 
-def both(first: Scored, second: Scored) -> Metric:
-    """The share of images right under both label sets, of those that both speak of (Im∩Re)."""
-    return accuracy("intersection", f"{first.labels.name}∩{second.labels.name}", jointly(first.correct, second.correct))
+def both(first: Scored, second: Scored) -> tuple[str, Float64s]:
+    """Two label sets as one, Im∩Re: its name, and whether each image that both speak of is right under both."""
+    return f"{first.labels.name}∩{second.labels.name}", jointly(first.correct, second.correct)
 
 
 def metric(

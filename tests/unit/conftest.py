@@ -20,7 +20,7 @@ from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
-from eyechart.gate.comparing import DIRECTIONS, Compared, compared
+from eyechart.gate.comparing import DIRECTIONS, Compared, compared, undecided
 from eyechart.gate.evidence import Evidence
 from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
@@ -266,6 +266,7 @@ def judged_numbers() -> Callable[..., list[Compared]]:
 
     def judged_numbers(before: Evidence, after: Evidence) -> list[Compared]:
         found = list(compared(before, after))
+        assert not undecided(proof.name for proof in after.proofs)
         wanted = {proof for proof in after.proofs if proof.name in DIRECTIONS and proof.value is not None}
         assert {each.proof for each in found} == wanted
         assert not [each.name for each in found if each.method == "unpaired"]

@@ -11,7 +11,7 @@ from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.metrics.resampling import percentile
 from eyechart.records import read_run
 
-PLAIN = {"acc1", "acc5", "mean_per_class_recall"}
+PLAIN = {"acc1", "acc5", "mean_per_class_recall", "intersection"}
 SURE = {"ece", "brier", "accuracy_coverage_auc"}
 
 

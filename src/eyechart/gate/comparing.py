@@ -1,7 +1,7 @@
 """A run held against a baseline, number by number, on the same samples; what is a real loss, and what is noise."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
@@ -11,16 +11,28 @@ from eyechart.gate.evidence import Evidence, Proof
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change, mcnemar
+from eyechart.metrics.yes_no import MEASURES
 from eyechart.records import EMPTY, empties
 
 DIRECTIONS: Mapping[str, int] = {  # which way is better; numbers that are not here are not judged
     **dict.fromkeys(("acc1", "acc5", "acc1_strict", "mc_acc", "repeated_acc", "mean_per_class_recall"), 1),
-    **dict.fromkeys(("accuracy_coverage_auc", "acc", "f1", "precision", "recall", "mcc"), 1),
-    **dict.fromkeys(
-        ("e_acc", "c_acc", "l_acc", "ig", "ua_a", "auc", "auc_macro", "hm", "tree_hm", "correct_reason"), 1
-    ),
+    **dict.fromkeys(("intersection", "accuracy_coverage_auc", *MEASURES, "e_acc", "c_acc", "l_acc"), 1),
+    **dict.fromkeys(("ig", "ua_a", "auc", "auc_macro", "hm", "tree_acc", "tree_hm", "correct_reason"), 1),
     **dict.fromkeys(("brier", "ece", "aurc"), -1),
 }
+UNDIRECTED = frozenset((
+    # how answers are put: whether they are right is told by others, and to decline is right of some and wrong of others
+    *("oop", "oop_in", "oop_partial", "oop_wrong", "oop_abstain", "oop_mapped", "repeated_oop", "yes_rate", "unparsed"),
+    *("abstained", "abstention", "abstention_sd", "p_abstain"),
+    # what sets of samples, wordings or lists of names have to do with one another
+    *(f"{measure}_{what}" for measure in MEASURES for what in ("delta", "p")),
+    *("cochran_q", "cochran_p", "ig_change", "ua_a_change", "mmd2", "mmd2_tau", "mmd2_null", "mmd2_p"),
+    # what a detector flags
+    *("case1", "case2", "flagged"),
+    # other readings of what ig, ua_a, acc and auc say
+    *("ig_correct_only", "ig_depth", "ua_a_entropy", "ua_a_margin", "abstained_at_95"),
+    *("acc_macro", "auc_balanced", "auc_entropy", "auc_margin"),
+))  # fmt: skip
 SAME = ("fingerprint", "limit", "seed", "samples")
 WHEN = ("in the baseline", "now")
 RULES = ("parser", "equivalences", "categories")  # how answers and labels are read
@@ -129,6 +141,11 @@ def missing(before: Evidence, after: Evidence) -> list[str]:
     """Numbers that the baseline has and that now have no value: a loss that no test would see."""
     now = _named(after)
     return [what for what in _named(before) if what not in now]
+
+
+def undecided(names: Iterable[str]) -> list[str]:
+    """Numbers of which nothing says whether more is better, or neither."""
+    return sorted({*names} - DIRECTIONS.keys() - UNDIRECTED)
 
 
 def added(before: Evidence, after: Evidence) -> list[str]:

@@ -18,7 +18,7 @@ from eyechart.metrics.resampling import percentile
 from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_auc
 
-SPECIES = {"acc", "ig", "ua_a", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
+SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
 
 
 @pytest.fixture(scope="module")

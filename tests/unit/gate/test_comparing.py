@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from eyechart.gate.comparing import (
     DIRECTIONS,
+    UNDIRECTED,
     Compared,
     added,
     compared,
@@ -21,6 +22,7 @@ from eyechart.gate.comparing import (
     missing,
     remarks,
     telling,
+    undecided,
 )
 from eyechart.gate.evidence import TIMES, Given
 from eyechart.gate.telling import chance, loss, power_lines, shared
@@ -86,6 +88,11 @@ def test_worse_is_by_the_number_s_own_direction(name: str) -> None:
     less_is_better = name in ("brier", "ece", "aurc")
     assert (down.regression, up.regression) == (not less_is_better, less_is_better)
     assert (down.improvement, up.improvement) == (less_is_better, not less_is_better)
+
+
+def test_a_number_has_a_direction_or_is_said_to_have_none_but_not_both() -> None:
+    assert not UNDIRECTED & DIRECTIONS.keys()
+    assert undecided(["oop", "acc7", "acc1", "acc7", "acc6"]) == ["acc6", "acc7"]
 
 
 def test_what_nobody_can_judge_is_neither_loss_nor_gain() -> None:
