@@ -50,7 +50,6 @@ class World:
 
     folder: Path
     data: Path
-    bytecode: Path
     environment: dict[str, str] = field(default_factory=dict)
     models: tuple[str, ...] = ("tiny[]", "tinyclass[]")
     site: Path = SITE
@@ -68,10 +67,9 @@ class World:
         env = {
             "HOME": str(self.folder),
             "PYTHONPATH": str(SITE),
-            "PYTHONPYCACHEPREFIX": str(self.bytecode),
             "CUDA_VISIBLE_DEVICES": "",
             "PYTEST_ADDOPTS": QUICK,
-            "PYTEST_DEBUG_TEMPROOT": str(self.bytecode.parent),  # or every run clears up after other sessions
+            "PYTEST_DEBUG_TEMPROOT": str(self.data.parent),  # or every run clears up after other sessions
         }
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
         command = [sys.executable, "-m", "pytest", *arguments]
@@ -190,7 +188,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def new_world(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> Callable[[], World]:
     """Make a folder to run in that several tests look at."""
-    return lambda: World(tmp_path_factory.mktemp("world"), pictures, pictures.with_name("bytecode"))
+    return lambda: World(tmp_path_factory.mktemp("world"), pictures)
 
 
 @pytest.fixture
@@ -198,12 +196,12 @@ def world(tmp_path: Path, pictures: Path) -> World:
     """An empty folder to run in."""
     folder = tmp_path / "here"
     folder.mkdir()
-    return World(folder, pictures, pictures.with_name("bytecode"))
+    return World(folder, pictures)
 
 
 @pytest.fixture(scope="session")
 def serial(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> World:
     """A world after one serial run of both models: what every other way to run must give."""
-    world = World(tmp_path_factory.mktemp("serial"), pictures, pictures.with_name("bytecode"))
+    world = World(tmp_path_factory.mktemp("serial"), pictures)
     world.said = world.passes(world.plugin(WATCHER), "--junitxml=junit.xml").stdout
     return world
