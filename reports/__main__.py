@@ -56,7 +56,7 @@ def overview(given: Sequence[str]) -> int:
 
 
 def table(given: Sequence[str]) -> int:
-    """Print one table; in a csv there is no place for notes, so they go to stderr."""
+    """Print one table."""
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} table", description="Print one table.")
     parser.add_argument("name", metavar="NAME", help=", ".join(BUILDERS))
     runs_argument(parser)
@@ -68,14 +68,14 @@ def table(given: Sequence[str]) -> int:
     chosen = parser.parse_args(given)
     pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
     found = tables(chosen.name, pool, chosen.labels)
-    show(found, chosen.format, pool.notes)
+    show(found, chosen.format)
     return 0
 
 
-def show(found: Sequence[Table], form: str, notes: Sequence[str] = ()) -> None:
-    """Print tables; what else is to be said goes to stderr."""
+def show(found: Sequence[Table], form: str) -> None:
+    """Print tables; in a csv there is no place for notes, so they go to stderr."""
     sys.stdout.write(RENDERERS[form](found))
-    for note in dict.fromkeys([*notes, *(note for made in found for note in made.notes if form == "csv")]):
+    for note in dict.fromkeys(note for made in found for note in made.notes if form == "csv"):
         print(f"note: {note}", file=sys.stderr)
 
 
@@ -134,7 +134,7 @@ def leaderboard(given: Sequence[str]) -> int:
     format_argument(parser)
     chosen = parser.parse_args(given)
     pool = load(chosen.runs)
-    show(leaderboards(pool, chosen.metric, chosen.labels, chosen.alpha), chosen.format, pool.notes)
+    show(leaderboards(pool, chosen.metric, chosen.labels, chosen.alpha), chosen.format)
     return 0
 
 

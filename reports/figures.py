@@ -29,7 +29,7 @@ METADATA = {"Date": None, "Creator": "eyechart"}
 
 def draw(name: str, pool: Pool, labels: str | None, out: Path | None, folder: Path) -> Path:
     """Draw the named figure into a file and return its path."""
-    spelled = known_name(name, tuple(DRAWERS), "figure")
+    spelled = known_name(name, DRAWERS, "figure")
     path = out or folder / f"{spelled}.svg"
     with drawing():
         made = DRAWERS[spelled](pool, labels)

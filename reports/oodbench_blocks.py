@@ -12,7 +12,7 @@ from .answers import Bools, Ints
 from .oodbench_cases import EXISTENCE, as_published, distinct, nothing, source
 from .oodbench_pairs import INITIAL
 from .render import Table
-from .runs import Entry, Pool
+from .runs import Entry, Pool, remarks
 
 APART = ("source", "division", "names", "benchmark", "hard")  # what a data set brings along, or only adds pairs
 COT, SAMPLE = "^CoT", "sample-"
@@ -165,6 +165,7 @@ def notes(blocks: Sequence[Block], without: Collection[str] = ()) -> Iterator[st
         for place, way in enumerate(ways):
             which = f" ({letter(place)})" if len(ways) > 1 else ""
             yield f"Set{mark}{which}: {way or 'no choices'}."
+    yield from remarks(entries_of(blocks))
 
 
 def described(entry: Entry) -> str:

@@ -8,7 +8,7 @@ from eyechart.protocols.choices import CHOICES
 from eyechart.spec import pieces
 
 from .render import Number, Table
-from .runs import Entry, Group, NothingToShowError, Pool, model_name
+from .runs import Entry, Group, NothingToShowError, Pool, model_name, remarks
 
 OODBENCH = "OODBench"
 EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
@@ -107,7 +107,7 @@ def about(entries: Sequence[Entry], without: Collection[str] = FOLLOWS) -> tuple
         for e in entries
     )
     put = dict.fromkeys(f"{e.record.protocol}: {e.worded(without) or 'no choices'}." for e in entries)
-    return (*shown, *put)
+    return (*shown, *put, *remarks(entries))
 
 
 def told_apart(titles: Sequence[str], cases: Sequence[Sequence[Entry]], marked: Collection[str] = ()) -> list[str]:

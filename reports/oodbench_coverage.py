@@ -14,7 +14,7 @@ from .categories import WILSON
 from .oodbench_blocks import Block, asked, described, entries_of, tabled
 from .oodbench_cases import distinct, nothing
 from .render import Number, Row, Table
-from .runs import Pool
+from .runs import Pool, remarks
 
 SETS = {"OOD": (SIMPLE, HARD), SIMPLE: (SIMPLE,), HARD: (HARD,)}
 MEANING = "A pair is in a model's own OOD set if one of its two answers is wrong. Additional: in none of those above."
@@ -103,6 +103,7 @@ def coverage_table(found: Sequence[Covered]) -> Table:
     if lost := found[0].lost:
         said.append(f"{lost:,} pairs are left out: not every model has answered them.")
     said += [*dict.fromkeys(map(described, entries_of(blocks))), f"Set: {blocks[0].worded() or 'no choices'}."]
+    said += remarks(entries_of(blocks))
     return Table(
         f"{found[0].split}: overlap of OODBench's pairs with models' own OOD sets (%)",
         ("Data Type", "Model", "Own", "Additional", "Covered"),

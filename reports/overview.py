@@ -3,9 +3,12 @@
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from io import StringIO
 from math import sqrt
 from pathlib import Path
+
+from msgspec import structs
 
 from eyechart.records import Metric
 from eyechart.store import stamp
@@ -17,7 +20,7 @@ from .multiple_choice import t17, t19
 from .oodbench import TABLES as OODBENCH
 from .out_of_prompt import t5, t15, t16
 from .positions import t13
-from .published import mill_table
+from .published import mill_tables
 from .realbirdid import OVERVIEW
 from .realbirdid import TABLES as REALBIRDID
 from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
@@ -62,7 +65,14 @@ def markdown(pool: Pool, found: list[Table]) -> str:
 
 def tables(pool: Pool) -> list[Table]:
     """All tables of the overview, group by group."""
-    return [table for group in pool.groups for table in group_tables(group)]
+    return [table for group in pool.groups for table in group_tables(quiet(group))]
+
+
+def quiet(group: Group) -> Group:
+    """The group without what its records remark, which stands once, at the head of the overview."""
+    return group.only(
+        replace(entry, said=(), record=structs.replace(entry.record, notes=())) for entry in group.entries
+    )
 
 
 def group_tables(group: Group) -> Iterator[Table]:
@@ -71,11 +81,10 @@ def group_tables(group: Group) -> Iterator[Table]:
         if rows := standings(chosen := headline(group, labels), labels):
             notes = [*explained(rows, group.reference, labels), *chosen.notes()]
             yield category_table(rows, group.title, group.reference, labels, notes)
-    if group.entries[0].record.benchmark == "imagenet":
-        yield mill_table(group, group.reference)
+    yield from mill_tables(group, group.reference)
     for builder in (*IN_WORDS, *OF_PAIRS, *OF_BIRDS):
         with suppress(NothingToShowError):
-            yield from builder(Pool((group,), (), ()), None)
+            yield from builder(Pool((group,), ()), None)
     yield outcome_table(group)
     yield metric_table(group)
 

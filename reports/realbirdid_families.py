@@ -7,7 +7,7 @@ from functools import cached_property
 from .oodbench_cases import nothing
 from .realbirdid_homes import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, homes, named, number, under
 from .render import PERCENT, Cell, Number, Row, Style, Table
-from .runs import Entry, Group, Pool
+from .runs import Entry, Group, Pool, remarks
 
 ENCODERS, TALKERS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
 FAMILIES = (ENCODERS, TALKERS, REPLAYED)  # the published order
@@ -104,6 +104,7 @@ def told(group: Group) -> Iterator[str]:
     """Which images, and how the models of each family were asked about them."""
     yield from dict.fromkeys(map(described, group.entries))
     yield from dict.fromkeys(f"{family(e)}: {e.worded(FOLLOWS) or 'no choices'}." for e in group.entries)
+    yield from remarks(group.entries)
 
 
 def described(entry: Entry) -> str:

@@ -8,7 +8,7 @@ from .oodbench_cases import nothing
 from .oodbench_pairs import Columns, read, whole
 from .realbirdid_families import described
 from .render import FRACTION, Number, Row, Table
-from .runs import Entry, Group, Pool
+from .runs import Entry, Group, Pool, remarks
 
 GENERA = "genera"
 MORE = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it
@@ -100,7 +100,11 @@ def table(found: Columns) -> tuple[Genus, ...]:
 
 def t5(pool: Pool, _: str | None) -> list[Table]:
     """Table 5: the genera of unanswerable images, most common first."""
-    return [t5_table(found) for found in genera(pool, "realbirdid-T5")]
+    found = [each for each in genera(pool, "realbirdid-T5") if each.totals[UNANSWERABLE]]
+    if not found:
+        what = "shows which genera unanswerable images are of, and all that were asked about are answerable"
+        raise nothing(pool, "realbirdid-T5", what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
+    return [t5_table(each) for each in found]
 
 
 def t5_table(found: Genera) -> Table:
@@ -130,6 +134,6 @@ def f3_table(found: Genera) -> Table:
 
 def made(found: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *said: str) -> Table:
     """A table of one data set."""
-    notes = (*said, COUNTED, described(found.entry))
+    notes = (*said, COUNTED, described(found.entry), *remarks([found.entry]))
     title = found.group.title
     return Table(f"{title}: {what}", tuple(columns), tuple(rows), notes, {"split": title})

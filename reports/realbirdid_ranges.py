@@ -6,6 +6,7 @@ from statistics import fmean, stdev
 
 from eyechart.metrics.intervals import t_interval
 
+from .oodbench_cases import nothing
 from .realbirdid_families import SETS, Shown, family, shown
 from .realbirdid_homes import ELIGIBLE, RANGE, SPECIES, number
 from .render import PERCENT, Cell, Number, Row, Style, Table
@@ -51,10 +52,19 @@ class Effects:
         """One measure of all models, or of a family's."""
         return [e for e in self.effects if e.measure == measure and family in (EVERY, e.family)]
 
+    @property
+    def some(self) -> bool:
+        """Whether a model has a number without the lists and with them."""
+        return any(number.known for effect in self.effects for number in effect.numbers)
+
 
 def effects(pool: Pool, name: str) -> list[Effects]:
-    """The effects on all cases that have images with a list."""
-    return [Effects(found, tuple(each_effect(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
+    """The effects on all cases that have images with a list; where no model has any number, it is said."""
+    every = [Effects(found, tuple(each_effect(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
+    made = [each for each in every if each.some]
+    if not made:
+        raise nothing(pool, name, "needs answerable birds with a list", f'pytest -k "realbirdid and {SPECIES}"')
+    return made
 
 
 def each_effect(found: Shown) -> Iterator[Effect]:

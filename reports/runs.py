@@ -36,10 +36,11 @@ class NothingToShowError(ReportError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One record, with the folder its files lie in."""
+    """One record, with the folder its files lie in, and what was `said` when it was chosen among several."""
 
     record: Record
     folder: Path
+    said: tuple[str, ...] = ()
 
     @property
     def model(self) -> str:
@@ -198,7 +199,7 @@ class Group:
         fingerprint = self.entries[0].record.data.fingerprint
         said = "; ".join([f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}", *read])
         truths = f"Ground truths, and images without labels: {self.truths()}." if self.labels else self.divisions()
-        return (*self.said, f"{said}.", *put, truths)
+        return (*self.said, f"{said}.", *put, truths, *remarks(self.entries))
 
     def divisions(self) -> str:
         """What image–category pairs and birds are held against, with the beginning of its sha256."""
@@ -215,16 +216,20 @@ class Group:
 
 @dataclass(frozen=True)
 class Pool:
-    """Everything the runs hold, later runs winning, what was said on the way, and what the command line adds.
+    """Everything the runs hold, later runs winning, and what the command line adds.
 
     `annotations` are what annotators sent back, `references` the models that others are compared with.
     """
 
     groups: tuple[Group, ...]
     runs: tuple[tuple[Path, Run], ...]
-    notes: tuple[str, ...]
     annotations: tuple[Path, ...] = ()
     references: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to say of all records."""
+        return remarks(entry for group in self.groups for entry in group.entries)
 
     def chosen(self, labels: str | None) -> tuple[tuple[Group, tuple[str, ...]], ...]:
         """Each group with the ground truths to make tables of: the named one, or all but the original labels."""
@@ -247,10 +252,15 @@ class Pool:
             yield from ((group, name) for name in found.get(id(group), alone))
 
 
+def remarks(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """What a reader of some cases' numbers must know, as their records say it, each sentence once."""
+    return tuple(dict.fromkeys(note for entry in entries for note in (*entry.said, *entry.record.notes)))
+
+
 def load(paths: Sequence[Path]) -> Pool:
     """Read runs; of two records for one case, protocol and variant, that of the later run is kept, and it is said."""
     found: list[Entry] = []
-    runs, notes = [], []
+    runs = []
     for path in paths:
         records = read_run(path)
         folder = path.parent if path.suffix == ".json" else path
@@ -259,13 +269,13 @@ def load(paths: Sequence[Path]) -> Pool:
             entry = Entry(record, folder)
             kept = [other for other in found if not entry.replaces(other)]
             if len(kept) < len(found):
-                notes.append(f"{record.case} ({record.protocol}): the record of {folder} replaces an earlier run's.")
+                said = f"{record.case} ({record.protocol}): the record of {folder} replaces an earlier run's."
+                entry = replace(entry, said=(said,))
             found = [*kept, entry]
     if not found:
         raise ReportError(f"{paths[-1]} holds no record. Run the suite first: pytest -k imagenet")
     refuse_namesakes(found)
-    said = (note for entry in found for note in entry.record.notes)
-    return Pool(grouped(found), tuple(runs), tuple(dict.fromkeys([*notes, *said])))
+    return Pool(grouped(found), tuple(runs))
 
 
 def refuse_namesakes(entries: Iterable[Entry]) -> None:

@@ -1,6 +1,6 @@
 """The tables, each by its name: a function from runs to tables, and a line here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
@@ -16,10 +16,11 @@ from .positions import t13
 from .published import mill_imagenet
 from .realbirdid import TABLES as REALBIRDID
 from .render import Table
-from .runs import Pool
+from .runs import NothingToShowError, Pool
 from .tasks import t6
 from .weasel import t9, t10
 
+TABLE = "python -m eyechart.reports table"
 Builder = Callable[[Pool, str | None], list[Table]]
 
 BUILDERS: Mapping[str, Builder] = {
@@ -48,15 +49,29 @@ BUILDERS: Mapping[str, Builder] = {
 }
 
 
-def known_name(name: str, known: tuple[str, ...], what: str) -> str:
-    """The name as it is spelled here, whatever its case; another is refused with the nearest one."""
-    spelled = {word.casefold(): word for word in known}
-    if name.casefold() not in spelled:
-        near = did_you_mean(name, known)
-        raise ReportError(f"There is no {what} '{name}'{near} The {what}s are: {', '.join(known)}.")
-    return spelled[name.casefold()]
+def known_name(name: str, known: Collection[str], what: str) -> str:
+    """The name as it is spelled here, whatever its case; another is refused with the nearest one.
+
+    Every figure is a table too, so that a table may be asked for as a figure, but no figure in vain as a table.
+    """
+    spelled, found = ({word.casefold(): word for word in names}.get(name.casefold()) for names in (known, BUILDERS))
+    if spelled:
+        return spelled
+    if found:
+        raise ReportError(f"{found} is a table and no {what}. Print it with: {TABLE} {found} RUN…")
+    raise ReportError(f"There is no {what} '{name}'{did_you_mean(name, [*known])} The {what}s are: {', '.join(known)}.")
 
 
 def tables(name: str, pool: Pool, labels: str | None = None) -> list[Table]:
-    """Make the named table of everything that the runs hold, one for each split and ground truth."""
-    return BUILDERS[known_name(name, tuple(BUILDERS), "table")](pool, labels)
+    """Make the named table of everything that the runs hold, one for each split and ground truth that has rows of it.
+
+    Raises ReportError where there are none, with what is needed.
+    """
+    spelled = known_name(name, BUILDERS, "table")
+    found = [table for table in BUILDERS[spelled](pool, labels) if table.rows]
+    if not found:
+        raise NothingToShowError(
+            f"{spelled} would have no row: the cases of these runs that it is about hold nothing that it shows. Ask "
+            "about more images, or about another split."
+        )
+    return found

@@ -5,6 +5,7 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import t_interval
 from eyechart.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
+from eyechart.reports.overview import tables as overview
 from eyechart.reports.render import to_markdown
 from eyechart.reports.tables import tables
 
@@ -20,6 +21,14 @@ def asked(session):
         made.multiple_choice(setting, [made.right(), made.right({0: 7})])
     made.closed_world(made.right({2: 7}))
     return made
+
+
+def test_repeats_alone_are_no_part_of_mills_table(session):
+    made = session()
+    made.multiple_choice("ImGT + random", [made.right(), made.right()])
+    with pytest.raises(ReportError, match="mill-imagenet needs one answer an image about the benchmark imagenet"):
+        tables("mill-imagenet", made.pool())
+    assert [table.title.partition(": ")[2] for table in overview(made.pool())][-2:] == ["outcomes", "every metric"]
 
 
 def test_table_19_has_the_settings_in_the_published_order(asked):

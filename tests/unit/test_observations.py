@@ -182,7 +182,7 @@ def test_observations_of_one_length(read: Read) -> None:
         ),
         (
             CROW.replace("vocalization", "vocalisation"),
-            "has the reason 'vocalisation', expected .*; did you mean vocal",
+            r"has the reason 'vocalisation', expected .*; did you mean vocalization\?$",
         ),
         (CROW.replace("vocalization", "moult"), "has the reason 'moult', expected image quality, .* or none"),
         (TIT.replace("Parus major", ""), "c.jpg is answerable and has no species"),

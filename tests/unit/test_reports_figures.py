@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.figures import draw
+from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.runs import load
+from eyechart.reports.tables import BUILDERS
 
 
 @pytest.fixture
@@ -56,6 +57,17 @@ def test_a_name_is_no_mathematics_and_no_markup(make_run, tmp_path):
 def test_an_unknown_figure_gets_the_nearest(run_folder, tmp_path):
     with pytest.raises(ReportError, match=r"no figure 'F33'; did you mean F3"):
         draw("F33", load([run_folder]), None, None, tmp_path)
+
+
+def test_every_figure_is_a_table_too():
+    assert {*DRAWERS} <= {*BUILDERS}
+
+
+def test_a_table_asked_for_as_a_figure_is_named_with_its_command(run_folder, tmp_path):
+    with pytest.raises(ReportError) as raised:
+        draw("realbirdid-t2", load([run_folder]), None, None, tmp_path)
+    command = "python -m eyechart.reports table realbirdid-T2 RUN…"
+    assert str(raised.value) == f"realbirdid-T2 is a table and no figure. Print it with: {command}"
 
 
 def test_without_matplotlib_the_remedy_is_named(run_folder, tmp_path, monkeypatch):

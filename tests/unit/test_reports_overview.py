@@ -42,6 +42,12 @@ def test_every_defined_metric_of_the_records_is_there(rows, run_folder):
     assert len(rows) == sum(metric.value is not None for metric in metrics)
 
 
+def test_what_records_remark_stands_at_the_head_alone(make_run, tmp_path):
+    text = write(load([make_run(errors={3: "broken"})]), tmp_path)
+    head, _, below = text.partition("###")
+    assert (head.count("1 of 18 images ended in an error"), below.count("ended in an error")) == (3, 0)
+
+
 def test_another_split_is_not_mills_imagenet(make_run):
     rows = csv.DictReader(StringIO(aggregate(load([make_run(split="sample")]))))
     assert {row["benchmark"] for row in rows} == {"imagenet/sample"}

@@ -1,6 +1,7 @@
 """The tables come out of a run's files with the numbers that the records hold, and in the published layouts."""
 
 import csv
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -11,9 +12,9 @@ from eyechart.errors import ReportError
 from eyechart.records import read_run
 from eyechart.reports.answers import portion
 from eyechart.reports.categories import BEFORE, BOTH, CHANGED, Standing, category_table
-from eyechart.reports.render import CHANGE, Number, to_csv, to_markdown
+from eyechart.reports.render import CHANGE, Number, Table, to_csv, to_markdown
 from eyechart.reports.runs import load, model_name
-from eyechart.reports.tables import tables
+from eyechart.reports.tables import BUILDERS, tables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("A", "S", "S+", "S-", "M", "M+", "M-")
@@ -224,6 +225,34 @@ def test_mills_table_leaves_open_what_nobody_reported(run_folder):
 def test_what_a_run_cannot_show_is_refused_with_the_remedy(make_run, name, labels, says):
     with pytest.raises(ReportError, match=says):
         tables(name, load([make_run(labels=labels)]))
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, name):
+    folder = make_run(labels=("ImGT",), models={TIMM: ("supervised", [7] * 18)})
+    try:
+        assert all(table.rows for table in tables(name, load([folder])))
+    except ReportError as error:
+        said = str(error)
+        assert said.startswith(name)
+        assert "with: p" in said  # pytest, or python -m
+        assert not re.search(r"\.\.|…\.|\?\.", said)
+
+
+def test_a_table_that_would_have_no_row_is_refused(run_folder, monkeypatch):
+    monkeypatch.setitem(BUILDERS, "T4", lambda pool, labels: [Table("empty", ("Model",), ())])
+    with pytest.raises(ReportError, match="T4 would have no row"):
+        tables("T4", load([run_folder]))
+
+
+def test_a_table_says_what_its_own_records_say_and_no_other(make_run):
+    one = make_run("one", errors={3: "broken"})
+    other = make_run("other", errors={4: "broken"}, split="val-b", models={TIMM: ("supervised", [7] * 18)})
+    said = ["\n".join(table.notes) for table in tables("T4", load([one, other]))]
+    kept = [notes for notes in said if "val-b" not in notes]
+    assert all("imagenet/val/conse[]: 1 of 18 images ended in an error" in notes for notes in kept)
+    assert len(kept) == len(said) // 2 > 0
+    assert not any("imagenet/val/conse[]" in notes for notes in said if notes not in kept)
 
 
 def test_one_model_under_its_original_labels_has_nothing_to_correlate(make_run):

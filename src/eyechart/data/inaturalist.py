@@ -14,13 +14,11 @@ from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.data.identifiers import canonical
 from eyechart.data.inaturalist_pictures import Found, pictures
-from eyechart.data.observation_table import COLUMNS
-from eyechart.data.observations import REASONS
+from eyechart.data.observation_table import COLUMNS, place_of_reason
 from eyechart.data.ranges import degrees
 from eyechart.data.tables import Table, check_unique, folded, read_table
 from eyechart.data.taxonomy import COMMON, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
 from eyechart.errors import DataError
-from eyechart.spec import did_you_mean
 from eyechart.toybox.art import write_table
 
 HYBRID, NOTHING = "a hybrid", "told neither to the species nor to the genus"
@@ -152,11 +150,7 @@ def read_reasons(path: Path) -> dict[str, str]:
     table = read_table(path, ("observation_id", "reason"))
     check_unique(table, "observation_id")
     for row, reason in enumerate(table["reason"]):
-        if reason and folded(reason) not in REASONS:
-            near = did_you_mean(folded(reason), REASONS)
-            raise DataError(
-                f"{table.where(row)} has the reason '{reason}', expected {', '.join(REASONS)} or none{near}"
-            )
+        place_of_reason(table.where(row), reason)
     return dict(zip(table["observation_id"], map(folded, table["reason"]), strict=True))
 
 

@@ -38,6 +38,17 @@ def read_birds(folder: Path) -> Table:
     return table
 
 
+def place_of_reason(subject: str, reason: str) -> int:
+    """The place of why a bird cannot be told, -1 where nothing is said.
+
+    Raises DataError, with the `subject` that has the reason, for one that is not known.
+    """
+    if reason and folded(reason) not in REASONS:
+        near = did_you_mean(folded(reason), REASONS)
+        raise DataError(f"{subject} has the reason '{reason}', expected {', '.join(REASONS)} or none{near}")
+    return REASONS.index(folded(reason)) if reason else -1
+
+
 def observations_of(folder: Path, table: Table) -> Observations:
     """Read what the lines of a folder's table say."""
     taxonomy = read_taxonomy(_found(folder, "taxonomy"))
@@ -118,10 +129,10 @@ class _Reader:
         return ANSWERABLE[folded(cell)]
 
     def _reason(self, row: int, reason: str) -> int:
-        if reason and folded(reason) not in REASONS:
-            near = did_you_mean(folded(reason), REASONS)
-            self._refuse(row, f"has the reason '{reason}', expected {', '.join(REASONS)} or none{near[:-1]}")
-        return REASONS.index(folded(reason)) if reason else -1
+        return place_of_reason(self._subject(row), reason)
+
+    def _subject(self, row: int) -> str:
+        return f"{self.table.where(row)}: {self.table[IMAGE][row]}"
 
     def place(self, row: int) -> tuple[float, float]:
         """Return latitude and longitude, NaN where there is neither."""
@@ -159,4 +170,4 @@ class _Reader:
         return [named(self.table, row, name, self.taxonomy, what="candidate species") for name in given]
 
     def _refuse(self, row: int, what: str) -> None:
-        raise DataError(f"{self.table.where(row)}: {self.table[IMAGE][row]} {what}.")
+        raise DataError(f"{self._subject(row)} {what}.")

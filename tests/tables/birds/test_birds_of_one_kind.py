@@ -1,0 +1,55 @@
+"""Birds that all can be told, or none: every table has rows, or says what it needs, and so has its figure."""
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.reports.figures import DRAWERS, drawing
+from eyechart.reports.realbirdid import TABLES
+from eyechart.reports.tables import tables
+
+KINDS = {"answerable": 0, "unanswerable": 2}
+OTHERS = ("realbirdid-free-form",)  # which nobody was asked for
+
+
+def refusal(make, *given):
+    """What is said in place of a result, "" where there is one."""
+    try:
+        assert make(*given)
+    except ReportError as error:
+        return str(error)
+    return ""
+
+
+def drawn(name, pool):
+    with drawing():
+        return DRAWERS[name](pool, None)
+
+
+@pytest.fixture(params=KINDS)
+def asked(request, alike):
+    """Which kind of birds models were asked about, and all that they said."""
+    return request.param, alike(KINDS[request.param], also=True)
+
+
+LACKING = {
+    "answerable": {"realbirdid-T5", "realbirdid-F9"},
+    "unanswerable": {f"realbirdid-F{place}" for place in (5, 6, 9, 18, 19)},
+}
+
+
+def test_every_table_has_rows_or_says_what_it_needs(asked):
+    kind, pool = asked
+    said = {name: why for name in TABLES if (why := refusal(tables, name, pool))}
+    assert {*said} == {*LACKING[kind], *OTHERS}
+    assert all(why.startswith(name) and "Make it with: pytest" in why for name, why in said.items())
+
+
+def test_a_figure_is_drawn_where_its_table_has_rows(asked):
+    _, pool = asked
+    names = [name for name in TABLES if name in DRAWERS]
+    assert {name: refusal(drawn, name, pool) for name in names} == {name: refusal(tables, name, pool) for name in names}
+
+
+def test_genera_of_unanswerable_birds_need_some(alike):
+    said = refusal(tables, "realbirdid-T5", alike(0))
+    assert said.startswith("realbirdid-T5 shows which genera unanswerable images are of, and all that were asked about")
