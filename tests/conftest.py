@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from PIL import Image
+from xdist.scheduler import LoadFileScheduling
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import pairs
@@ -34,13 +35,25 @@ settings.register_profile("ci", max_examples=100, deadline=None, derandomize=Tru
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile("ci")
 
+TOGETHER = ("tests/end_to_end/test_oodbench",)  # how files begin that look at one run, which takes a minute
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Have workers take the files as they are collected, the long ones of end_to_end first.
 
-    By itself xdist begins with the files that have the most tests, and then a worker waits for the few long ones.
+class Files(LoadFileScheduling):  # type: ignore[misc]
+    """Gives whole files to workers as they are collected: the long ones, those of end_to_end, are among the first.
+
+    By itself xdist begins with the files that have the most tests, and in the end one worker waits for the other.
     """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next(filter(nodeid.startswith, TOGETHER), str(super()._split_scope(nodeid)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None:
+    if config.getvalue("dist") != "loadfile":
+        return None
     config.option.loadscopereorder = False
+    return Files(config, log)
 
 
 # Original label (-1: none), new labels, and those of the weasel study (None: not looked at).
