@@ -1,4 +1,4 @@
-"""How far the questions are: images done, rate and time left; in the terminal, also under pytest-xdist."""
+"""How far the answers are: how many are there, rate and time left; in the terminal, also under pytest-xdist."""
 
 import json
 import math
@@ -17,7 +17,8 @@ from .recorder import Recorder
 SAVE, RESTORE, CLEAR = "\x1bD\x1b[A\x1b7\x1b[B\r", "\x1b8", "\x1b[2K"
 QUIET_SECONDS = 30.0
 WIDTH = 100
-COUNTS = 52  # columns that percentage, counts, times and rate may take
+MIXED = "answers"  # what cases that count images and cases that count questions have in common
+COUNTS = 55  # columns that percentage, counts, times and rate may take
 State = dict[str, Any]
 
 
@@ -86,7 +87,8 @@ class Board:
 def line(states: list[State], width: int = WIDTH) -> str:
     """One line for all running cases: counts, rate and time left.
 
-    >>> said = line([{"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}])
+    >>> state = {"case": "imagenet/sample/conse[]", "done": 50, "total": 100, "fresh": 50, "seconds": 5.0}
+    >>> said = line([state | {"unit": "images"}])
     >>> said.split("|")[0], said.split("|")[-1]
     ('imagenet/sample/conse[]:  50%', ' 50/100 [00:05<00:05, 10.00 images/s]')
     """
@@ -96,14 +98,14 @@ def line(states: list[State], width: int = WIDTH) -> str:
     case, room = states[0]["case"], max(16, width - COUNTS)
     short = case if len(case) <= room else f"…{case[1 - room :]}"
     title = short if len(states) == 1 else f"{len(states)} cases"
-    meter = tqdm.format_meter(
-        done, total, seconds, prefix=title, unit=" images", rate=fresh / seconds if seconds else None, ncols=width
-    )
-    return str(meter)
+    units = {state["unit"] for state in states}
+    unit = f" {units.pop() if len(units) == 1 else MIXED}"
+    rate = fresh / seconds if seconds else None
+    return str(tqdm.format_meter(done, total, seconds, prefix=title, unit=unit, rate=rate, ncols=width))
 
 
 class Progress:
-    """Hands each case a function to call with (done, total); a worker passes the word on through the run's folder."""
+    """Hands each case a function to call with (done, total, unit); a worker passes it on through the run's folder."""
 
     def __init__(self, config: pytest.Config, recorder: Recorder) -> None:
         self.worker = getattr(config, "workerinput", {}).get("workerid", "")
@@ -113,20 +115,21 @@ class Progress:
         self.stopped = threading.Event()
         self.thread: threading.Thread | None = None
 
-    def of_case(self, case: str) -> Callable[[int, int], None]:
+    def of_case(self, case: str) -> Callable[[int, int, str], None]:
         """Count from the first call; answers kept by earlier runs do not speed up the rate.
 
         Where fewer are done than before, other questions are asked: they are counted anew.
         """
         started, first, before, last = time.monotonic(), -1, 0, 0.0
 
-        def progress(done: int, total: int) -> None:
+        def progress(done: int, total: int, unit: str) -> None:
             nonlocal started, first, before, last
             now = time.monotonic()
             if done < before:
                 started, first = now, -1
             first, before = done if first < 0 else first, done
-            state = {"case": case, "done": done, "total": total, "fresh": done - first, "seconds": now - started}
+            counts = {"done": done, "total": total, "unit": unit, "fresh": done - first}
+            state = {"case": case, **counts, "seconds": now - started}
             if not self.worker:
                 self.board.show([state], finished=done == total)
             elif now - last > self.board.every or done == total:

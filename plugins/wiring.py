@@ -24,7 +24,7 @@ def eye_run(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture(scope="session")
-def eye_progress(request: pytest.FixtureRequest) -> Callable[[str], Callable[[int, int], None]]:
+def eye_progress(request: pytest.FixtureRequest) -> Callable[[str], Callable[[int, int, str], None]]:
     """Make a progress function for a case by name."""
     return part(request, "progress").of_case  # type: ignore[no-any-return]
 

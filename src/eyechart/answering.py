@@ -24,8 +24,9 @@ from eyechart.store import Entry, Key, Store, Writer
 
 Ask = Callable[[Sequence[Any]], Floats]
 Prepare = Callable[[Image.Image], Any]
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, str], None]  # how many are done, of how many, and what they are
 Prepared = tuple[int, Any]
+UNIT = "images"
 AHEAD = 3
 THREADS = min(16, os.cpu_count() or 1)
 DECODER = 1
@@ -66,12 +67,12 @@ def complete(entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Pr
             return
         missing = missing_rows([block for block, _ in kept(writer)], len(dataset))
         done = len(dataset) - len(missing)
-        progress(done, len(dataset))
+        progress(done, len(dataset), UNIT)
         asker = Halving(a_row_each(ask, model.identity.name))
         for batch in prefetched(dataset, missing, model.batch_size, prepare):
             write_batch(writer, batch, asker, dataset, model)
             done += len(batch)
-            progress(done, len(dataset))
+            progress(done, len(dataset), UNIT)
         finish(writer, len(dataset))
 
 

@@ -180,11 +180,11 @@ class Bar:
     title: str = ""
     drawn: "tqdm[Any] | None" = None
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: int, total: int, unit: str) -> None:
         """Show it; the first call says how much was answered before."""
         if self.drawn is None:
             self.drawn = tqdm(
-                desc=self.title, total=total, initial=done, unit=" images", mininterval=seconds_of_progress()
+                desc=self.title, total=total, initial=done, unit=f" {unit}", mininterval=seconds_of_progress()
             )
         self.drawn.update(done - self.drawn.n)
         if done == total:

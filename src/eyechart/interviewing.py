@@ -18,6 +18,7 @@ from eyechart.questions import Question, Questions
 from eyechart.replies import Kept, Replies, Reply
 from eyechart.store import Entry, Key, Store, Writer
 
+UNIT = "questions"
 AHEAD = 64  # images that are read before the model asks for them, or one request's
 
 
@@ -107,7 +108,7 @@ def complete(
     numbers = {place: number for number, place in reversed([*enumerate(questions.places)])}
     missing = [number for place, number in sorted(numbers.items(), key=itemgetter(1)) if place not in found]
     done = len(numbers) - len(missing)
-    progress(done, len(numbers))
+    progress(done, len(numbers), UNIT)
     passing: dict[int, Reply] = {}
     for round_ in questions.rounds(missing):
         for number, answer in answered(dataset, model, questions, round_):
@@ -116,7 +117,7 @@ def complete(
                 passing[place] = Reply("", error=f"{answer.error}. The next run asks again")
             else:
                 found[place] = replies.append(writer, place, answer)
-                progress(done := done + 1, len(numbers))
+                progress(done := done + 1, len(numbers), UNIT)
     if not passing and not questions.book:
         replies.finish(writer, found)
     return found, passing

@@ -91,12 +91,19 @@ def test_a_file_gets_whole_lines_now_and_then(world: Any) -> None:
 
 
 def test_a_long_name_leaves_room_for_the_counts() -> None:
-    state = {"case": f"imagenet/val/{'long' * 40}[]", "done": 12_345, "total": 50_000, "fresh": 500, "seconds": 2.5}
+    state = {"case": f"imagenet/val/{'long' * 40}[]", "done": 12_345, "total": 50_000, "fresh": 500, "seconds": 2.5, "unit": "questions"}
     said = line([state], 79)
     assert "12345/50000" in said
-    assert "200.00 images/s" in said
+    assert "200.00 questions/s" in said
     assert said.startswith("…")
     assert len(said) <= 79
+
+
+def test_cases_that_count_unlike_things_have_answers_in_common() -> None:
+    state = {"case": "a", "done": 1, "total": 2, "fresh": 1, "seconds": 1.0}
+    said = line([state | {"unit": "images"}, state | {"unit": "questions"}])
+    assert said.startswith("2 cases")
+    assert "2.00 answers/s" in said
 
 
 def test_other_questions_are_counted_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,8 +111,9 @@ def test_other_questions_are_counted_anew(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(progress.board, "show", lambda shown, **_: states.extend(shown))
     tell = progress.of_case("realbirdid/val/hf[x]")
     for done, total in ((500, 2700), (2700, 2700), (0, 59), (16, 59), (59, 59)):
-        tell(done, total)
+        tell(done, total, "questions")
     assert [state["fresh"] for state in states] == [0, 2200, 0, 16, 59]
+    assert {state["unit"] for state in states} == {"questions"}
     assert states[2]["seconds"] == 0
 
 

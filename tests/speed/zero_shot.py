@@ -110,7 +110,7 @@ class Bench:
 
     def asked(self, store: Store) -> np.ndarray:
         """Features, class weights and scores, as a case asks for them."""
-        asker = Asker(store, None, 42, lambda done, total: None)
+        asker = Asker(store, None, 42, lambda *_: None)
         wording = Wording(self.names, self.formats, "mill", "80")
         return scores(asker.features(self.ours, self.dataset).values, asker.weights(self.ours, wording))
 
@@ -140,7 +140,7 @@ class Bench:
 
     def difference(self) -> float:
         """The farthest that a cosine is from the one by open_clip's classifier."""
-        features = Asker(Store(self.folder / "facts"), None, 42, lambda done, total: None).features(
+        features = Asker(Store(self.folder / "facts"), None, 42, lambda *_: None).features(
             self.ours, self.dataset
         )
         ours = scores(features.values, self.our_classifier())

@@ -56,7 +56,7 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
         model: Counter,
         broken: frozenset[int] = frozenset(),
         dataset: Dataset | None = None,
-        told: Callable[[int, int], None] = lambda *_: None,
+        told: Callable[[int, int, str], None] = lambda *_: None,
     ) -> Answers:
         dataset = dataset or pictures([-1] * COUNT, broken)
         key = image_key("image_features", model, dataset, limit=None, seed=0)
@@ -232,6 +232,6 @@ def test_an_error_of_the_model_ends_the_threads(ask: Asks) -> None:
 def test_progress_counts_from_what_is_kept(ask: Asks) -> None:
     with pytest.raises(ConnectionResetError):
         ask(Counter(at=stop_at(9)))
-    told: list[tuple[int, int]] = []
+    told: list[tuple[int, int, str]] = []
     ask(Counter(), told=lambda *counts: told.append(counts))
-    assert told == [(done, COUNT) for done in (8, 12, 16, 20, 22)]
+    assert told == [(done, COUNT, "images") for done in (8, 12, 16, 20, 22)]

@@ -174,11 +174,11 @@ def test_a_model_that_answers_other_questions_than_were_asked_is_refused(
 
 
 def test_progress_counts_what_is_kept(ask: Asks, talker: Any) -> None:
-    told: list[tuple[int, int]] = []
+    told: list[tuple[int, int, str]] = []
     with pytest.raises(ConnectionResetError):
         ask(talker(number, stop=2))
-    ask(talker(number), told=lambda done, total: told.append((done, total)))
-    assert told == [(done, COUNT) for done in range(2, COUNT + 1)]
+    ask(talker(number), told=lambda *done: told.append(done))
+    assert told == [(done, COUNT, "questions") for done in range(2, COUNT + 1)]
 
 
 @pytest.mark.parametrize("images", [1, 10])

@@ -94,9 +94,10 @@ def _decoded(path: str | Path) -> tuple[bytes, list[Detection]]:
 def _known_categories(path: str | Path, found: Sequence[Detection], columns: dict[str, int]) -> None:
     unknown = sorted({str(one.category_id) for one in found} - {*columns})
     if unknown:
+        others = " and others" if len(unknown) > FIRST else ""
         raise DataError(
             f"The detections {path} have {len(unknown)} category ids that the annotation lacks: "
-            f"{', '.join(unknown[:FIRST])}{', …' if len(unknown) > FIRST else ''}. Write the annotation's own ids, "
+            f"{', '.join(unknown[:FIRST])}{others}. Write the annotation's own ids, "
             f"such as {next(iter(columns), 'none')}, not the detector's numbers."
         )
 

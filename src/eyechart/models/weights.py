@@ -171,7 +171,7 @@ def _trouble(path: Path, architecture: str, error: Exception) -> str:
 
 def _shorten(kind: str, rest: str) -> str:
     if kind.startswith("size"):
-        return f"{kind}{rest}"
+        return f"{kind}{rest}".rstrip(".")
     keys = re.findall(r'"([^"]+)"', rest)
     return f"{kind}{'s' * (len(keys) > 1)}: {listed(keys)}".lower()
 
