@@ -2,12 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
+from eyechart.gate.comparing import Verdict
+from eyechart.gate.telling import chance
+
 from .cases import CASE
-from .endings import MEANINGS
+from .endings import KIND, MEANINGS, REGRESSION
 from .gate import Gate
 from .options import text
 from .recorder import is_worker
@@ -53,13 +56,40 @@ class Briefing:
         said = ", ".join(f"{counts[each]} {each}" for each in ("passed", "failed", "skipped") if counts[each])
         yield f"# eyechart: {said or 'no case ran'}\n"
         yield f"Exit status {status}: {MEANINGS.get(status, 'not one of pytest or eyechart')}.\n"
-        failed = [report for report in self.ended.values() if report.failed]
+        yield from table([each for each in self.gate.verdicts if each.regression])
+        failed = sorted((report for report in self.ended.values() if report.failed), key=is_other)
         for report in failed[:FAILURES]:
             yield f"## {code(report.nodeid.rpartition('::')[2])}\n\n{block(report.longreprtext)}\n"
         if len(failed) > FAILURES:
             yield f"{len(failed) - FAILURES} more failed; the log has them.\n"
         if remarks := [*dict.fromkeys(self.gate.said), *self.gate.wrong]:
             yield block("\n".join(remarks))
+
+
+def is_other(report: pytest.TestReport) -> bool:
+    """Whether a failure is not a regression, of which one wants to hear first."""
+    return getattr(report, KIND, None) != REGRESSION
+
+
+def table(lost: Sequence[Verdict]) -> Iterator[str]:
+    """The cases that are worse, each with its surest loss, the surest first."""
+    cases: dict[tuple[str, str], list[Verdict]] = {}
+    for each in sorted(lost, key=lambda each: (each.adjusted, -each.found.worse)):
+        cases.setdefault((each.found.case, each.found.protocol), []).append(each)
+    if cases:
+        yield "| worse | number | baseline | now | p | right→wrong | wrong→right | other numbers |"
+        yield "|---|---|---|---|---|---|---|---|"
+        yield from (row(*of_case) for of_case in [*cases.values()][:FAILURES])
+        yield ""
+
+
+def row(surest: Verdict, *more: Verdict) -> str:
+    """A case that is worse, as a line of a table."""
+    found = surest.found
+    names = (code(each).replace("|", "\\|") for each in (f"{found.case} ({found.protocol})", found.name))
+    changed = (len(found.lost), found.gained) if found.lost or found.gained else ("", "")
+    values = (f"{found.before:.4f}", f"{found.after:.4f}", chance(surest.adjusted).removeprefix("p="), *changed)
+    return f"| {' | '.join([*names, *map(str, values)])} | {len(more) or ''} |"
 
 
 def block(said: str) -> str:

@@ -32,6 +32,7 @@ class Gate:
         self.remarks: dict[str, list[Evidence]] = {}
         self.wrong: list[str] = []
         self.failed: dict[str, list[str]] = {}
+        self.verdicts: list[Verdict] = []
 
     @property
     def place(self) -> Path | None:
@@ -96,7 +97,7 @@ class Gate:
         """Hold every case against its baseline; what cannot be held fails with what differs."""
         of_case = {nodeid: self.held(nodeid, now) for nodeid, now in found.items()}
         every = [each for numbers in of_case.values() for each in numbers]
-        verdicts = judged(every, share(self.config, "alpha"), share(self.config, "max-drop"))
+        verdicts = self.verdicts = judged(every, share(self.config, "alpha"), share(self.config, "max-drop"))
         self.said += shared(self.remarks)
         if text(self.config, "power"):
             self.said += power_lines(verdicts, share(self.config, "alpha"))

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.briefing import FAILURES, LENGTH, block, code
+from eyechart.gate.comparing import LOSS, Compared, Verdict
+from eyechart.gate.evidence import Proof
+from eyechart.plugins.briefing import FAILURES, LENGTH, block, code, table
 from eyechart.plugins.endings import MEANINGS
 
 ACC = ("acc1", "A")
@@ -27,11 +29,10 @@ def properties(file: Path) -> dict[str, dict[str, str]]:
 
 def replayed(world: Any, right: bool = True) -> None:
     """Have a file of answers answer every picture."""
-    names = [path.name for path in (world.data / "imagenet").rglob("*.[jp][pn]g")]
-    classes = {path.name: path.parent.name for path in (world.data / "imagenet").rglob("*.[jp][pn]g")}
+    pictures = sorted((world.data / "imagenet").rglob("*.[jp][pn]g"), key=lambda path: path.name)
     known = {"n01440764": 0, "n01443537": 1, "n02123045": 281}
-    rows = [f"{name},{known[classes[name]] if right else 7}" for name in sorted(names)]
-    (world.folder / "a.csv").write_text("\n".join(["key,answer", *rows, ""]))
+    rows = [f"{path.parent.parent.name},{path.name},{known[path.parent.name] if right else 7}" for path in pictures]
+    (world.folder / "a.csv").write_text("\n".join(["split,key,answer", *rows, ""]))
     world.models = ("replay[path=a.csv]",)
 
 
@@ -73,7 +74,7 @@ def test_a_users_own_properties_stay(world: Any) -> None:
 def test_a_case_with_errors_has_its_numbers_too(world: Any) -> None:
     replayed(world)
     lines = (world.folder / "a.csv").read_text().splitlines()
-    (world.folder / "a.csv").write_text("\n".join([*lines[:-1], lines[-1].partition(",")[0] + ",??", ""]))
+    (world.folder / "a.csv").write_text("\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",??", ""]))
     world.run("--junitxml=junit.xml")
     assert all("eyechart.acc1[ImGT]" in each for each in properties(world.folder / "junit.xml").values())
 
@@ -91,7 +92,23 @@ def test_a_regression_is_told_with_what_the_gate_says(world: Any, told: Callable
     assert re.match(r"# eyechart: (1 passed, 1|2) failed\n\nExit status 10: a regression, and nothing else", page)
     assert "## ` test_replay[imagenet/tiny/replay[path=a.csv]] `" in page
     assert "acc1 (ImGT, A) is worse than the baseline" in page
+    assert re.search(
+        r"^\| ` imagenet/tiny/replay\[path=a.csv\] \(replay\) ` \| .+ \| 1.0000 \| 0.0000 \|", page, re.MULTILINE
+    )
     assert re.search(r"gate: \d+ numbers compared, \d+ worse", page)
+
+
+def test_what_is_worse_is_told_before_other_failures(world: Any, told: Callable[..., str]) -> None:
+    replayed(world)
+    told("--eye-baseline=kept", "--eye-update-baseline")
+    lines = (world.folder / "a.csv").read_text().splitlines()
+    (world.folder / "0.csv").write_text("\n".join([lines[0], *(f"{line.partition(',')[0]},??" for line in lines[1:])]))
+    replayed(world, right=False)
+    world.models = ("replay[path=0.csv]", *world.models)
+    page = told("--eye-baseline=kept", status=1)
+    told_of = re.findall(r"^## ` \S+path=(.)\.csv", page, re.MULTILINE)
+    assert {*told_of} == {"a", "0"}
+    assert told_of == sorted(told_of, reverse=True)
 
 
 def test_missing_data_is_told_under_strict(world: Any, told: Callable[..., str], tmp_path: Path) -> None:
@@ -133,6 +150,20 @@ def test_hostile_text_stays_in_its_block(said: str) -> None:
     assert (token.type, token.content) == ("fence", f"{said}\n")
     (inline,) = [each for each in MarkdownIt().parse(f"## {code(said)}") if each.type == "inline"]
     assert [child.type for child in inline.children or ()] == ["code_inline"]
+
+
+@pytest.mark.parametrize("said", ["replay[path=a|b.csv]", FORGED, "plain"])
+def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
+    from markdown_it import MarkdownIt
+
+    proof = Proof(name="acc1", labels=said, category="A", value=0.0, n=2)
+    sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "units": 2}
+    found = Compared(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
+    text = "\n".join(table([Verdict(found, 0.001, LOSS)]))
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    cells = [each.content for each in tokens if each.type == "inline"][8:]
+    assert [code(f"{said} (replay)"), code(f"acc1 ({said}, A)")] == cells[:2]
+    assert cells[2:] == ["1.0000", "0.0000", "0.001", "2", "0", ""]
 
 
 def test_a_long_text_is_cut() -> None:
