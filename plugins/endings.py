@@ -29,7 +29,7 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
     """Note on a report what kind of failure it is."""
     report = yield
     if call.excinfo and report.failed:
-        setattr(report, KIND, KINDS.get(type(call.excinfo.value.__cause__)))
+        setattr(report, KIND, KINDS.get(type(call.excinfo.value.__context__)))
     return report
 
 

@@ -69,20 +69,22 @@ class Recorder:
             with self.writing(partial(pytest.fail.Exception, pytrace=False)):
                 record = recording.finish(time.time() - pyfuncitem.stash[STARTED], environment, command())
             pyfuncitem.user_properties.append((PROPERTY, plain(record)))
-            self.refuse_errors(recording)
+            try:
+                self.refuse_errors(recording)
+            except TooManyErrors as error:
+                raise pytest.fail.Exception(str(error), pytrace=False) from None
         return result
 
     def refuse_errors(self, recording: CaseRecording) -> None:
-        """Fail a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
+        """Refuse a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
         most = settings(self.config).max_errors
         errors = recording.errors
         if len(errors) > most:
             shown = "\n".join(f"  {error}" for error in errors[:10])
-            why = (
+            raise TooManyErrors(
                 f"{len(errors)} of {recording.asked} ended in an error; --eye-max-errors allows "
                 f"{most}. All other answers are kept and scored.\n{shown}"
             )
-            raise pytest.fail.Exception(why, pytrace=False) from TooManyErrors(why)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the record off a report and write it down at once."""

@@ -13,7 +13,7 @@ import pytest
 
 CLASSES = {"n01440764": 0, "n01443537": 1, "n02123045": 281}
 HELD, UPDATE, WRONG = "--eye-baseline=kept", "--eye-update-baseline", 7
-REGRESSION, USAGE = 10, 4
+REGRESSION, ERRORS, USAGE = 10, 12, 4
 
 
 @dataclass
@@ -26,8 +26,11 @@ class Gated:
         """Have a model know every picture, but for the first ones of a split."""
         pictures = sorted((self.world.data / "imagenet").rglob("*.[jp][pn]g"), key=lambda path: path.name)
         missed = [path for path in pictures if path.parent.parent.name == of][:wrong]
-        rows = [f"{path.name},{WRONG if path in missed else CLASSES[path.parent.name]}" for path in pictures]
-        (self.world.folder / file).write_text("\n".join(["key,answer", *rows, ""]))
+        rows = [
+            f"{path.name},{WRONG if path in missed else CLASSES[path.parent.name]},{path.parent.parent.name}"
+            for path in pictures
+        ]
+        (self.world.folder / file).write_text("\n".join(["key,answer,split", *rows, ""]))
 
     def ran(self, *arguments: str, code: int = 0) -> str:
         """Run, expect an exit code, return what was said."""
@@ -50,7 +53,7 @@ class Gated:
     def damage(self, picture: str) -> None:
         """Leave a picture without an answer, which is an error."""
         file = self.world.folder / "a.csv"
-        file.write_text(re.sub(rf"{picture}\S+", "another,0", file.read_text()))
+        file.write_text(re.sub(rf"{picture}\S+\n", "", file.read_text()))
 
     @property
     def files(self) -> list[Path]:
@@ -238,7 +241,7 @@ def test_a_case_that_failed_and_lost_is_counted_once(held: Gated) -> None:
 def test_a_case_that_failed_is_not_accepted(held: Gated) -> None:
     before = held.bytes
     held.damage("tiny-05")
-    said = held.ran(HELD, UPDATE, code=1)
+    said = held.ran(HELD, UPDATE, code=ERRORS)
     assert "imagenet/tiny/replay[path=a.csv] (replay): failed, and is not accepted" in said
     after = json.loads(held.files[0].read_text())["cases"]
     old = json.loads(next(iter(before.values())))["cases"]
@@ -262,6 +265,7 @@ def test_other_data_fail_with_what_differs(held: Gated, tmp_path: Path) -> None:
     first = next((held.world.data / "imagenet" / "tiny").rglob("*00.jpg"))
     (home / first.name).write_bytes(first.read_bytes())
     held.world.data = tmp_path / "other"
+    held.answer()
     assert "  fingerprint: " in held.ran(HELD, code=REGRESSION)
 
 
