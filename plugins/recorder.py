@@ -63,7 +63,7 @@ class Recorder:
         if case_of(pyfuncitem) and isinstance(recording, CaseRecording):
             environment = {
                 "python": platform.python_version(),
-                "platform": platform.platform(),
+                "platform": " ".join([platform.system(), platform.machine(), *filter(None, platform.libc_ver())]),
                 "eyechart": __version__,
             }
             with self.writing(partial(pytest.fail.Exception, pytrace=False)):

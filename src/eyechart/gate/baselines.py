@@ -14,6 +14,7 @@ from eyechart.records import encode
 from eyechart.store import stamp
 
 FOLDER = Path("reports/baselines")
+DEEP = re.compile(rb"\n {10,}|\n {8}(?=\})")  # where a number's own lines break
 AGAIN = "Write it again with --eye-update-baseline."
 
 
@@ -66,12 +67,17 @@ def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) ->
     whole = tuple(kept[each] for each in sorted(kept))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stamp(path, encode(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
+        stamp(path, lines(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
     except OSError as error:
         raise BaselineError(
             f"The baseline {path} cannot be written ({error.strerror}). Name another folder."
         ) from error
     return Written(path, lost)
+
+
+def lines(baseline: Baseline) -> bytes:
+    """Write as JSON with one line a number, so that what git shows of a change is the numbers that changed."""
+    return DEEP.sub(b"", encode(baseline)) + b"\n"
 
 
 def _held(path: Path) -> tuple[Baseline | None, str]:

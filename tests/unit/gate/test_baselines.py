@@ -1,6 +1,7 @@
 """Baselines: what is written is read, cases that were not run are kept, and what cannot serve is refused by name."""
 
 from collections.abc import Callable
+from difflib import ndiff
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,14 @@ def test_the_same_run_gives_the_same_bytes_whatever_the_order(cases: Any, tmp_pa
     assert one.path.read_bytes() == other.path.read_bytes()
     write(tmp_path / "one", found)
     assert one.path.read_bytes() == other.path.read_bytes()
+
+
+def test_a_number_that_changes_is_one_line_that_changes(make: Any, share: Any, tmp_path: Path) -> None:
+    found = make(share(acc1=[1, 0], acc5=[1, 1])), make(share(acc1=[0, 0], acc5=[1, 1]))
+    old, new = (write(tmp_path / "b.json", [each])[0].path.read_text().splitlines() for each in found)
+    changed = [line for line in ndiff(old, new) if line[0] in "+-"]
+    assert [line[0] for line in changed if '"name": "acc1"' in line] == ["-", "+"]
+    assert [line for line in changed if '"name": "acc5"' in line] == []
 
 
 def test_one_case_under_two_protocols_is_two(make: Any, share: Any, tmp_path: Path) -> None:
