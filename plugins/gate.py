@@ -11,7 +11,8 @@ from eyechart.gate.baselines import FOLDER, name, read, write
 from eyechart.gate.comparing import Compared, Verdict, added, compared, differences, judged, missing, remarks
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import below, floor, misses
-from eyechart.gate.telling import accepted, line_of, loss, no_baseline, power_lines, refused, shared, vanished
+from eyechart.gate.power import power_alone, power_lines
+from eyechart.gate.telling import accepted, line_of, loss, no_baseline, refused, shared, vanished
 
 from .judged_reports import report_failed
 from .options import share, text
@@ -73,10 +74,14 @@ class Gate:
 
     def judge(self) -> None:
         """Write the baselines, or compare with them."""
-        if text(self.config, "update-baseline"):
-            self.accept(dict(self.evidence()))
+        update, power = (bool(text(self.config, each)) for each in ("update-baseline", "power"))
+        found = dict(self.evidence()) if update or power or self.place else {}
+        if power and (update or not self.place):
+            self.said += power_alone([*found.values()], share(self.config, "alpha"))
+        if update:
+            self.accept(found)
         elif self.place:
-            self.compare(dict(self.evidence()))
+            self.compare(found)
 
     def evidence(self) -> Iterator[tuple[str, Evidence]]:
         """The evidence of every case, by its test, in an order that no worker changes."""

@@ -22,6 +22,7 @@ from eyechart.protocols.wordings import wordings
 from eyechart.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse, pieces
 
+MOST_ALPHA = 0.5
 SETTINGS = pytest.StashKey[Settings]()
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
@@ -70,15 +71,19 @@ OPTIONS = (
     Option("limit", "only this many images of each split, a seeded choice", metavar="N"),
     Option("seed", "the seed of every choice", "42", "N"),
     Option("offline", "never open a connection", flag=True),
-    Option("strict", "a data set that is not there fails instead of being skipped", flag=True),
+    Option("strict", "what is not there fails: a data set, which is else skipped; a case's baseline, where cases are "
+           "compared, and a floor's number, which are else told", flag=True),
     Option("max-errors", "how many images of a case may end in an error", "0", "N"),
-    Option("baseline", "compare with the baselines of this folder or file; a real loss fails its case", metavar="PATH"),
-    Option("update-baseline", "write the session's baselines (to --eye-baseline, or reports/baselines)", flag=True),
+    Option("baseline", "compare with the baselines of this folder or file; a real loss fails its case, as do other "
+           "data and a number that is gone", metavar="PATH"),
+    Option("update-baseline", "write the session's baselines (to --eye-baseline, or reports/baselines), and compare "
+           "with none", flag=True),
     Option("max-drop", "how large a loss is let pass, however sure it is", "0", "SHARE"),
     Option("alpha", "how unlikely a loss by chance must be, after Holm's correction over the session", "0.01", "SHARE"),
-    Option("power", "say the smallest loss that each comparison would show", flag=True),
-    Option("floor", "a number that must be reached, as BENCHMARK/PROTOCOL:METRIC>=VALUE; repeatable", metavar="FLOOR",
-           repeatable=True),
+    Option("power", "say the smallest loss that each comparison would show, four times in five; without "
+           "--eye-baseline, as far as the session alone can tell", flag=True),
+    Option("floor", "a number that must be reached, as BENCHMARK/PROTOCOL:METRIC>=VALUE, or with <= not be passed; "
+           "repeatable", metavar="FLOOR", repeatable=True),
     Option("summary", "write how the session ended, and what the gate said, to this file as Markdown", metavar="FILE"),
     Option("names", "class names: mill, openai, kisel, wordnet, or a file with a name a line", "mill", "NAME"),
     Option("templates", "prompts: 80, 7, 1, bird, name, or a file with one a line (default: the model's own, of birds "
@@ -207,8 +212,7 @@ def check(config: pytest.Config) -> None:
             backend(parse(one)) for one in pieces(given) if one != "own" and not one.endswith((".csv", ".npy"))
         ],
     }
-    for name in ("alpha", "max-drop"):
-        share(config, name)
+    check_gate(config)
     for option in OPTIONS:
         given = config.getoption(option.ini)
         if given and option.name in readers:
@@ -216,6 +220,24 @@ def check(config: pytest.Config) -> None:
                 readers[option.name](given)
             except EyechartError as error:
                 raise pytest.UsageError(f"{option.long}: {error}") from error
+
+
+def check_gate(config: pytest.Config) -> None:
+    """Refuse options of a comparison that cannot be, or that is not asked for."""
+    if config.getoption("eye_baseline") == "":
+        raise pytest.UsageError("--eye-baseline names nothing. Name a folder or file of baselines, or leave it out.")
+    if not 0 < share(config, "alpha") < MOST_ALPHA:
+        raise pytest.UsageError(
+            f"--eye-alpha must be above 0 and below {MOST_ALPHA}. Got {text(config, 'alpha')} instead."
+        )
+    share(config, "max-drop")
+    compares = text(config, "baseline") and not text(config, "update-baseline")
+    for name in () if compares else ("max-drop",) if text(config, "power") else ("max-drop", "alpha"):
+        if config.getoption(f"eye_{name.replace('-', '_')}") is not None:
+            raise pytest.UsageError(
+                f"--eye-{name} is about a comparison, and this session makes none. Name baselines with --eye-baseline, "
+                "without --eye-update-baseline, or leave it out."
+            )
 
 
 def settings(config: pytest.Config) -> Settings:

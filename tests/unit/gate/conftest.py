@@ -21,7 +21,11 @@ def number(name: str = "acc1", value: float | None = 0.5, labels: str = "ImGT", 
 def shares(**outcomes: Any) -> list[Given]:
     """Numbers that are shares, by their names."""
     made = [(name, np.array(given, np.float64)) for name, given in outcomes.items()]
-    return [Given(number(name, float(np.nanmean(given))), given) for name, given in made]
+    counts = [int((~np.isnan(given)).sum()) for _, given in made]
+    return [
+        Given(replace(number(name, float(np.nanmean(given))), n=n), given)
+        for (name, given), n in zip(made, counts, strict=True)
+    ]
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from eyechart.gate.comparing import (
     undecided,
 )
 from eyechart.gate.evidence import TIMES, Given
-from eyechart.gate.telling import chance, loss, power_lines, shared
+from eyechart.gate.power import SUPPOSED, power_alone, power_lines
+from eyechart.gate.telling import chance, loss, shared
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import drawn_shares
 from eyechart.metrics.significance import detectable, holm
@@ -288,6 +289,22 @@ def test_power_is_at_the_hardest_place_of_the_session() -> None:
     assert f"a loss of {100 * detectable(1000, 0.05, 0.01 / 3):.2f} points" in said[0]
     assert "f1 (ImGT, A) would show a loss of 3.85 points" in said[1]
     assert ["would show no loss" in line for line in said] == [False, False, True, True]
+
+
+def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any, drawn: Any, named: Any) -> None:
+    given = [
+        *share(acc1=[1, 0] * 300, oop=[1] * 600),
+        drawn([1, 0] * 300),
+        Given(named("mcc", None)),
+        Given(named("ig")),
+    ]
+    said = list(power_alone([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
+    least = 100 * detectable(600, SUPPOSED, 0.01 / 4)
+    assert f"acc1 (ImGT, A) would show a loss of {least:.2f} points (n=600, exact McNemar, if 5% of these" in said[0]
+    assert "f1 (ImGT, A) would show a loss of" in said[1]
+    assert "unpaired; less where the same samples are compared" in said[1]
+    assert "acc5 (ImGT, A) would show no loss" in said[-1]
+    assert len(said) == 4
 
 
 def test_no_change_passes_a_hundred_times_however_the_cases_are_shuffled(make: Any, share: Any) -> None:

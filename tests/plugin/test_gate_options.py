@@ -1,0 +1,100 @@
+"""The gate's options: what is refused before anything runs, what is said where nothing is compared, floors at work."""
+
+import re
+from typing import Any
+
+import pytest
+
+USAGE, REGRESSION = 4, 10
+ALONE = "is about a comparison, and this session makes none. Name baselines with --eye-baseline"
+UPDATE = "--eye-update-baseline"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--eye-max-drop=0.01"], f"--eye-max-drop {ALONE}"),
+        (["--eye-alpha=0.05"], f"--eye-alpha {ALONE}"),
+        (["--eye-power", "--eye-max-drop=0.01"], f"--eye-max-drop {ALONE}"),
+        (["--eye-baseline=kept", UPDATE, "--eye-max-drop=0.01"], f"--eye-max-drop {ALONE}"),
+        (["--eye-baseline="], "--eye-baseline names nothing. Name a folder or file of baselines, or leave it out."),
+        (["--eye-max-drop=half"], "--eye-max-drop takes numbers from 0 to 1. Got 'half' instead."),
+        (["--eye-max-drop=1.5"], "--eye-max-drop takes numbers from 0 to 1. Got '1.5' instead."),
+        (["--eye-max-drop=nan"], "--eye-max-drop takes numbers from 0 to 1. Got 'nan' instead."),
+        (["--eye-alpha=0"], "--eye-alpha must be above 0 and below 0.5. Got 0 instead."),
+        (["--eye-alpha=1"], "--eye-alpha must be above 0 and below 0.5. Got 1 instead."),
+        (["--eye-alpha=5%"], "--eye-alpha takes numbers from 0 to 1. Got '5%' instead."),
+        (["--eye-floor=imagenet/zero_shot:acc1>0.5"], "--eye-floor=imagenet/zero_shot:acc1>0.5 is no floor."),
+        (["--eye-flor=a/b:c>=1"], "did you mean --eye-floor"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(pytester: pytest.Pytester, given: list[str], sentence: str) -> None:
+    result = pytester.runpytest_inprocess("--pyargs", "eyechart.benchmarks", *given)
+    said = "\n".join([*result.outlines, *result.errlines])
+    assert result.ret == USAGE, said
+    assert sentence in said
+    assert "Traceback" not in said
+
+
+def test_what_the_ini_file_sets_may_wait_for_a_baseline(world: Any) -> None:
+    (world.folder / "pytest.ini").write_text("[pytest]\neye_max_drop = 0.01\neye_alpha = 0.05\n")
+    assert "gate:" not in world.passes("-k", "imagenet/tiny2").stdout.str()
+
+
+@pytest.mark.parametrize("more", [(), (UPDATE,), ("-n2",)])
+def test_power_without_a_baseline_is_by_the_session_alone(world: Any, more: tuple[str, ...]) -> None:
+    said = world.passes("--eye-power", "--eye-alpha=0.02", *more).stdout.str()
+    shown = (
+        r"imagenet/tiny/tiny\[\] \(zero_shot\): acc1 \(ImGT, A\) would show a loss of [\d.]+ points \(n=18, exact McN"
+    )
+    assert re.search(shown + r"emar, if 5% of these change\)", said)
+    assert re.search(r"imagenet/tiny2/tiny\[\] .*acc1 \(ImGT, A\) would show no loss \(n=6, exact McNemar, if 5%", said)
+    assert re.search(
+        r"mean_per_class_recall \(ImGT, S\) would show a loss of [\d.]+ points \(n=18, unpaired; less", said
+    )
+
+
+def test_a_ground_truth_more_or_less_is_said_and_the_others_are_compared(world: Any) -> None:
+    rows = [f"{path.parent.name}/{path.name},1" for path in sorted(world.data.glob("imagenet/*/*/*.*"))]
+    (world.folder / "more.csv").write_text("\n".join(["file,labels", *rows]))
+    more = "--eye-labels=More=more.csv"
+    world.passes("--eye-baseline=kept", UPDATE)
+    said = world.passes("--eye-baseline=kept", more).stdout.str()
+    assert "eyechart: acc1 (More, A) is not in the baseline" in said
+    assert re.search(r"gate: [1-9]\d* numbers compared, 0 worse", said)
+    world.passes("--eye-baseline=kept", UPDATE, more)
+    gone = world.run("--eye-baseline=kept")
+    assert gone.ret == REGRESSION
+    assert re.search(
+        r"imagenet/tiny/tiny\[\] .* has no value now for what \S+ has: acc1 \(More, A\)", gone.stdout.str()
+    )
+
+
+def test_a_floor_fails_the_same_cases_with_workers(world: Any) -> None:
+    for workers in ("-n0", "-n2"):
+        result = world.run(
+            workers, "--eye-floor=imagenet/tiny/zero_shot:acc1>=1", "--eye-floor=imagenet/zero_shot:acc5>=0"
+        )
+        said = result.stdout.str()
+        assert result.ret == REGRESSION, said
+        assert re.search(r"^FAILED \S*test_zero_shot\[imagenet/tiny/tiny\[\]\]", said, re.MULTILINE)
+        assert said.count("FAILED ") == 1
+        assert re.search(
+            r"acc1 \(ImGT, A\) is 0\.\d{4} \(n=18\), and --eye-floor=imagenet/tiny/zero_shot:acc1>=1\.", said
+        )
+
+
+def test_an_upper_bound_is_a_floor_too(world: Any) -> None:
+    said = world.run("--eye-floor=imagenet/tiny/supervised:brier<=0").stdout.str()
+    assert re.search(
+        r"brier \(ImGT, A\) is \d\.\d{4} \(n=18\), and --eye-floor=imagenet/tiny/supervised:brier<=0\.", said
+    )
+
+
+def test_an_unknown_number_of_a_floor_is_told_beside_a_floor_that_is_missed(world: Any) -> None:
+    result = world.run("--eye-floor=imagenet/zero_shot:acc7>=0.5", "--eye-floor=imagenet/tiny/zero_shot:acc1>=1")
+    said = result.stdout.str()
+    assert result.ret == REGRESSION
+    assert (
+        "ERROR: --eye-floor=imagenet/zero_shot:acc7>=0.5 is about no number of this session. Correct its names." in said
+    )
