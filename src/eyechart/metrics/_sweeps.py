@@ -1,6 +1,7 @@
 """What every sweep over a threshold shares: who comes first, who comes together, and the rate among those so far."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Step = TypeVar("Step", np.int64, np.float64)
 Samples = Iterable[ArrayLike]  # how often each of n units is taken, resample by resample
+CELLS = 1 << 12  # of a block: as many as stay in a processor's cache
 
 
 class Falling(NamedTuple):
@@ -61,13 +63,22 @@ def ends(values: Floats) -> Ints:
     return np.flatnonzero(np.append(values[1:] != values[:-1], True)[: len(values)])
 
 
+def at(values: NDArray[Step], last: Ints | slice) -> NDArray[Step]:
+    """The values at the last places, row by row; `take`, since an index in brackets would turn the rows to columns.
+
+    >>> at(np.array([[1, 2, 3], [4, 5, 6]]), np.array([0, 2])).tolist()
+    [[1, 3], [4, 6]]
+    """
+    return values[..., last] if isinstance(last, slice) else values.take(last, axis=-1)
+
+
 def running(outcome: Floats | Ints, weight: Floats | Ints, last: Ints | slice) -> tuple[NDArray[Any], Floats]:
     """The weight up to each of the last places, and the rate of the outcome in it, 0 where there is no weight.
 
     >>> running(np.array([1, 0, 1]), np.array([0, 1, 1]), slice(None))
     (array([0, 1, 2]), array([0. , 0. , 0.5]))
     """
-    mass, right = np.cumsum(weight)[last], np.cumsum(weight * outcome)[last]
+    mass, right = (at(np.cumsum(each, axis=-1), last) for each in (weight, weight * outcome))
     return mass, right / np.where(mass > 0, mass, 1)
 
 
@@ -78,8 +89,24 @@ def steps(coverage: NDArray[Step]) -> NDArray[Step]:
     array([0.25, 0.5 , 0.25])
     """
     found = coverage.copy()
-    found[1:] -= coverage[:-1]  # numpy's diff takes ten times as long to prepend a 0, which resamples wait for
+    # numpy's diff takes ten times as long to prepend a 0, which resamples wait for
+    found[..., 1:] -= coverage[..., :-1]
     return found
+
+
+def blocks(function: str, samples: Samples, length: int, rows: Ints | slice) -> Iterator[Ints]:
+    """How often each of the rows is taken, in some resamples at a time: of few rows, one alone is mostly overhead.
+
+    A block is (k, rows), or (rows,) where they are too many for more than one.
+
+    >>> [block.tolist() for block in blocks("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]))]
+    [[[0, 2], [0, 0]]]
+    """
+    left, many = iter(samples), max(1, CELLS // max(length, 1))
+    while some := [np.asarray(counts, np.int64) for counts in islice(left, many)]:
+        for counts in some:
+            lengths(function, "samples", counts, length)
+        yield at(np.array(some) if many > 1 else some[0], rows)
 
 
 def resamples(function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]) -> Floats:
@@ -88,13 +115,8 @@ def resamples(function: str, samples: Samples, length: int, rows: Ints, measure:
     >>> resamples("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]), lambda counts: counts.max())
     array([ 2., nan])
     """
-    found = []
-    for counts in samples:
-        taken = np.asarray(counts, np.int64)
-        lengths(function, "samples", taken, length)
-        taken = taken[rows]
-        found.append(measure(taken) if taken.any() else float("nan"))
-    return np.array(found, np.float64)
+    taken = (counts for block in blocks(function, samples, length, rows) for counts in np.atleast_2d(block))
+    return np.array([measure(counts) if counts.any() else float("nan") for counts in taken], np.float64)
 
 
 def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> float:

@@ -1,12 +1,13 @@
 """What is gained by keeping only the most confident answers, where classes count alike; and how sure the gain is."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, lengths, outcome_array
-from eyechart.metrics._sweeps import Falling, Samples, Step, ends, falling, resamples, running, steps, vector
+from eyechart.metrics._sweeps import Falling, Samples, Step, at, blocks, ends, falling, running, steps, vector
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn
@@ -49,7 +50,7 @@ def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) ->
     0.75
     """
     curve = _macro_curve("macro_auc", confidences, correct, classes)
-    return _area(curve.coverage, curve.accuracy) if curve.kept.size else float("nan")
+    return float(_area(curve.coverage, curve.accuracy)) if curve.kept.size else float("nan")
 
 
 def balanced_weights(correct: ArrayLike, classes: ArrayLike) -> Floats:
@@ -118,8 +119,8 @@ def auc_interval(
     samples = drawn(n, times, seed)
     if not n or not times:
         return Interval(float("nan"), float("nan"))
-    draws = [images.area(counts, average) for counts in samples]
-    return share_interval(draws, min(1.0, images.area(np.ones(n, np.int64), average)), n, level)
+    draws = images.areas(blocks("auc_interval", samples, n, slice(None)), average)
+    return share_interval(draws, min(1.0, float(images.area(np.ones(n, np.int64), average))), n, level)
 
 
 def auc_draws(
@@ -144,9 +145,7 @@ def auc_draws(
     _known("auc_draws", average, classes)
     images, label = _of_classes("auc_draws", confidences, correct, classes)
     found = _Images.of(images, label)
-    return resamples(
-        "auc_draws", samples, len(np.asarray(correct)), images.rows, lambda taken: found.area(taken, average)
-    )
+    return found.areas(blocks("auc_draws", samples, len(np.asarray(correct)), images.rows), average)
 
 
 def _known(function: str, average: Average, classes: ArrayLike | None) -> None:
@@ -161,28 +160,45 @@ class _Images(NamedTuple):
     last: Ints | slice  # a slice where no two are equally confident, which copies nothing
     label: Ints
     rows: Ints  # class by class
-    begins: Ints  # where in `rows` a class begins
+    back: Ints  # where in `rows` each image is
+    first: NDArray[np.bool_]  # whether a class begins there
     begin: Ints  # for each of `rows`, where its class begins
 
     @classmethod
     def of(cls, images: Falling, label: Ints) -> "_Images":
         last, rows = ends(images.confidence), np.argsort(label, kind="stable")
-        begins = np.flatnonzero(np.append(True, np.diff(label[rows]) != 0)[: len(rows)])
-        begin = np.repeat(begins, np.diff(begins, append=len(rows)))
-        apart = len(last) == len(label)
-        return cls(images.outcome.astype(np.int64), slice(None) if apart else last, label, rows, begins, begin)
+        first = np.append(True, np.diff(label[rows]) != 0)[: len(rows)]
+        begin = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
+        places = slice(None) if len(last) == len(label) else last
+        return cls(images.outcome.astype(np.int64), places, label, rows, np.argsort(rows), first, begin)
 
-    def area(self, counts: Ints, average: Average) -> float:
-        """The area where each image is taken so many times."""
+    def areas(self, samples: Iterable[Ints], average: Average) -> Floats:
+        """The area of each resample, of those that come in blocks."""
+        return np.concatenate([np.zeros(0), *(np.atleast_1d(self.area(counts, average)) for counts in samples)])
+
+    def area(self, counts: Ints, average: Average) -> Floats:
+        """The area where each image is taken so many times, (…, n); NaN where none is."""
         if average == "macro":
-            return _area(np.cumsum(counts)[self.last] / counts.sum(), self.macro(counts))
-        weight = counts / np.bincount(self.label, counts).clip(1)[self.label] if average == "balanced" else counts
-        mass, accuracy = running(self.outcome, weight, self.last)
-        return _area(mass / mass[-1], accuracy)
+            mass, accuracy = at(np.cumsum(counts, axis=-1), self.last), self.macro(counts)
+        else:
+            weight = self.balanced(counts) if average == "balanced" else counts
+            mass, accuracy = running(self.outcome, weight, self.last)
+        none = np.asarray(counts.sum(axis=-1, keepdims=True) == 0)
+        found: Floats = np.where(none[..., 0], np.nan, _area(mass / np.where(none, 1, mass[..., -1:]), accuracy))
+        return found
+
+    def balanced(self, counts: Ints) -> Floats:
+        """What each image counts, so that its class counts 1."""
+        place = self.label
+        if counts.ndim > 1:  # each resample has classes of its own
+            place = place + (place.max(initial=0) + 1) * np.arange(len(counts))[:, None]
+        sums = np.bincount(place.ravel(), counts.ravel()).clip(1)
+        found: Floats = counts / sums.take(place)
+        return found
 
     def macro(self, counts: Ints) -> Floats:
         """The mean accuracy of the classes that have an image, at each distinct confidence."""
-        taken = counts[self.rows]
+        taken = counts.take(self.rows, axis=-1)
         n, right = self._within(taken), self._within(taken * self.outcome[self.rows])
         some = n > 0
         total, classes = self._summed(right / np.where(some, n, 1)), self._summed(some.astype(np.int64))
@@ -191,17 +207,13 @@ class _Images(NamedTuple):
 
     def _within(self, values: Ints) -> Ints:
         """Running totals that begin anew with each class."""
-        total = np.cumsum(values)
-        return total - (total - values)[self.begin]
+        total = np.cumsum(values, axis=-1)
+        return total - (total - values).take(self.begin, axis=-1)
 
     def _summed(self, values: NDArray[Step]) -> NDArray[Step]:
         """The sum over classes of a value that each of their images sets anew."""
-        change = steps(values)
-        change[self.begins] = values[self.begins]
-        back = np.empty_like(change)
-        back[self.rows] = change
-        found: NDArray[Step] = np.cumsum(back)[self.last]
-        return found
+        change = np.where(self.first, values, steps(values))
+        return at(np.cumsum(change.take(self.back, axis=-1), axis=-1), self.last)
 
 
 def _macro_curve(function: str, confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> Curve:
@@ -210,8 +222,10 @@ def _macro_curve(function: str, confidences: ArrayLike, correct: ArrayLike, clas
     return Curve(images.confidence[last], last + 1, (last + 1) / max(len(label), 1), accuracy)
 
 
-def _area(coverage: Floats, accuracy: Floats) -> float:
-    return float((steps(coverage) * accuracy).sum())  # a product of vectors by BLAS waits for threads, a thousand times
+def _area(coverage: Floats, accuracy: Floats) -> Floats:
+    # a product of vectors by BLAS waits for threads, a thousand times
+    found: Floats = np.sum(steps(coverage) * accuracy, axis=-1)
+    return found
 
 
 def _of_classes(
