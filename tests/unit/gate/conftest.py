@@ -28,7 +28,7 @@ def shares(**outcomes: Any) -> list[Given]:
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make() -> Make:
     """Make the evidence of a case."""
 
@@ -56,13 +56,13 @@ def make() -> Make:
     return made
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def share() -> Callable[..., list[Given]]:
     """Make numbers that are shares, by their names."""
     return shares
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def named() -> Callable[..., Metric]:
     """Make a number."""
     return number

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eyechart.gate.comparing import (
@@ -52,22 +50,6 @@ def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
     assert only.delta == pytest.approx(-3 / 7)
     assert only.p == pytest.approx(2 * (1 + 5) / 2**5)
     assert only.method == "exact McNemar"
-
-
-@given(st.lists(st.tuples(*[st.sampled_from([0.0, 1.0, NAN])] * 2), min_size=1, max_size=60), st.randoms())
-def test_a_run_and_itself_and_exchanged_and_in_another_order(pairs: Any, chance: Any) -> None:
-    from eyechart.gate.comparing import _shares
-
-    one, other = np.array(pairs).T
-    case = type("Case", (), {"case": "c", "protocol": "p"})
-    forward, back, same = (_shares(case, found().proof, *sides) for sides in ((one, other), (other, one), (one, one)))
-    assert same.p == 1 or np.isnan(one).all()
-    if forward.n:
-        assert (forward.delta, forward.p) == (pytest.approx(-back.delta), back.p)
-        assert forward.gained == len(back.lost)
-    order = chance.sample(range(len(one)), len(one))
-    again = _shares(case, found().proof, one[order], other[order])
-    assert (again.gained, len(again.lost), again.n) == (forward.gained, len(forward.lost), forward.n)
 
 
 def test_holm_is_over_the_whole_session() -> None:

@@ -1,0 +1,156 @@
+"""What holds of any two runs: of their evidence, as it is kept, compared and judged."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from eyechart.gate.comparing import GAIN, LOSS, NOISE, SHOWN, UNTESTED, Compared, Verdict, compared, judged, telling
+from eyechart.gate.evidence import TIMES, Evidence, Given
+from eyechart.metrics.intervals import wilson
+from eyechart.metrics.resampling import drawn_shares
+from eyechart.records import Metric
+
+SHARES, DRAWN, ALONE = ("acc1", "acc5", "intersection"), ("f1", "brier", "auc"), ("ig", "ece")
+NAN = float("nan")
+ALPHA, DROP = st.sampled_from([0.001, 0.01, 0.05, 0.4]), st.sampled_from([0.0, 0.1, 0.5])
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Outcomes (2, numbers, samples) of two runs, by the names of the numbers that they are turned into."""
+
+    names: tuple[str, ...]
+    outcomes: Any
+
+    def given(self, run: int) -> list[Given]:
+        """What a run hands over."""
+        return [made(name, right) for name, right in zip(self.names, self.outcomes[run], strict=True)]
+
+
+def made(name: str, right: Any) -> Given:
+    """A number of some outcomes: with these, with its draws, or alone with its interval."""
+    known = right[~np.isnan(right)]
+    n, k = len(known), int(known.sum())
+    ci = tuple(wilson(k, n)) if n else None
+    metric = Metric(name=name, labels="ImGT", value=k / n if n else None, n=n, ci=ci, ci_method="wilson")
+    if name in SHARES:
+        return Given(metric, right)
+    draws = drawn_shares(np.nan_to_num(right), ~np.isnan(right), TIMES, 42)
+    return Given(metric, draws=draws if name in DRAWN and n else None)
+
+
+@st.composite
+def runs(draw: Any, names: Sequence[str] = (*SHARES, *DRAWN, *ALONE)) -> Runs:
+    """Two runs of 1 to 40 samples, of which most stay as they were."""
+    chosen = draw(st.lists(st.sampled_from(names), min_size=1, max_size=4, unique=True))
+    chance, size = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.integers(1, 40))
+    shares = draw(st.tuples(*[st.sampled_from([0.0, 0.1, 0.5, 1.0])] * 3))
+    before, other = (chance.random((len(chosen), size)) < share for share in shares[:2])
+    after = np.where(chance.random(before.shape) < shares[2], other, before)
+    sides = np.stack([before, after]).astype(np.float64)
+    sides[chance.random(sides.shape) < draw(st.sampled_from([0, 0, 0.1, 1]))] = NAN
+    return Runs(tuple(chosen), sides)
+
+
+@pytest.fixture(scope="module")
+def sides(make: Any) -> Callable[..., tuple[Evidence, Evidence]]:
+    """The evidence of both runs, as it is kept."""
+
+    def sides(of: Runs, **more: Any) -> tuple[Evidence, Evidence]:
+        one, other = (make(of.given(run), samples=of.outcomes.shape[-1], **more) for run in range(2))
+        return one, other
+
+    return sides
+
+
+def told(found: Compared) -> tuple[Any, ...]:
+    """A comparison as numbers that may be held against another's; no change has an interval without ends."""
+    ci = (NAN, NAN) if found.ci is None else tuple(found.ci)
+    return found.before, found.after, found.delta, found.p, *ci, found.n, len(found.lost), found.gained
+
+
+@given(runs(), ALPHA, DROP)
+def test_a_run_compared_with_itself_never_fails(sides: Any, of: Runs, alpha: float, drop: float) -> None:
+    for side in sides(of):
+        for verdict in judged([*compared(side, side)], alpha, drop):
+            assert (verdict.found.delta, verdict.found.p, verdict.adjusted, verdict.word) == (0, 1, 1, NOISE)
+            assert (verdict.found.lost, verdict.found.gained) == ((), 0)
+
+
+@given(runs(), ALPHA)
+def test_exchanging_the_runs_flips_signs(sides: Any, of: Runs, alpha: float) -> None:
+    one, other = sides(of)
+    there, back = (judged([*compared(*pair)], alpha) for pair in ((one, other), (other, one)))
+    for forth, turned in zip(there, back, strict=True):
+        before, after, delta, p, low, high, n, lost, gained = told(turned.found)
+        mirrored = (after, before, -delta, p, -high, -low, n, gained, lost)
+        assert told(forth.found) == pytest.approx(mirrored, nan_ok=True, abs=1e-9)
+        assert forth.word == {GAIN: LOSS, LOSS: GAIN}.get(turned.word, turned.word)
+
+
+@given(runs(SHARES), st.randoms(use_true_random=False))
+def test_another_order_of_the_samples_changes_nothing(sides: Any, of: Runs, chance: Any) -> None:
+    one, other = sides(of)
+    order = chance.sample(range(one.samples), one.samples)
+    moved = sides(Runs(of.names, of.outcomes[..., order]), keys=tuple(one.keys[place] for place in order))
+    plain, turned = [*compared(one, other)], [*compared(*moved)]
+    assert [told(each) for each in turned] == [pytest.approx(told(each), nan_ok=True) for each in plain]
+    for was, now in zip(plain, turned, strict=True):
+        assert {moved[1].keys[row] for row in now.lost} == {other.keys[row] for row in was.lost}
+        if len(was.lost) <= SHOWN:
+            assert {*telling(now, turned)} == {order.index(row) for row in telling(was, plain)}
+
+
+@given(runs())
+def test_other_names_of_the_samples_change_nothing(sides: Any, of: Runs) -> None:
+    renamed = sides(of, keys=())
+    assert list(map(str, compared(*renamed))) == list(map(str, compared(*sides(of))))
+
+
+@given(runs(), runs(), ALPHA, DROP)
+def test_an_unrelated_benchmark_fails_no_number_more_and_hides_none_beyond_holm(
+    sides: Any, mine: Runs, other: Runs, alpha: float, drop: float
+) -> None:
+    own = [*compared(*sides(mine))]
+    more = [*compared(*sides(other, case="toybox/val/m[]"))]
+    alone, beside, after = judged(own, alpha, drop), judged(own + more, alpha, drop), judged(more + own, alpha, drop)
+    assert list(map(str, beside[: len(own)])) == list(map(str, after[len(more) :]))
+    tests = sum(not isnan(each.p) for each in own + more)
+    for one, other_ in zip(alone, beside[: len(own)], strict=True):
+        assert no_stricter(one, other_)
+        assert one.word != LOSS or other_.word == LOSS or one.found.p * tests >= alpha * (1 - 1e-9)
+
+
+def no_stricter(alone: Verdict, beside: Verdict) -> bool:
+    """Whether a number is no surer beside others than alone, and neither fails nor gains where it did not."""
+    same = beside.word in (alone.word, NOISE)
+    return same and (alone.word == UNTESTED or beside.adjusted >= alone.adjusted)
+
+
+@given(st.lists(runs(SHARES), min_size=1, max_size=3))
+def test_the_tests_of_a_session_are_those_of_statsmodels(sides: Any, several: list[Runs]) -> None:
+    found = [each for of in several for each in compared(*sides(of))]
+    changed = [([[0, len(each.lost)], [each.gained, 0]], each.p) for each in found if not isnan(each.p)]
+    assert [p for _, p in changed] == pytest.approx([min(1, mcnemar(table).pvalue) for table, _ in changed])
+    verdicts = [each for each in judged(found) if not isnan(each.adjusted)]
+    if verdicts:
+        theirs = multipletests([each.found.p for each in verdicts], method="holm")[1]
+        assert [each.adjusted for each in verdicts] == pytest.approx(theirs)
+
+
+@given(runs(SHARES))
+def test_what_a_share_lost_is_counted_one_by_one(sides: Any, of: Runs) -> None:
+    for name, before, after in zip(of.names, *of.outcomes, strict=True):
+        lost = tuple(row for row, pair in enumerate(zip(before, after, strict=True)) if pair == (1, 0))
+        gained = sum(pair == (0, 1) for pair in zip(before, after, strict=True))
+        for each in compared(*sides(of)):
+            if each.proof.name == name:
+                assert (each.lost, each.gained) == (lost, gained)
