@@ -13,7 +13,7 @@ from eyechart.models.registry import offers
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.settings import Case
 
-from .options import settings, suits, text
+from .options import idle, settings, suits, text
 
 # How a case ends a node id.
 CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+?\])(?:@(?P<choices>.+))?\]$")
@@ -115,7 +115,8 @@ def nowhere(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
         yield "eyechart: no benchmark is here: give --pyargs eyechart.benchmarks, or run pytest where it was cloned"
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say where the data come from, when somebody said so."""
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say where the data come from, when somebody said so, and which options do nothing."""
     data = settings(config).data
-    return f"eyechart: data from {data if data.startswith('hub:') else Path(data).resolve()}" if data else None
+    where = [f"eyechart: data from {data if data.startswith('hub:') else Path(data).resolve()}"] if data else []
+    return where + idle(config)

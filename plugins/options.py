@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
@@ -12,11 +12,11 @@ import pytest
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.equivalences import pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
-from eyechart.data.splits import available
-from eyechart.errors import EyechartError
+from eyechart.data.splits import available, unknown
+from eyechart.errors import DataError, EyechartError
 from eyechart.gate.floors import floor
 from eyechart.models.registry import backend
-from eyechart.protocols.choices import CHOICES, is_share
+from eyechart.protocols.choices import CHOICES, IN_A_DIVISION, is_share
 from eyechart.protocols.prompt_files import prompt
 from eyechart.protocols.wordings import wordings
 from eyechart.settings import Settings
@@ -206,6 +206,7 @@ def check(config: pytest.Config) -> None:
         "detector-templates": lambda given: [templates(one) for one in pieces(given)],
         "encoder": lambda given: [backend(parse(one)) for one in pieces(given)],
         "text-templates": lambda given: [templates(one) for one in pieces(given) if one != "none"],
+        "reference": lambda given: refuse_unknown(pieces(given), text(config, "data")),
         "floor": lambda given: [floor(one) for one in given],
         "wordings": lambda given: [wordings(one) for one in pieces(given)],
         "distractors": lambda given: [
@@ -238,6 +239,26 @@ def check_gate(config: pytest.Config) -> None:
                 f"--eye-{name} is about a comparison, and this session makes none. Name baselines with --eye-baseline, "
                 "without --eye-update-baseline, or leave it out."
             )
+
+
+def refuse_unknown(names: Iterable[str], root: str) -> None:
+    """Refuse the name of a split that there is not, which would otherwise be skipped as one that is not there yet."""
+    refs = available(root or None)
+    for name in names:
+        if name not in ("none", *map(str, refs)):
+            raise DataError(unknown(name, refs))
+
+
+def idle(config: pytest.Config) -> list[str]:
+    """Say which choices of a division do nothing, since all divisions are read from files."""
+    chosen = settings(config).choices
+    given = [CHOICES[name] for name in IN_A_DIVISION if chosen[name] != (CHOICES[name].default,)]
+    if CHOICES["division"].default in chosen["division"] or not given:
+        return []
+    named = " and ".join(f"--eye-{one.long}={','.join(chosen[one.name])}" for one in given)
+    return [
+        f"eyechart: the pairs are those of --eye-division={','.join(chosen['division'])}, which {named} cannot change"
+    ]
 
 
 def settings(config: pytest.Config) -> Settings:

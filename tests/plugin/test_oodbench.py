@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.plugins.endings import ERRORS
+
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 FORMATS = ("cityscapes", "coco", "lvis", "nuscenes")
 COCO = "oodbench/sample-coco"
@@ -103,7 +105,7 @@ def test_what_was_not_said_elsewhere_fails_the_case(asked: Any, world: Any) -> N
     wanted = next(path for path in asked.written if path.startswith("predictions/existence-oodbench-sample-coco"))
     lines = asked.written[wanted].splitlines(keepends=True)
     (world.folder / "said.csv").write_bytes(b"".join(lines[:-1]))
-    said = begin(world, "--eye-model=replay[path=said.csv,of=existence]", code=1)
+    said = begin(world, "--eye-model=replay[path=said.csv,of=existence]", code=ERRORS)
     assert "1 of " in said
     assert "has no answer to the negative question about" in said
 
@@ -132,6 +134,24 @@ def test_distributions_are_compared_where_a_reference_is_named(asked: Any) -> No
 def test_a_split_that_no_reference_suits_is_skipped(asked: Any, split: str, why: str) -> None:
     keep = f"distribution and sample-{split}/"
     assert why in begin(asked, f"--eye-reference={COCO}", f"--eye-model={CLIPS[0]}", "-rs", keep=keep)
+
+
+def test_a_reference_that_is_misspelled_is_refused_with_the_nearest(world: Any) -> None:
+    result = world.call("--pyargs", "eyechart.benchmarks", "-k", COCO, "--eye-reference=oodbench/sample-cocoo")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = "ERROR: --eye-reference: There is no split oodbench/sample-cocoo; did you mean oodbench/sample-coco"
+    result.stderr.fnmatch_lines([f"{said}*"])
+
+
+OF_FILES = ("--collect-only", "--eye-division=mine", "--eye-threshold=0.01", "--eye-hard=own")
+
+
+@pytest.mark.parametrize(("more", "said"), [((), True), (("--eye-division=made,mine",), False)])
+def test_options_that_a_division_from_a_file_leaves_idle_are_named(
+    world: Any, more: tuple[str, ...], said: bool
+) -> None:
+    idle = "which --eye-threshold=0.01 and --eye-hard=own cannot change"
+    assert (idle in begin(world, *OF_FILES, *more)) == said
 
 
 def test_who_is_no_detector_is_refused(asked: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.splits import open_realbirdid
+from eyechart.plugins.endings import ERRORS
 
 SPLIT = "sample-drawn"
 
@@ -72,7 +73,7 @@ def test_a_limit_takes_the_rows_of_its_images(world: Any, sure: Any) -> None:
 
 
 def test_a_bird_without_a_row_is_an_error(world: Any, birds: Dataset, sure: Any) -> None:
-    said = put(world, sure[1:], birds.keys[1:], 1)
+    said = put(world, sure[1:], birds.keys[1:], ERRORS)
     assert f"P.csv has no row for {birds.keys[0]}. Add a line with this key" in said
     assert world.records[0]["outcomes"]["error"] == 1
 

@@ -1,6 +1,7 @@
 """The division that a case asks about: made from detectors' logits as the choices say, or read from a file."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,14 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.detections import read_detections
 from eyechart.data.division_files import read_division, sha256_of
 from eyechart.data.divisions import Division
-from eyechart.errors import DataError, SpecError
+from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.pairs.dividing import NONE_MINED, Detected, Rules, annotation_of, answered, divide
-from eyechart.protocols.choices import CHOICES, Chosen
+from eyechart.protocols.choices import CHOICES, IN_A_DIVISION, Chosen
 from eyechart.protocols.hard_samples import Mined, Proposals, existing, mined, most_probable
 from eyechart.spec import parse, pieces
 
 DIVIDE = "python -m eyechart.divide"
 MADE, OWN, NONE = "made", "own", "none"
-PARAMETERS = ("detectors", "detector_templates", "threshold", "most", "absent", "hard")
 TOY, PAPERS = (
     "open_clip[toybox-clip]+open_clip[toybox-clip-b]",
     "open_clip[ViT-L-14,pretrained=openai]+blip2[Salesforce/blip2-itm-vit-g]",
@@ -79,14 +79,15 @@ def made(
 ) -> Made:
     """Ask the detectors and divide; `lend` makes a model by its specification, `dismiss` lets it go.
 
-    Of the `PARAMETERS`, those that were not chosen are their defaults, so that one division is the same to everybody.
+    Of the choices of a division, those that were not chosen are their defaults, so that one division is the same to everybody.
     """
     annotation_of(dataset)  # refused before anybody is asked
-    told = {name: chosen.get(name, CHOICES[name].default) for name in PARAMETERS}
+    told = {name: chosen.get(name, CHOICES[name].default) for name in IN_A_DIVISION}
     specs, templates = detectors(told["detectors"], dataset), told["detector_templates"]
     found = []
     for spec in specs:
-        found.append(detected(asker, lend(spec), spec, dataset, templates))
+        with of_nobodys_choice(spec, told["detectors"]):
+            found.append(detected(asker, lend(spec), spec, dataset, templates))
         dismiss(spec)  # another model may need its memory
     hard = hard_ones(told["hard"], dataset, found)
     rules = Rules(
@@ -98,6 +99,20 @@ def made(
     )
     divided = divide(dataset, found, rules, hard.mined)
     return Made(replace(divided, notes=(*divided.notes, *hard.notes)), tuple(found))
+
+
+@contextmanager
+def of_nobodys_choice(spec: str, given: str) -> Iterator[None]:
+    """Where a detector that nobody named cannot be used, say how another is named."""
+    try:
+        yield
+    except ModelError as error:
+        if given != OWN:
+            raise
+        raise ModelError(
+            f"{error} Nobody named a detector, and {spec} is one of those of arXiv 2602.18094: name others with "
+            f"--eye-detectors=A+B, such as the packaged {TOY}."
+        ) from error
 
 
 def chosen_by(asker: Asker) -> dict[str, str]:

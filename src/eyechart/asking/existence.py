@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.asking.divided import PARAMETERS, called, division
+from eyechart.asking.divided import called, division
 from eyechart.asking.pair_questions import Heard, Query, parsers, put, readable, yes
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.divisions import Division
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.interfaces import Usage
 from eyechart.pairs.answers import Existence
+from eyechart.protocols.choices import IN_A_DIVISION
 from eyechart.protocols.existence import WORDINGS, existence_prompts
 from eyechart.replies import Reply
 
@@ -92,7 +93,7 @@ def made(sitting: Sitting, divided: Division) -> dict[str, str]:
     """How the division was made, by which detectors, from data of which format; a file may not say it all."""
     notation = sitting.dataset.annotation
     return {
-        **{name: "unknown" for name in PARAMETERS if name in sitting.chosen},
+        **{name: "unknown" for name in IN_A_DIVISION if name in sitting.chosen},
         **divided.parameters,
         "division": called(sitting, divided),
         "detectors": "+".join(one.spec for one in divided.detectors),

@@ -24,6 +24,7 @@ from eyechart.data.toybox import open_toybox
 from eyechart.data.validation import identified
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
+from eyechart.spec import did_you_mean
 from eyechart.toybox.packaged import splits as toybox_splits
 
 Layout = Literal["sample", "shards", "folder", "hub", "birds", "none"] | Format
@@ -96,6 +97,13 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
         refs.extend(_found(Path(root)))
         _check_names(refs)
     return refs if any(str(ref) == VALIDATION for ref in refs) else [*refs, _absent(root)]
+
+
+def unknown(name: str, refs: Iterable[SplitRef]) -> str:
+    """Say that there is no split of a name, and which ones there are."""
+    names = [*map(str, refs)]
+    near = did_you_mean(name, names)
+    return f"There is no split {name}{near} Splits: {', '.join(names)}; others come with --eye-data=ROOT."
 
 
 def _absent(root: str | Path | None) -> SplitRef:

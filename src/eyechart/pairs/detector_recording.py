@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from eyechart.asking.detection import Detection
 from eyechart.asking.distribution import Distribution
 from eyechart.case_recording import FoundRecording, Rows, about, named
+from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import sha256_of
 from eyechart.metrics.intervals import wilson
 from eyechart.pairs.scoring import LABELS
@@ -100,6 +101,11 @@ def binned(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float
         yield [*head, f"{edges[place]:.6g}", f"{edges[place + 1]:.6g}", int(counts[place])]
 
 
+def hashes(dataset: Dataset) -> set[str]:
+    """The sha256 of every image in play."""
+    return {dataset.index[row].sha256 for row in dataset.selected}
+
+
 class DistributionRecording(FoundRecording[Distribution]):
     """Collects the numbers of a case of distribution."""
 
@@ -128,6 +134,15 @@ class DistributionRecording(FoundRecording[Distribution]):
             ("mmd2_p", apart.p, None, "permutation"),
         ):
             self.scored.append(metric(name, LABELS, value, n, ci, how, APART))
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know, and whether the second sample is the first again."""
+        here, other = (hashes(sample.dataset) for sample in self.samples.values())
+        copied = (
+            f"{self.case}: {len(here & other):,} of {len(here):,} images are in {self.found.reference.dataset.split} "
+            "too, byte for byte: what they share makes the samples look alike."
+        )
+        return (*super().notes(), *((copied,) if here & other else ()))
 
     def truths(self) -> Mapping[str, str]:
         """The sha256 of both divisions."""

@@ -163,6 +163,7 @@ class Kind:
 
 MADE = CHOICES["division"].default
 DIVIDED = ("division", "detectors", "detector_templates", "threshold", "most")
+IN_A_DIVISION = (*DIVIDED[1:], "absent", "hard")  # choices that a file of a division has made
 
 
 def possible(chosen: Chosen) -> bool:
@@ -188,7 +189,7 @@ def settled(chosen: dict[str, str], *, replayed: bool) -> Chosen:
             "text_templates": likeliest or included,
             "distractors": hardness in ("random", "text"),
         }
-        | dict.fromkeys((*DIVIDED[1:], "absent", "hard"), chosen.get("division", MADE) != MADE)
+        | dict.fromkeys(IN_A_DIVISION, chosen.get("division", MADE) != MADE)
     )
     return {name: CHOICES[name].default if idle.get(name) else value for name, value in chosen.items()}
 

@@ -50,12 +50,36 @@ def test_pairs_in_distribution_and_of_broken_pictures_are_not_compared(sitting: 
     assert {(HERE[row], int(k)) for row, k in pairs} == {(row, k) for row, k in HARD | SIMPLE if row in (0, 2, 5)}
 
 
-def test_the_record_has_the_distance_with_its_limits(sitting: Any, make_run: Any, tmp_path: Path) -> None:
+@pytest.fixture
+def recorded(sitting: Any, make_run: Any, tmp_path: Path) -> Any:
+    """The recording of what was found."""
+
+    def recorded(found: Any) -> DistributionRecording:
+        case = Case("oodbench", "memory", parse("eye[]"), "distribution", sitting.chosen)
+        run = make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path
+        recording = DistributionRecording(case, *run)
+        recording.distribution(found)
+        return recording
+
+    return recorded
+
+
+def test_pictures_of_both_samples_are_told(sitting: Any, recorded: Any) -> None:
+    (said,) = recorded(distribution(sitting)).notes()
+    assert said.endswith(
+        ": 2 of 4 images are in memory too, byte for byte: what they share makes the samples look alike."
+    )
+
+
+def test_samples_that_share_no_picture_are_left_alone(sitting: Any, recorded: Any) -> None:
     found = distribution(sitting)
-    case = Case("oodbench", "memory", parse("eye[]"), "distribution", sitting.chosen)
-    run = make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path
-    recording = DistributionRecording(case, *run)
-    recording.distribution(found)
+    other = replace(found.reference, dataset=replace(found.reference.dataset, rows=(1,)))
+    assert recorded(replace(found, reference=other)).notes() == ()
+
+
+def test_the_record_has_the_distance_with_its_limits(sitting: Any, recorded: Any) -> None:
+    found = distribution(sitting)
+    recording = recorded(found)
     scored, apart = {one.name: one for one in recording.metrics()}, found.found
     assert {name: one.value for name, one in scored.items()} == {
         "mmd2": apart.mmd2,

@@ -58,6 +58,17 @@ def test_every_kind_of_detector_divides_alike(pair_world: Any, detectors: Any, k
     assert found.division.flags[found.places].sum(axis=1).tolist() == [0, 0, 2, 2, 4, 4]
 
 
+@pytest.mark.parametrize(("given", "named"), [("own", True), ("first[]+second[]", False)])
+def test_who_is_no_detector_by_anybodys_choice_is_told_apart(pair_world: Any, given: str, named: bool) -> None:
+    def nobody(spec: str) -> Any:
+        raise ModelError(f"{spec} is not on this machine.")
+
+    sitting = replace(pair_world.sit(pair_world.talker(), detectors=given), lend=nobody)
+    with pytest.raises(ModelError, match="is not on this machine") as raised:
+        existence(sitting)
+    assert ("name others with --eye-detectors=A+B" in str(raised.value)) == named
+
+
 @pytest.mark.parametrize("kind", ["encoder", "matcher"])
 def test_several_prompts_of_a_category_are_one_logit(pair_world: Any, detectors: Any, kind: str) -> None:
     pair_world.kinds = (detectors[kind],)
