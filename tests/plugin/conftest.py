@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -54,6 +54,8 @@ class World:
     models: tuple[str, ...] = ("tiny[]", "tinyclass[]")
     site: Path = SITE
     said: pytest.LineMatcher | None = None
+    python: tuple[str, ...] = (sys.executable,)
+    patience: ClassVar[float] = 600  # seconds: no run takes them, even where many share a machine; one that hangs does
 
     @property
     def usual(self) -> list[str]:
@@ -61,8 +63,9 @@ class World:
         models = [f"--eye-model={model}" for model in self.models]
         return ["--pyargs", "eyechart.benchmarks", "-k", "imagenet/tiny", f"--eye-data={self.data}", *models]
 
-    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
-        """Begin a run of pytest."""
+    @property
+    def surroundings(self) -> dict[str, str]:
+        """The environment of a run."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)}
         env = {
             "HOME": str(self.folder),
@@ -71,9 +74,30 @@ class World:
             "PYTEST_ADDOPTS": QUICK,
             "PYTEST_DEBUG_TEMPROOT": str(self.data.parent),  # or every run clears up after other sessions
         }
+        return kept | env | self.environment
+
+    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
+        """Begin a run of pytest."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
-        command = [sys.executable, "-m", "pytest", *arguments]
-        return subprocess.Popen(command, cwd=self.folder, env=kept | env | self.environment, text=True, **pipes)
+        command = [*self.python, "-m", "pytest", *arguments]
+        return subprocess.Popen(command, cwd=self.folder, env=self.surroundings, text=True, **pipes)
+
+    @classmethod
+    def ended(cls, process: "subprocess.Popen[str]") -> tuple[str, str]:
+        """Wait for a run's end; what it said, and what it complained of."""
+        try:
+            return process.communicate(timeout=cls.patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+
+    @classmethod
+    def until(cls, true: Callable[[], object]) -> None:
+        """Wait for something that another process does."""
+        end = time.monotonic() + cls.patience
+        while not true():
+            assert time.monotonic() < end, "it never came"
+            time.sleep(0.02)
 
     def run(self, *arguments: str) -> pytest.RunResult:
         """Run the usual cases to the end."""
@@ -89,11 +113,7 @@ class World:
         """Run pytest to the end."""
         begun = time.monotonic()
         with self.start(*arguments) as process:
-            try:
-                said, complained = process.communicate(timeout=120)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise
+            said, complained = self.ended(process)
         assert not self.undecided
         return pytest.RunResult(
             process.returncode, said.splitlines(), complained.splitlines(), time.monotonic() - begun

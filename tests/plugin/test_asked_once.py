@@ -1,6 +1,5 @@
 """A model sees a picture once, however often, and under however many ground truths, its answers are wanted."""
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -80,17 +79,10 @@ def pytest_runtest_setup():
 def test_two_runs_at_once_share_one_store(world: Any, serial: Any) -> None:
     world.order("tiny", batch=2, do="hold")
     with world.start(*world.usual, "--eye-out=a") as first:
-        await_file(world.folder / "held")
+        world.until((world.folder / "held").exists)
         with world.start(*world.usual, "--eye-out=b", world.plugin(COMES)) as second:
-            await_file(world.folder / "second")
+            world.until((world.folder / "second").exists)
             (world.folder / "go").touch()
-            assert (second.wait(60), first.wait(60)) == (0, 0)
+            assert (second.wait(world.patience), first.wait(world.patience)) == (0, 0)
     assert world.asked == IMAGES
     assert world.store == serial.store
-
-
-def await_file(path: Path) -> None:
-    end = time.monotonic() + 60
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} never came"
-        time.sleep(0.02)

@@ -94,12 +94,12 @@ def kill(exam: Any, stage: str, at: str, delay: float) -> None:
 
         def moment(number: int, when: str) -> None:
             if when == stage and number == before + 1 + int(at):  # the first says hello
-                exam.server.always = exam.server.reply(after=600)
+                exam.server.always = exam.server.reply(after=exam.world.patience)
                 time.sleep(delay)
                 os.killpg(process.pid, signal.SIGKILL)
 
         exam.server.moment = moment if stage in ("made", "sent") else lambda *_: None
-        said, _ = process.communicate(timeout=120)
+        said, _ = exam.world.ended(process)
         assert process.returncode == KILLED, said
     exam.server.always, exam.server.moment = None, lambda *_: None
 
