@@ -44,7 +44,7 @@ class Bench:
     def call(self, *command: str) -> str:
         """Run a module of Python in the folder."""
         done = subprocess.run([sys.executable, "-m", *command], cwd=self.folder, capture_output=True, encoding="utf-8",
-                              timeout=300, check=False)  # fmt: skip
+                              timeout=600, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., int]:
 
     def run(command: str) -> int:
         done = subprocess.run(["bash", "-e", "-c", command], cwd=folder, env=kept | env, capture_output=True, text=True,
-                              timeout=300, check=False)  # fmt: skip
+                              timeout=600, check=False)  # fmt: skip
         (folder / "log").write_text(done.stdout + done.stderr)
         return done.returncode
 

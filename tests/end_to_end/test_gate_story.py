@@ -42,7 +42,7 @@ class Story:
         command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", "toybox/sample/ and zero_shot", "--eye-offline",
                    "--eye-model=open_clip[local-dir:model]", "-p", "no:cacheprovider", *options]  # fmt: skip
         done = subprocess.run([sys.executable, "-m", *command], cwd=self.folder, capture_output=True, encoding="utf-8",
-                              timeout=300, check=False)  # fmt: skip
+                              timeout=600, check=False)  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
 

@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for command in [*FIRST.split(" && "), SECOND]:
         module, *told = shlex.split(command.removeprefix("python -m "))
         done = subprocess.run([sys.executable, "-m", module, *told, *SMALLER[module]], cwd=found, capture_output=True,
-                              encoding="utf-8", timeout=300, check=False)  # fmt: skip
+                              encoding="utf-8", timeout=600, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
     return found
 

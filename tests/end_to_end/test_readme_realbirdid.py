@@ -39,7 +39,7 @@ SITE = "https://www.inaturalist.org"
 def call(folder: Path, module: str, *told: str) -> str:
     """Run a module of Python; what it prints."""
     command = [sys.executable, "-m", module, *told]
-    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -14,7 +14,7 @@ def reports(tmp_path):
 
     def reports(*arguments, code=0):
         command = [sys.executable, "-W", "error", "-m", "eyechart.reports", *map(str, arguments)]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=120, check=False)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=600, check=False)
         assert done.returncode == code, done.stderr
         return done
 
@@ -73,12 +73,12 @@ def test_a_refusal_is_one_sentence(reports, run_folder):
 def test_a_terminal_without_the_letters_gets_them_spelled(run_folder, tmp_path):
     command = [sys.executable, "-m", "eyechart.reports", "table", "T4", str(run_folder)]
     environment = {"PYTHONIOENCODING": "ascii", "PATH": ""}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment, timeout=60, check=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, env=environment, timeout=600, check=True)
     assert rb"\u0394" in done.stdout
 
 
 def test_nothing_heavy_is_imported_for_a_table(run_folder, tmp_path):
     program = "import sys; from eyechart.reports.__main__ import main; main(sys.argv[1:]); print(*sys.modules)"
     command = [sys.executable, "-c", program, "table", "T2", str(run_folder)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60, check=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=600, check=True)
     assert {"torch", "matplotlib", "scipy.stats", "pytest"}.isdisjoint(done.stdout.rsplit("\n", 2)[-2].split())

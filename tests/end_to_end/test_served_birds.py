@@ -58,7 +58,7 @@ def served(url: str, tmp_path_factory: pytest.TempPathFactory) -> Served:
     command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
     command += [f"--eye-limit={IMAGES}", "--eye-wordings=mine.toml", f"--eye-model={HF}", f"--eye-model={spec}"]
     command += ["-k", "realbirdid/sample-drawn/ and (free_form or abstention)", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=400)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     latest = folder / "reports" / "runs" / "latest"
     records = json.loads((latest / "records.json").read_text(encoding="utf-8"))["records"]

@@ -60,7 +60,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
     command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
     command += [f"--eye-limit={IMAGES}", "--eye-wordings=mine.toml", "-k", "realbirdid/sample-drawn/"]
     command += [f"--eye-model={HF}", f"--eye-model={VLLM}", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=400)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     latest = folder / "reports" / "runs" / "latest"
     records = json.loads((latest / "records.json").read_text(encoding="utf-8"))["records"]

@@ -19,7 +19,7 @@ def put(folder: Path, chosen: str, *arguments: str) -> list[dict[str, Any]]:
     options = ["--eye-limit=12", "--eye-repeats=2", "--eye-offline", "-p", "no:cacheprovider", *arguments]
     command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks"]
     command += ["-k", f"toybox/sample-cutouts/ and ({chosen})", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=400)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     content = (folder / "reports" / "runs" / "latest" / "records.json").read_text(encoding="utf-8")
     records: list[dict[str, Any]] = json.loads(content)["records"]

@@ -203,7 +203,7 @@ def test_bioclip_is_fetched_from_the_hub_by_its_name(hub: tuple[str, list[str]],
     address, fetched = hub
     env = {"HF_ENDPOINT": address, "HF_HUB_CACHE": str(tmp_path / "cache"), "HF_HUB_OFFLINE": "0"}
     command = [sys.executable, "-c", FETCH]
-    done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=600)
     expected = sha256((local / "open_clip_pytorch_model.bin").read_bytes()).hexdigest()
     assert done.stdout.strip() == expected, done.stderr
     assert {*fetched} == {"README.txt", "open_clip_config.json", "open_clip_pytorch_model.bin"}
