@@ -27,7 +27,7 @@ class Screen:
     def __init__(self, world: Any, *arguments: str) -> None:
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-        self.said = ""
+        self.world, self.said = world, ""
         self.run = world.start(*world.usual, *arguments, stdout=slave, stderr=slave)
         os.close(slave)
 
@@ -38,7 +38,7 @@ class Screen:
         return self.said
 
     def more(self) -> str:
-        assert select.select([self.master], [], [], 60)[0], self.said
+        assert select.select([self.master], [], [], self.world.patience)[0], self.said
         try:
             return os.read(self.master, 65536).decode()
         except OSError:  # so Linux says that nobody holds the other end any more
@@ -70,7 +70,7 @@ def test_a_terminal_shows_the_questions_while_they_are_asked(
     shown.read(until=lambda said: "/tiny[]:" in said and "/18 " in said)
     (world.folder / "go").touch()
     said = shown.read()
-    assert shown.run.wait(60) == 0, said
+    assert shown.run.wait(world.patience) == 0, said
     assert said.rfind(CLEAR) > said.rfind("/18 ")
     assert "4 passed" in said[said.rfind(CLEAR) :]
     lines = re.findall("\x1b7\x1b\\[B\r(.*?)\x1b8", said)
@@ -91,7 +91,14 @@ def test_a_file_gets_whole_lines_now_and_then(world: Any) -> None:
 
 
 def test_a_long_name_leaves_room_for_the_counts() -> None:
-    state = {"case": f"imagenet/val/{'long' * 40}[]", "done": 12_345, "total": 50_000, "fresh": 500, "seconds": 2.5, "unit": "questions"}
+    state = {
+        "case": f"imagenet/val/{'long' * 40}[]",
+        "done": 12_345,
+        "total": 50_000,
+        "fresh": 500,
+        "seconds": 2.5,
+        "unit": "questions",
+    }
     said = line([state], 79)
     assert "12345/50000" in said
     assert "200.00 questions/s" in said
