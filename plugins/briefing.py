@@ -15,7 +15,7 @@ from .gate import Gate
 from .options import text
 from .recorder import is_worker
 
-FAILURES, LENGTH = 50, 4000  # a job's page holds 1 MiB
+FAILURES, LENGTH, NAME = 50, 4000, 300  # a job's page holds 1 MiB
 
 
 class Briefing:
@@ -100,9 +100,11 @@ def block(said: str) -> str:
 
 
 def code(said: str) -> str:
-    """A name that Markdown leaves as it is."""
-    fence = "`" * (1 + longest(said))
-    return f"{fence} {' '.join(said.split())} {fence}"
+    """A name that Markdown leaves as it is, cut as well."""
+    shown = " ".join(said.split())
+    shown = shown if len(shown) <= NAME else f"{shown[:NAME]}…"
+    fence = "`" * (1 + longest(shown))
+    return f"{fence} {shown} {fence}"
 
 
 def longest(said: str) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.gate.comparing import LOSS, Compared, Verdict
 from eyechart.gate.evidence import Proof
-from eyechart.plugins.briefing import FAILURES, LENGTH, block, code, table
+from eyechart.plugins.briefing import FAILURES, LENGTH, NAME, block, code, table
 from eyechart.plugins.endings import MEANINGS
 
 ACC = ("acc1", "A")
@@ -168,4 +168,12 @@ def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
 
 def test_a_long_text_is_cut() -> None:
     assert len(block("x" * 1_000_000)) < LENGTH + 100
-    assert FAILURES * LENGTH < 2**20 / 2
+    assert len(code("x" * 1_000_000)) < NAME + 10
+
+
+def test_the_longest_page_is_one_that_github_takes() -> None:
+    texts, names = (
+        FAILURES + 1,
+        3 * FAILURES,
+    )  # every failure has a heading and a line of the table, in the widest letters
+    assert len((block("😀" * 10**6) * texts + code("😀" * 10**6) * names).encode()) < 2**20
