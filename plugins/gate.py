@@ -1,5 +1,6 @@
 """The gate: a session's numbers against a baseline's, on the same samples; a real loss fails its case."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import isnan
 from pathlib import Path
@@ -11,11 +12,21 @@ from eyechart.gate.baselines import FOLDER, name, read, write
 from eyechart.gate.comparing import Compared, Verdict, added, compared, differences, judged, missing, remarks
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import below, floor, misses
+from eyechart.gate.looking import Sight
 from eyechart.gate.power import power_alone, power_lines
-from eyechart.gate.telling import accepted, line_of, loss, no_baseline, refused, shared, vanished
+from eyechart.gate.telling import (
+    accepted,
+    line_of,
+    loss,
+    losses,
+    no_baseline,
+    refused,
+    shared,
+    vanished,
+)
 
 from .judged_reports import report_failed
-from .options import share, text
+from .options import settings, share, text
 from .recorder import Recorder
 
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -40,6 +51,19 @@ class Gate:
         """The folder or file of baselines that was named."""
         given = text(self.config, "baseline")
         return self.config.invocation_params.dir / given if given else None
+
+    @property
+    def home(self) -> Path:
+        """Where baselines are kept."""
+        return self.place or self.config.invocation_params.dir / FOLDER
+
+    @property
+    def sight(self) -> Sight:
+        """What a page of the session and its baselines is written of."""
+        chosen = settings(self.config)
+        return Sight(
+            self.config.invocation_params.dir, self.recorder.folder, self.home, data=chosen.data, store=chosen.store
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -92,11 +116,10 @@ class Gate:
     def accept(self, found: Mapping[str, Evidence]) -> None:
         """Write the baselines of the cases that did not fail."""
         good = {nodeid: now for nodeid, now in found.items() if not self.reports[nodeid].failed}
-        place = self.place or self.config.invocation_params.dir / FOLDER
         self.said += [
             line_of(now, "failed, and is not accepted") for nodeid, now in found.items() if nodeid not in good
         ]
-        self.said += map(accepted, write(place, good.values()))
+        self.said += map(accepted, write(self.home, good.values()))
 
     def compare(self, found: Mapping[str, Evidence]) -> None:
         """Hold every case against its baseline; what cannot be held fails with what differs."""
@@ -107,8 +130,11 @@ class Gate:
         if text(self.config, "power"):
             self.said += power_lines(verdicts, share(self.config, "alpha"))
         nodes = {name(now): nodeid for nodeid, now in found.items()}
-        for verdict in verdicts:
-            nodeid = nodes[verdict.found.case, verdict.found.protocol]
+        told = [(nodes[each.found.case, each.found.protocol], each) for each in verdicts]
+        for nodeid, count in Counter(nodeid for nodeid, verdict in told if verdict.regression).items():
+            now = found[nodeid]
+            self.fail(nodeid, losses(now, count, self.baselines[name(now)][1], self.sight))
+        for nodeid, verdict in told:
             self.tell(verdict, nodeid, found[nodeid], of_case[nodeid])
         self.said.append(f"gate: {len(verdicts)} numbers compared, {sum(v.regression for v in verdicts)} worse")
 
@@ -138,7 +164,7 @@ class Gate:
         """Fail a case with a loss; say what became better, and what nobody can tell."""
         found = verdict.found
         if verdict.regression:
-            self.fail(nodeid, loss(verdict, of_case, now.keys, self.baselines[name(now)][1], self.recorder.folder))
+            self.fail(nodeid, loss(verdict, of_case, now.keys))
         elif verdict.improvement:
             self.said.append(line_of(now, f"better: {found.name} {found.delta:+.4f}"))
         elif isnan(found.p):

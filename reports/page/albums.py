@@ -14,7 +14,7 @@ from eyechart.errors import EyechartError, VocabularyError
 from ..answers import Floats
 from ..runs import Entry, Group, Pool
 from ..sheet import opened
-from .before import Old, Previous, kept_outcomes
+from .before import Moved, Old, Previous, kept_outcomes, moved
 from .kinds import READERS
 from .said import Held, Named, Said, naming, read_said
 
@@ -24,12 +24,13 @@ USUAL = ("species",)  # what birds are looked at by
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One case of an album: what it said, and what was said before where the items were the same."""
+    """One case of an album: what it said, what was said before of the same items, and what its numbers moved by."""
 
     entry: Entry
     task: str
     said: Said
     before: Said | None = None
+    moved: Mapping[str, Moved] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,10 @@ class Curator:
         shelves: dict[tuple[tuple[str, str], ...], list[Exhibit]] = {}
         for entry in group.entries:
             if said := read_said(entry, named, READERS):
-                before = self.before(previous.get(id(entry)), entry, said, named)
-                shelves.setdefault(said.items, []).append(Exhibit(entry, tasks[id(entry)], said, before))
+                old = previous.get(id(entry))
+                numbers = moved(old, entry, [key for key, _ in said.items])
+                before = self.before(old, entry, said, named)
+                shelves.setdefault(said.items, []).append(Exhibit(entry, tasks[id(entry)], said, before, numbers))
         for exhibits in shelves.values():
             yield album_of(group, exhibits, dataset)
 

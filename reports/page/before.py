@@ -1,12 +1,14 @@
 """What a case is compared with: what another run answered, or what a baseline kept of its outcomes."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.gate.baselines import read
+from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Floats, Proof
 from eyechart.records import Record, decode
 
@@ -18,6 +20,7 @@ Key = tuple[str, str, str]  # a number's name, labels and category
 Old = Entry | Evidence
 Previous = Mapping[int, Old]  # by the identity of the entry that is compared
 WHOLE = ("acc1", "A")
+Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,34 @@ def evidence_of(entry: Entry) -> Evidence | None:
     """What the run itself kept of its case."""
     file = entry.record.evidence
     return decode(intact(entry.folder / file.path, entry.folder, file).encode(), Evidence) if file else None
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The items that a number lost, right before and wrong now, and those that it gained."""
+
+    lost: Rows
+    gained: Rows
+
+
+def moved(old: Old | None, entry: Entry, keys: Sequence[str]) -> Mapping[str, Moved]:
+    """What every number lost and gained that is told item by item, by the name that the gate gives it."""
+    before, now = (evidence_of(one) if isinstance(one, Entry) else one for one in (old, entry))
+    if before is None or now is None or now.keys != tuple(keys) or before.samples != now.samples:
+        return {}
+    was, known = told(before), told(now)
+    return {name: changed(was[name], known[name]) for name in known if name in was}
+
+
+def told(evidence: Evidence) -> dict[str, Floats]:
+    """The numbers that are told item by item."""
+    found = {title(proof): evidence.outcomes(proof) for proof in evidence.proofs}
+    return {name: outcomes for name, outcomes in found.items() if outcomes is not None}
+
+
+def changed(one: Floats, other: Floats) -> Moved:
+    """Where outcomes are others than before."""
+    return Moved(np.flatnonzero((one == 1) & (other == 0)), np.flatnonzero((one == 0) & (other == 1)))
 
 
 def keys_of(name: str, held: Held, now: Said, evidence: Evidence | None) -> list[Key]:

@@ -72,7 +72,8 @@ def about(exhibit: Exhibit) -> dict[str, Any]:
 def exhibit_columns(exhibit: Exhibit, album: Album, names: Names) -> dict[str, Any]:
     """Everything of a case that items are filtered by."""
     before = exhibit.before
-    found = said_columns(exhibit.said, album, names)
+    numbers = {name: {"lost": packed(each.lost), "gained": packed(each.gained)} for name, each in exhibit.moved.items()}
+    found = said_columns(exhibit.said, album, names) | {"moved": numbers}
     return found | {"before": said_columns(before, album, names) if before else None}
 
 

@@ -35,6 +35,7 @@ def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
     asked = max(record.data.n, sum(counts))
     return {
         "case": one_line(record.case),
+        "protocol": record.protocol,
         "split": group.title,
         "model": one_line(entry.model),
         "task": task,

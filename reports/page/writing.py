@@ -107,5 +107,5 @@ def missing(wish: Wish, places: dict[int, tuple[str, int, Exhibit]]) -> list[str
     """The cases that have nothing to be compared with, where something was given."""
     if wish.baseline is None:
         return []
-    alone = [exhibit.entry.record.case for _, _, exhibit in places.values() if exhibit.before is None]
+    alone = [exhibit.entry.record.case for _, _, exhibit in places.values() if not (exhibit.before or exhibit.moved)]
     return [f"{case}: {wish.baseline} has no answers to the same questions." for case in dict.fromkeys(alone)]

@@ -63,7 +63,7 @@ def test_the_controls_say_and_do_what_the_address_does(seen: Any, studio: Any) -
     assert seen.page.url.partition("?")[2] == "outcome=wrong&who=conse%5B%5D%2C+zero_shot&labels=ReGT"
     seen.page.go_back()
     seen.page.get_by_text("4 of 12 images").wait_for()
-    assert seen.page.get_by_label("Labels", exact=True).input_value() == ""
+    assert seen.page.get_by_label("Labels", exact=True).input_value() == "ImGT"
 
 
 def test_typing_finds_at_every_letter_and_leaves_one_step_to_go_back(seen: Any, studio: Any) -> None:

@@ -7,6 +7,7 @@ export const OUT_OF_PROMPT = 1, FAILED = 2, SILENT = 4;
 
 interface ColumnsChunk {
   answers: Packed | null; outcomes: Record<string, Packed>; flags: Packed; before?: ColumnsChunk | null;
+  moved?: Record<string, Moved>;
 }
 interface TruthChunk { name: string; labels: { ends: Packed; values: Packed }; kinds: Packed; of: Cut[] }
 interface ItemsChunk { keys: string[]; pictures: string[]; asked?: Packed; questions?: Cut[] }
@@ -17,7 +18,11 @@ export interface Texts {
 
 // A baseline keeps no answers, only what became of them.
 export interface Columns { answers: Column | null; outcomes: (Column | null)[]; flags: Column }
-export interface Exhibit extends Columns { answers: Column; about: ExhibitAbout; name: string; before: Columns | null }
+// `moved` tells of numbers, by name, which rows they lost and gained since the baseline.
+export interface Exhibit extends Columns {
+  answers: Column; about: ExhibitAbout; name: string; before: Columns | null; moved: Map<string, Moved>;
+}
+export interface Moved { lost: Packed; gained: Packed }
 export interface Truth { name: string; ends: Column; values: Column; kinds: Column; of: string[] }
 export interface Album {
   about: AlbumAbout; keys: string[]; pictures: string[]; asked: (row: number) => string; names: string[];
@@ -95,7 +100,14 @@ function columns(chunk: ColumnsChunk, truths: number): Columns {
 function exhibit(about: AlbumAbout, place: number, chunk: ColumnsChunk): Exhibit {
   const before = chunk.before ? columns(chunk.before, about.truths.length) : null;
   const now = columns(chunk, about.truths.length);
-  return { ...now, answers: now.answers!, about: about.exhibits[place], name: nameOf(about, place), before };
+  const moved = new Map(Object.entries(chunk.moved ?? {}));
+  return { ...now, answers: now.answers!, about: about.exhibits[place], name: nameOf(about, place), before, moved };
+}
+
+// The rows that a number lost or gained, where it is told row by row.
+export function rowsMoved(exhibit: Exhibit, name: string, how: keyof Moved): Set<number> | null {
+  const moved = exhibit.moved.get(name);
+  return moved ? new Set(unpack(moved[how])) : null;
 }
 
 // What a case is called in an album: its model, and its task where the model has several or another has another.

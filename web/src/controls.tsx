@@ -1,7 +1,7 @@
 // What the samples are filtered by.
 import { useId, useRef, useState } from "preact/hooks";
-import type { Album } from "./album";
-import { CHANGES, OUTCOMES, shownTruth } from "./filter";
+import type { Album, Moved } from "./album";
+import { CHANGES, chosen, isMove, OUTCOMES, shownTruth } from "./filter";
 import type { Params } from "./filter";
 import { keysOn, turnKeys, useKeys } from "./keys";
 import type { Change } from "./samples";
@@ -15,7 +15,7 @@ export function Filter({ album, params, change, found, aside }: Props) {
   const search = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => search.current?.focus() });
   const pick = (name: string, label: string, options: Option[], none: string) =>
-    options.length > 0 && <Pick name={label} options={none ? [["", none], ...options] : options} value={params[name] ?? ""} set={(value) => change({ [name]: value })} />;
+    options.length > 0 && <Pick name={label} options={none ? [["", none], ...options] : options} value={params[name] ?? (none ? "" : options[0][0])} set={(value) => change({ [name]: value })} />;
   const tick = (name: string, label: string) => (
     <label class="tick"><input type="checkbox" checked={Boolean(params[name])} onChange={(event) => change({ [name]: event.currentTarget.checked ? "1" : "" })} /> {label}</label>
   );
@@ -23,12 +23,13 @@ export function Filter({ album, params, change, found, aside }: Props) {
     <>
     <search class={aside ? "filter aside" : "filter"} aria-label="Filter of samples">
       <label>Find <input ref={search} type="search" value={params.find ?? ""} onInput={(event) => change({ find: event.currentTarget.value }, "replace")} placeholder="key, label or answer" /></label>
-      {pick("labels", "Labels", album.truths.map(({ name }, place) => [place ? name : "", name]), "")}
+      {pick("labels", "Labels", album.truths.map(({ name }) => [name, name]), "")}
       {pick("who", "Model", album.exhibits.map(({ name }) => [name, name]), "any")}
       {pick("outcome", "Outcome", Object.entries(OUTCOMES), "any")}
       {pick("category", "Category", categories(album, params), "any")}
       {pick("flip", "Label sets", flips(album, shownTruth(album, params)), "any")}
-      {album.exhibits.some((exhibit) => exhibit.before) && pick("changed", "Since baseline", changes(album), "any")}
+      {album.exhibits.some((exhibit) => exhibit.before || exhibit.moved.size) && pick("changed", "Since baseline", changes(album), "any")}
+      {isMove(params.changed) && pick("of", "Number", numbers(album, params, params.changed), "any")}
       {album.about.exhibits.some((exhibit) => exhibit.outOfPrompt) && tick("prompt", "out of prompt")}
       {album.exhibits.length > 1 && tick("disagree", "models disagree")}
       <Chosen params={params} change={change} />
@@ -77,6 +78,13 @@ function categories(album: Album, params: Params): Option[] {
 function changes(album: Album): Option[] {
   const answers = album.exhibits.some((exhibit) => exhibit.before?.answers);
   return Object.entries(CHANGES).filter(([how]) => how !== "answer" || answers);
+}
+
+// The numbers that lost or gained anything, and the one that was asked for.
+function numbers(album: Album, params: Params, how: keyof Moved): Option[] {
+  const moved = chosen(album, params).flatMap((exhibit) => [...exhibit.moved]).filter(([, rows]) => rows[how].d);
+  const names = new Set([...moved.map(([name]) => name), ...(params.of ? [params.of] : [])]);
+  return [...names].map((name) => [name, name]);
 }
 
 // All pairs of few label sets, of many those with the one that is shown.

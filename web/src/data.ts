@@ -12,7 +12,7 @@ export interface Change {
   delta: number | null; ci: [number, number] | null; lost: number; gained: number; n: number; labels: string;
 }
 export interface Case {
-  case: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number];
+  case: string; protocol: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
   weights: string; notes: string[]; album?: string; exhibit?: number; change?: Change;
 }

@@ -1,5 +1,5 @@
 // Which items are shown: every condition that the address names.
-import { FAILED, MIXED, OUT_OF_PROMPT, RIGHT, SILENT, UNSCORED, WRONG } from "./album";
+import { FAILED, MIXED, OUT_OF_PROMPT, RIGHT, rowsMoved, SILENT, UNSCORED, WRONG } from "./album";
 import type { Album, Exhibit, Truth } from "./album";
 
 export type Params = Record<string, string>;
@@ -131,7 +131,10 @@ function exhibitTests(album: Album, params: Params, exhibit: Exhibit): Test[] {
   if (params.prompt) {
     tests.push((row) => (flags[row] & OUT_OF_PROMPT) > 0);
   }
-  if (params.changed) {
+  if (params.of && isMove(params.changed)) {
+    const rows = rowsMoved(exhibit, params.of, params.changed);
+    tests.push(...(rows ? [(row: number) => rows.has(row)] : NEVER));
+  } else if (params.changed) {
     tests.push(changedSince(exhibit, at, params.changed));
   }
   if (params.said) {
@@ -152,6 +155,9 @@ export function flip(album: Album, text: string): [number, number] {
   }
   return [-1, -1];
 }
+
+// Changes that a number can be asked for.
+export const isMove = (how: string | undefined): how is "lost" | "gained" => how === "lost" || how === "gained";
 
 function changedSince(exhibit: Exhibit, at: number, how: string): Test {
   const { before } = exhibit;

@@ -1,5 +1,5 @@
 // One sample: its image, its labels under each label set, and what every model made of it.
-import { labelsOf, OUT_OF_PROMPT, picture, textsOf, UNSCORED } from "./album";
+import { labelsOf, OUT_OF_PROMPT, picture, rowsMoved, textsOf, UNSCORED } from "./album";
 import type { Album, Exhibit, Texts } from "./album";
 import { beginning } from "./data";
 import { chosen, shownTruth } from "./filter";
@@ -36,9 +36,11 @@ export function Sample({ album, side, row, rows, params, link, list }: Props) {
       {album.asked(row) && <p class="asked"><Text>{album.asked(row)}</Text></p>}
       <div class="parts">
         <figure>{source ? <img src={source} alt={`Image of sample ${album.keys[row]}`} /> : <p class="hint">No image here.</p>}</figure>
-        <Labels album={album} row={row} />
+        <div>
+          <Labels album={album} row={row} />
+          <Answers album={album} row={row} params={params} />
+        </div>
       </div>
-      <Answers album={album} row={row} params={params} />
     </article>
   );
 }
@@ -77,7 +79,7 @@ function Answers({ album, row, params }: { album: Album; row: number; params: Pa
           <ul class="answers">
             {exhibits.map((exhibit) => (
               <Answer key={exhibit.name} album={album} exhibit={exhibit} row={row} at={at}
-                texts={texts[album.exhibits.indexOf(exhibit)]} first={shownTruth(album, params)} />
+                texts={texts[album.exhibits.indexOf(exhibit)]} first={shownTruth(album, params)} of={params.of} />
             ))}
           </ul>
         )}
@@ -86,9 +88,9 @@ function Answers({ album, row, params }: { album: Album; row: number; params: Pa
   );
 }
 
-interface AnswerProps { album: Album; exhibit: Exhibit; row: number; texts: Texts; at: number; first: number }
+interface AnswerProps { album: Album; exhibit: Exhibit; row: number; texts: Texts; at: number; first: number; of?: string }
 
-function Answer({ album, exhibit, row, texts, at, first }: AnswerProps) {
+function Answer({ album, exhibit, row, texts, at, first, of }: AnswerProps) {
   const answer = exhibit.answers[row];
   const truths = [...album.truths.keys()].filter((truth) => exhibit.outcomes[truth]);
   truths.sort((one, other) => Number(other === first) - Number(one === first));
@@ -104,6 +106,7 @@ function Answer({ album, exhibit, row, texts, at, first }: AnswerProps) {
         ))}
         {(exhibit.flags[row] & OUT_OF_PROMPT) > 0 && <li class="oop">out of prompt: <Text>{texts.kinds?.[at] ?? ""}</Text></li>}
       </ul>
+      {of && <Moves exhibit={exhibit} row={row} of={of} />}
       {error && <div class="failed"><p>Error</p><Raw text={error} /></div>}
       {raw && <Raw text={raw} />}
       <Details album={album} texts={texts} at={at} />
@@ -122,6 +125,14 @@ function Details({ album, texts, at }: { album: Album; texts: Texts; at: number 
       {more.map(([name, text], place) => <p class="more" key={place}><span class="hint"><Marked>{beginning(name)}</Marked></span> <Marked>{beginning(text)}</Marked></p>)}
     </>
   );
+}
+
+// What became of a sample in the number whose samples are looked at.
+function Moves({ exhibit, row, of }: { exhibit: Exhibit; row: number; of: string }) {
+  const [lost, gained] = (["lost", "gained"] as const).map((how) => rowsMoved(exhibit, of, how)?.has(row));
+  return lost || gained ? (
+    <p class="moved"><Text>{of}</Text>: <Said code={lost ? "right" : "wrong"} /> before, <Said code={lost ? "wrong" : "right"} /> now</p>
+  ) : null;
 }
 
 function Before({ album, exhibit, row, texts, at, first }: AnswerProps) {

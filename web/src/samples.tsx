@@ -1,10 +1,10 @@
 // The sample browser: a filter, a list of what passes, and one sample with everything that was said about it.
 import { useMemo } from "preact/hooks";
-import { labelsOf, open, picture } from "./album";
-import type { Album } from "./album";
+import { labelsOf, nameOf, open, picture } from "./album";
+import type { Album, Exhibit } from "./album";
 import type { AlbumAbout, Index } from "./data";
 import { Filter } from "./controls";
-import { filtered, shownTruth as truthAt } from "./filter";
+import { chosen, filtered, shownTruth as truthAt } from "./filter";
 import type { Params } from "./filter";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
@@ -16,8 +16,17 @@ import { count, many, Text } from "./text";
 const PAGE = 48; // samples on a page
 
 export function Samples({ index, name, params }: { index: Index; name: string; params: Params }) {
-  const about = index.albums.find((one) => one.name === name) ?? (index.albums.length === 1 ? index.albums[0] : undefined);
-  return about ? <Opened key={about.home} about={about} index={index} params={params} /> : <Choice index={index} name={name} />;
+  const place = ofCase(index, name, params);
+  const about = place?.about ?? index.albums.find((one) => one.name === name) ?? (index.albums.length === 1 ? index.albums[0] : undefined);
+  return about ? <Opened key={about.home} about={about} index={index} params={place?.params ?? params} /> : <Choice index={index} name={name} />;
+}
+
+// An address may name a case in place of an album, as those do that are written where nothing is known of albums.
+function ofCase(index: Index, name: string, { protocol, labels, ...params }: Params) {
+  const found = index.cases.find((one) => one.case === name && (!protocol || one.protocol === protocol));
+  const about = index.albums.find((one) => one.name === found?.album);
+  const known: Params = about?.truths.includes(labels) ? { labels } : {};
+  return about && { about, params: { who: nameOf(about, found!.exhibit!), ...known, ...params } };
 }
 
 function Choice({ index, name }: { index: Index; name: string }) {
@@ -104,13 +113,17 @@ function List({ album, side, rows, params, link, page, change }: ListProps) {
   });
   return (
     <>
-      {rows.length === 0 && <p>No sample passes this filter.</p>}
+      {rows.length === 0 && <p>{compared(album, params) ? "No sample passes this filter." : "Nothing to compare with was given: write the page with --baseline."}</p>}
       <ul class="cards">
         {shown.map((row) => <Card key={row} album={album} side={side} row={row} params={params} href={link(row)} />)}
       </ul>
       {pages > 1 && <Pages at={at} pages={pages} turn={turn} />}
     </>
   );
+}
+
+function compared(album: Album, params: Params): boolean {
+  return !params.changed || album.exhibits.some((exhibit) => exhibit.before || exhibit.moved.size);
 }
 
 function Pages({ at, pages, turn }: { at: number; pages: number; turn: (to: number) => void }) {
@@ -131,6 +144,7 @@ function Card({ album, side, row, params, href }: CardProps) {
   const at = truthAt(album, params);
   const labels = labelsOf(album.truths[at], row).map((label) => album.names[label]);
   const source = picture(album, row, side);
+  const who = chosen(album, params);
   return (
     <li>
       <a href={href}>
@@ -139,19 +153,22 @@ function Card({ album, side, row, params, href }: CardProps) {
         {album.asked(row) && <span class="asked"><Text>{album.asked(row)}</Text></span>}
       </a>
       <span class="labels"><span class="unheard">{album.truths[at].name}: </span><Text>{labels.join("; ") || "no label"}</Text></span>
-      <Marks album={album} row={row} at={at} />
+      <div class="came">
+        <Marks exhibits={who} row={row} at={at} />
+        {who.length === 1 && <span><span class="unheard">, answered </span><Text>{album.names[who[0].answers[row]] || "no answer"}</Text></span>}
+      </div>
     </li>
   );
 }
 
-// A sign for every case; who does not see them hears how many there are of each.
-function Marks({ album, row, at }: { album: Album; row: number; at: number }) {
-  const found = album.exhibits.map((exhibit) => outcome(exhibit, row, at));
+// A sign for every chosen case; who does not see them hears how many there are of each.
+function Marks({ exhibits, row, at }: { exhibits: Exhibit[]; row: number; at: number }) {
+  const found = exhibits.map((exhibit) => outcome(exhibit, row, at));
   return (
     <>
       <span class="unheard">{summed(found)}</span>
       <span class="marks" aria-hidden="true">
-        {found.map((code, place) => <Mark key={place} code={code} who={album.exhibits[place].name} />)}
+        {found.map((code, place) => <Mark key={place} code={code} who={exhibits[place].name} />)}
       </span>
     </>
   );

@@ -6,12 +6,25 @@ from pathlib import Path
 from eyechart.gate.baselines import Written
 from eyechart.gate.comparing import Compared, Verdict, telling
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.looking import Sight, address
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 LEAST = 1e-300  # what is below cannot be told from 0, which no p-value is
 
 
-def loss(verdict: Verdict, of_case: Sequence[Compared], keys: Sequence[str], baseline: Path, run: Path) -> str:
+def losses(now: Evidence, count: int, baseline: Path, sight: Sight) -> str:
+    """That so many numbers of a case are worse: both files, how to look at it, and how to accept it."""
+    numbers = "one number" if count == 1 else f"{count} numbers"
+    lines = [
+        f"{now.case} ({now.protocol}) is worse than the baseline in {numbers}.",
+        f"  baseline: {baseline}",
+        f"  run: {sight.run}",
+        f"  page of both: {sight.command}",
+    ]
+    return "\n".join([*lines, f"  {ACCEPT}"])
+
+
+def loss(verdict: Verdict, of_case: Sequence[Compared], keys: Sequence[str]) -> str:
     """A regression: the number before and now, how sure it is, and the samples to look at."""
     found = verdict.found
     bounds = "" if found.ci is None else f" [{found.ci.low:+.4f}, {found.ci.high:+.4f}]"
@@ -24,7 +37,8 @@ def loss(verdict: Verdict, of_case: Sequence[Compared], keys: Sequence[str], bas
     if found.lost or found.gained:
         lines.append(f"  right before and wrong now: {len(found.lost)}; wrong before and right now: {found.gained}")
         lines += [f"    {keys[row]}" for row in telling(found, of_case)]
-    return "\n".join([*lines, f"  baseline: {baseline}", f"  run: {run}", f"  {ACCEPT}"])
+    shown = address(found.case, found.protocol, found.proof.labels, found.name if found.lost else "")
+    return "\n".join([*lines, f"  on the page: {shown}"])
 
 
 def size(n: int, units: int) -> str:
