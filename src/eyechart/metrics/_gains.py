@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import integers, lengths
-from eyechart.metrics._sweeps import ends
+from eyechart.metrics._sweeps import at, ends
 from eyechart.metrics.hierarchy import Stairs, Tree
 
 Floats = NDArray[np.float64]
@@ -24,17 +24,19 @@ class Events(NamedTuple):
     thresholds: Floats
 
     def curve(self, counts: Ints) -> tuple[Floats, Floats]:
-        """Gain and accuracy from the root's point on, each image taken so many times."""
-        taken = counts[self.image]
-        sums = (np.append(0, np.cumsum(change * taken)[self.last]) for change in (self.gain, self.right))
-        gain, right = (each / counts.sum() for each in sums)
+        """Gain and accuracy from the root's point on, each image taken so many times, (…, n)."""
+        taken, n = counts.take(self.image, axis=-1), np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+        sums = (at(np.cumsum(change * taken, axis=-1), self.last) for change in (self.gain, self.right))
+        gain, right = (np.concatenate([np.zeros(n.shape), each], axis=-1) / n for each in sums)
         return gain, 1 + right
 
-    def area(self, counts: Ints) -> float:
-        """The area under that curve as far to the right as it goes."""
+    def area(self, counts: Ints) -> Floats:
+        """The area under that curve as far to the right as it goes; NaN where no image is taken."""
         gain, accuracy = self.curve(counts)
-        reached = np.minimum(np.maximum.accumulate(gain), 1)
-        return float((np.diff(reached) * (accuracy[1:] + accuracy[:-1])).sum() / 2)  # @ would wait for BLAS threads
+        reached = np.minimum(np.maximum.accumulate(gain, axis=-1), 1)
+        twice = (np.diff(reached, axis=-1) * (accuracy[..., 1:] + accuracy[..., :-1])).sum(axis=-1)  # @ waits for BLAS
+        found: Floats = np.where(counts.any(axis=-1), twice / 2, np.nan)
+        return found
 
 
 def events(

@@ -104,9 +104,18 @@ def blocks(function: str, samples: Samples, length: int, rows: Ints | slice) -> 
     """
     left, many = iter(samples), max(1, CELLS // max(length, 1))
     while some := [np.asarray(counts, np.int64) for counts in islice(left, many)]:
-        for counts in some:
-            lengths(function, "samples", counts, length)
+        for odd in (counts for counts in some if counts.shape != (length,)):
+            lengths(function, "samples", odd, length)
         yield at(np.array(some) if many > 1 else some[0], rows)
+
+
+def together(samples: Iterable[Ints], measure: Callable[[Ints], Floats]) -> Floats:
+    """A number of each resample, of those that come in blocks.
+
+    >>> together([np.array([[1, 2], [3, 4]]), np.array([5, 6])], lambda counts: counts.sum(axis=-1) / 2)
+    array([1.5, 3.5, 5.5])
+    """
+    return np.concatenate([np.zeros(0), *(np.atleast_1d(measure(counts)) for counts in samples)])
 
 
 def resamples(function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]) -> Floats:
@@ -119,17 +128,18 @@ def resamples(function: str, samples: Samples, length: int, rows: Ints, measure:
     return np.array([measure(counts) if counts.any() else float("nan") for counts in taken], np.float64)
 
 
-def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> float:
-    """The share of pairs, each image taken so many times, that uncertainty puts in the right order, ties a half.
+def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> Floats:
+    """The share of pairs that uncertainty puts in the right order, ties a half, each image taken so many times, (…, n).
 
-    The least certain come first; `last` has the last place of each run of equally certain ones.
+    NaN where there is no pair. The least certain come first; `last` has the last place of each run of equally certain
+    ones.
 
-    >>> concordance(np.array([True, False, True, False]), np.array([0, 2, 3]), np.ones(4, np.int64))
+    >>> float(concordance(np.array([True, False, True, False]), np.array([0, 2, 3]), np.ones(4, np.int64)))
     0.875
     """
-    positive = np.cumsum(counts * without)[last]
-    negative = np.cumsum(counts)[last] - positive
-    if not last.size or not positive[-1] or not negative[-1]:
-        return float("nan")
-    twice = steps(negative) @ (positive + np.append(0, positive[:-1]))
-    return float(twice / (2 * positive[-1] * negative[-1]))
+    positive, every = (at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
+    negative = every - positive
+    twice = (steps(negative) * (2 * positive - steps(positive))).sum(axis=-1)  # a product by BLAS waits for threads
+    pairs = positive[..., -1:].sum(axis=-1) * negative[..., -1:].sum(axis=-1)  # none where there is no image
+    found: Floats = np.where(pairs > 0, twice / np.maximum(2 * pairs, 1), np.nan)
+    return found

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import booleans, demand, lengths, outcome_array
-from eyechart.metrics._sweeps import Samples, concordance, ends, resamples, vector
+from eyechart.metrics._sweeps import Samples, at, blocks, concordance, ends, resamples, together, vector
 from eyechart.metrics.alike import ROUNDING, share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn, resampled
@@ -86,7 +86,7 @@ def abstained_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float =
     """
     demand(0 < share <= 1, "abstained_at", "share", "above 0 and at most 1", share)
     unsure, without = _falling("abstained_at", uncertainty, unanswerable)
-    return _reached(without, ends(unsure), share, np.ones(len(unsure), np.int64))
+    return float(_reached(without, ends(unsure), share, np.ones(len(unsure), np.int64)))
 
 
 def abstained_at_interval(
@@ -117,7 +117,7 @@ def abstained_at_interval(
     unsure, without = _falling(name, uncertainty, unanswerable)
     measure = partial(_reached, without, ends(unsure), share)
     low, high = _stratified(name, without, measure, times, seed, level)
-    value = measure(np.ones(len(unsure), np.int64))
+    value = float(measure(np.ones(len(unsure), np.int64)))
     return Interval(min(low, value), max(high, value))  # a resample's last unanswerable ones are rarely all of them
 
 
@@ -136,7 +136,7 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
     0.875
     """
     unsure, without = _falling("ua_a", uncertainty, unanswerable)
-    return concordance(without, ends(unsure), np.ones(len(unsure), np.int64))
+    return float(concordance(without, ends(unsure), np.ones(len(unsure), np.int64)))
 
 
 def ua_a_interval(
@@ -172,8 +172,8 @@ def ua_a_draws(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples
     [0.875, 0.5]
     """
     unsure, without, rows = _ordered("ua_a_draws", uncertainty, unanswerable)
-    measure = partial(concordance, without, ends(unsure))
-    return resamples("ua_a_draws", samples, len(np.asarray(uncertainty)), rows, measure)
+    taken = blocks("ua_a_draws", samples, len(np.asarray(uncertainty)), rows)
+    return together(taken, partial(concordance, without, ends(unsure)))
 
 
 def harmonic_mean(a: float, b: float) -> float:
@@ -261,20 +261,22 @@ def _ordered(
     return unsure[order], without[order], order
 
 
-def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, counts: NDArray[np.int64]) -> float:
+def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, counts: NDArray[np.int64]) -> Floats:
     """The share of the answerable abstained from at the first threshold that reaches so many of the unanswerable."""
-    abstained = np.cumsum(counts * without)[last]
-    kept = np.cumsum(counts)[last] - abstained
-    if not last.size or not abstained[-1] or not kept[-1]:
-        return float("nan")
-    enough = int((abstained / abstained[-1] >= share).argmax())  # compared, not counted: floor(share * n) may be 0
-    return float(kept[enough] / kept[-1])
+    abstained, every = (at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
+    kept = every - abstained
+    if not last.size:
+        return np.full(counts.shape[:-1], np.nan)
+    of_all = abstained / np.maximum(abstained[..., -1:], 1)  # compared, not counted: floor(share * n) may be 0
+    enough = np.take_along_axis(kept, (of_all >= share).argmax(axis=-1, keepdims=True), axis=-1)[..., 0]
+    both = (abstained[..., -1] > 0) & (kept[..., -1] > 0)
+    return np.where(both, enough / np.maximum(kept[..., -1], 1), np.nan)
 
 
 def _stratified(
     function: str,
     without: NDArray[np.bool_],
-    measure: Callable[[NDArray[np.int64]], float],
+    measure: Callable[[NDArray[np.int64]], Floats],
     times: int,
     seed: Seed,
     level: float,
@@ -284,8 +286,9 @@ def _stratified(
     samples, fewest = drawn(len(without), times, seed, without.astype(np.int64)), min(without.sum(), (~without).sum())
     if not fewest or not times:
         return _NONE
-    value = measure(np.ones(len(without), np.int64))
-    return share_interval([measure(counts) for counts in samples], value, int(fewest), level)
+    value = float(measure(np.ones(len(without), np.int64)))
+    draws = together(blocks(function, samples, len(without), slice(None)), measure)
+    return share_interval(draws, value, int(fewest), level)
 
 
 def _share(totals: NDArray[np.int64]) -> Floats:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand
 from eyechart.metrics._gains import events
-from eyechart.metrics._sweeps import Samples, resamples
+from eyechart.metrics._sweeps import Samples, blocks, together
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.hierarchy import Stairs, Tree
 from eyechart.metrics.intervals import Interval
@@ -55,7 +55,7 @@ def information_gain(
     if not found.n:
         return Gain(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
     once = np.ones(found.n, np.int64)
-    return Gain(np.append(np.inf, found.thresholds), *found.curve(once), found.area(once))
+    return Gain(np.append(np.inf, found.thresholds), *found.curve(once), float(found.area(once)))
 
 
 def information_gain_interval(
@@ -87,10 +87,11 @@ def information_gain_interval(
     demand(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
     found = events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
     samples, once = drawn(found.n, times, seed), np.ones(found.n, np.int64)
-    draws = np.round([found.area(counts) for counts in samples], 12) if found.n else np.zeros(0)
+    taken = blocks("information_gain_interval", samples, found.n, slice(None))
+    draws = together(taken, found.area).round(12) if found.n else np.zeros(0)
     if not draws.size:
         return Interval(float("nan"), float("nan"))
-    return share_interval(draws, found.area(once), found.n, level)
+    return share_interval(draws, float(found.area(once)), found.n, level)
 
 
 def information_gain_draws(
@@ -118,4 +119,4 @@ def information_gain_draws(
     """
     found = events("information_gain_draws", tree, stairs, truth, correct_only=correct_only, depth=depth)
     rows = np.flatnonzero(np.asarray(truth) >= 0)
-    return resamples("information_gain_draws", samples, len(stairs), rows, found.area)
+    return together(blocks("information_gain_draws", samples, len(stairs), rows), found.area)

@@ -1,13 +1,13 @@
 """What is gained by keeping only the most confident answers, where classes count alike; and how sure the gain is."""
 
-from collections.abc import Iterable
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, lengths, outcome_array
-from eyechart.metrics._sweeps import Falling, Samples, Step, at, blocks, ends, falling, running, steps, vector
+from eyechart.metrics._sweeps import Falling, Samples, Step, at, blocks, ends, falling, running, steps, together, vector
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn
@@ -119,7 +119,7 @@ def auc_interval(
     samples = drawn(n, times, seed)
     if not n or not times:
         return Interval(float("nan"), float("nan"))
-    draws = images.areas(blocks("auc_interval", samples, n, slice(None)), average)
+    draws = together(blocks("auc_interval", samples, n, slice(None)), partial(images.area, average=average))
     return share_interval(draws, min(1.0, float(images.area(np.ones(n, np.int64), average))), n, level)
 
 
@@ -144,8 +144,8 @@ def auc_draws(
     """
     _known("auc_draws", average, classes)
     images, label = _of_classes("auc_draws", confidences, correct, classes)
-    found = _Images.of(images, label)
-    return found.areas(blocks("auc_draws", samples, len(np.asarray(correct)), images.rows), average)
+    taken = blocks("auc_draws", samples, len(np.asarray(correct)), images.rows)
+    return together(taken, partial(_Images.of(images, label).area, average=average))
 
 
 def _known(function: str, average: Average, classes: ArrayLike | None) -> None:
@@ -171,10 +171,6 @@ class _Images(NamedTuple):
         begin = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
         places = slice(None) if len(last) == len(label) else last
         return cls(images.outcome.astype(np.int64), places, label, rows, np.argsort(rows), first, begin)
-
-    def areas(self, samples: Iterable[Ints], average: Average) -> Floats:
-        """The area of each resample, of those that come in blocks."""
-        return np.concatenate([np.zeros(0), *(np.atleast_1d(self.area(counts, average)) for counts in samples)])
 
     def area(self, counts: Ints, average: Average) -> Floats:
         """The area where each image is taken so many times, (…, n); NaN where none is."""

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import booleans, demand, lengths
 from eyechart.metrics._gains import events
-from eyechart.metrics._sweeps import concordance, ends, vector
+from eyechart.metrics._sweeps import blocks, concordance, ends, together, vector
 from eyechart.metrics.alike import unseen
 from eyechart.metrics.hierarchy import Stairs, Tree
 from eyechart.metrics.intervals import Interval
@@ -16,6 +16,7 @@ from eyechart.metrics.resampling import Seed, drawn, percentile
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Measure = Callable[[Ints], Floats]  # a number, by how often each image is taken
 
 
 class Change(NamedTuple):
@@ -98,20 +99,20 @@ def ua_a_change(
     return _change(name, sides, len(kinds) if fewest else 0, fewest, kinds, times, seed, level)
 
 
-def _ranked(uncertainty: Floats, without: NDArray[np.bool_]) -> Callable[[Ints], float]:
+def _ranked(uncertainty: Floats, without: NDArray[np.bool_]) -> Measure:
     """UA/A by how often each image is taken."""
     order = np.argsort(-uncertainty, kind="stable")
     kind, last = without[order], ends(uncertainty[order])
 
-    def value(counts: Ints) -> float:
-        return concordance(kind, last, counts[order])
+    def value(counts: Ints) -> Floats:
+        return concordance(kind, last, counts.take(order, axis=-1))
 
     return value
 
 
 def _change(
     function: str,
-    sides: tuple[Callable[[Ints], float], Callable[[Ints], float]],
+    sides: tuple[Measure, Measure],
     n: int,
     units: int,
     strata: Ints | None,
@@ -126,11 +127,11 @@ def _change(
         return NONE
     before, after = sides
 
-    def moved(counts: Ints) -> float:
+    def moved(counts: Ints) -> Floats:
         return after(counts) - before(counts)
 
-    value = moved(np.ones(n, np.int64))
-    return Change(value, _interval(np.round([moved(counts) for counts in samples], 12), value, units, level))
+    value, draws = float(moved(np.ones(n, np.int64))), together(blocks(function, samples, n, slice(None)), moved)
+    return Change(value, _interval(draws.round(12), value, units, level))
 
 
 def _interval(draws: Floats, value: float, units: int, level: float) -> Interval:
