@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from PIL import Image
 from xdist.scheduler import LoadFileScheduling
 
@@ -31,9 +30,14 @@ from eyechart.spec import parse
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
-settings.register_profile("thorough", max_examples=2000, deadline=None)
-settings.load_profile("ci")
+try:
+    from hypothesis import settings
+except ImportError:  # pytest loads this file for `--pyargs eyechart.benchmarks`, too, which needs no test extra
+    pass
+else:
+    settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+    settings.register_profile("thorough", max_examples=2000, deadline=None)
+    settings.load_profile("ci")
 
 TOGETHER = ("tests/end_to_end/test_oodbench",)  # how files begin that look at one run, which takes a minute
 

@@ -1,6 +1,9 @@
 """The workflow is one that GitHub can read, pins what it uses, and has the commands of docs/ci.md and no others."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -70,6 +73,17 @@ def test_its_commands_are_those_of_the_guide(job: dict[str, Any]) -> None:
     lines = [line.strip().removesuffix(" || status=$?") for line in script.splitlines()]
     runs = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
     assert [line for line in lines if re.match("pip|pytest|cat|python|head", line)] == runs
+
+
+def test_the_gate_needs_no_more_than_is_installed_for_it(job: dict[str, Any]) -> None:
+    (installed,) = [step["run"] for step in job["steps"] if step["name"] == "Install"]
+    assert installed == "pip install '.[models]'"
+    without = "import sys, pytest; sys.modules |= dict.fromkeys(('hypothesis', 'playwright', 'statsmodels', 'yaml'))"
+    options = "'--pyargs', 'eyechart.benchmarks', '--collect-only', '-qq', '-p', 'no:cacheprovider', '-p', 'no:anyio'"
+    command = [sys.executable, "-c", f"{without}; sys.exit(pytest.main([{options}]))"]
+    env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "eyechart.plugins,xdist.plugin"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_guide_gates_the_cases_of_the_workflow(job: dict[str, Any]) -> None:
