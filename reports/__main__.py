@@ -99,6 +99,7 @@ def compare(given: Sequence[str]) -> int:
     """Print how two runs, or two models, differ."""
     from .compare import models, runs
     from .compare import table as compared
+    from .verdicts import Rule, rule_arguments
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} compare",
@@ -108,18 +109,20 @@ def compare(given: Sequence[str]) -> int:
     parser.add_argument("places", metavar="RUN", type=Path, nargs="+", help=text)
     text = "compare these two models; of two runs, the first of one and the second of the other"
     parser.add_argument("--models", metavar="SPEC", nargs=2, help=text)
+    rule_arguments(parser)
     format_argument(parser)
     chosen = parser.parse_args(given)
     if len(chosen.places) > 2 or (len(chosen.places) == 1 and not chosen.models):
         parser.error("compare takes two runs, or one and --models SPEC SPEC")
     sides = models(chosen.places, chosen.models) if chosen.models else runs(chosen.places)
-    show([compared(sides)], chosen.format)
+    show([compared(sides, Rule(chosen.alpha, chosen.max_drop))], chosen.format)
     return 0
 
 
 def leaderboard(given: Sequence[str]) -> int:
     """Print models by rank."""
     from .leaderboard import leaderboards
+    from .verdicts import alpha
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} leaderboard",
@@ -136,14 +139,6 @@ def leaderboard(given: Sequence[str]) -> int:
     pool = load(chosen.runs)
     show(leaderboards(pool, chosen.metric, chosen.labels, chosen.alpha), chosen.format)
     return 0
-
-
-def alpha(text: str) -> float:
-    """A level of significance."""
-    found = shares(text)
-    if len(found) != 1 or found[0] == 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no level of significance above 0 and below 1, as 0.05")
-    return found[0]
 
 
 def annotate(given: Sequence[str]) -> int:

@@ -11,11 +11,10 @@ from eyechart.spec import did_you_mean, parse
 from .proven import Cases, cases
 from .render import Row, Table
 from .runs import model_name
-from .verdicts import CELLS, WHEN, Key, Pairs, Rule, cells, changed, gone, judge, label
+from .verdicts import CELLS, USUAL, WHEN, Key, Pairs, Rule, cells, changed, gone, judge, label, refusals
 
 COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Category")
 LESS = ", ".join(name for name, way in DIRECTIONS.items() if way < 0)
-USUAL = Rule()
 SAID = (
     "Numbers in %; brackets: 95 % intervals of the change. n: the samples that have both.",
     "Lost: right before and wrong after; gained: the other way.",
@@ -72,7 +71,7 @@ def table(sides: Sides, rule: Rule = USUAL) -> Table:
     """Every number that both sides have, losses and the surest changes first."""
     pairs = matched(sides)
     found = judge(pairs, rule)
-    refused = [f"{label(key)} is not compared: {'; '.join(why)}." for key, why in found.refused.items()]
+    refused = [*refusals(found)]
     if not found.kept:
         raise ReportError(
             f"{sides.names[0]} and {sides.names[1]} are not about the same. {' '.join(refused)} Run both on the same "

@@ -39,6 +39,9 @@ class Rule:
         return f"A loss or a gain: p < {self.alpha:g} after Holm's correction{passed}."
 
 
+USUAL = Rule()
+
+
 @dataclass(frozen=True)
 class Outcome:
     """Every number's verdict, what matters first; the cases it is about; and those that cannot be compared, and why."""
@@ -86,6 +89,12 @@ def change(found: Compared) -> Number:
     """A change with its interval, where there is one."""
     known = found.ci is not None and not any(map(isnan, found.ci))
     return Number(found.delta, ci=(found.ci.low, found.ci.high) if found.ci and known else None, style=CHANGED)
+
+
+def refusals(outcome: Outcome) -> Iterator[str]:
+    """Why cases are not compared."""
+    for key, why in outcome.refused.items():
+        yield f"{label(key)} is not compared: {'; '.join(why)}."
 
 
 def gone(pairs: Pairs) -> Iterator[str]:

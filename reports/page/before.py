@@ -1,18 +1,18 @@
 """What a case is compared with: what another run answered, or what a baseline kept of its outcomes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.gate.baselines import read
 from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Floats, Proof
-from eyechart.records import Record, decode
+from eyechart.records import decode
 
 from ..answers import intact
+from ..proven import cases, is_run
 from ..runs import Entry, Pool, load
 from .said import RIGHT, UNSCORED, WRONG, Codes, Held, Said
 
@@ -21,54 +21,43 @@ Old = Entry | Evidence
 Previous = Mapping[int, Old]  # by the identity of the entry that is compared
 WHOLE = ("acc1", "A")
 Rows = NDArray[np.intp]
+Known = Mapping[tuple[str, str], Old]  # what is known of cases, by case and protocol
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """Everything that there is to compare with."""
-
-    entries: tuple[Entry, ...] = ()
-    kept: Mapping[tuple[str, str], Evidence] = field(default_factory=dict)
-
-    def of(self, entry: Entry) -> Old | None:
-        """The latest record of what was asked the same, or what a baseline kept of the same images and labels."""
-        same = [other for other in self.entries if other.folder != entry.folder and entry.replaces(other)]
-        if same:
-            return same[-1]
-        evidence = self.kept.get((entry.record.case, entry.record.protocol))
-        return evidence if evidence and alike(evidence, entry.record) else None
+def earlier(pool: Pool, baseline: Path | None, runs: Sequence[Path]) -> Previous:
+    """What each case is compared with: what is named as the baseline, else the last of the runs before its own."""
+    if baseline is not None:
+        held = known(baseline)
+        return {id(entry): held[name(entry)] for entry in every(pool) if name(entry) in held}
+    before: dict[Path, Known] = {}
+    gathered: Known = {}
+    for path in runs if len(runs) > 1 else ():
+        before.setdefault(home(path), gathered)
+        gathered = {**gathered, **known(path)}
+    return {id(entry): old for entry in every(pool) if (old := before.get(entry.folder, {}).get(name(entry)))}
 
 
-def earlier(baseline: Path | None, runs: Iterable[Path]) -> Earlier:
-    """What is named as the baseline, a run or a file or folder of baselines; else the runs themselves."""
-    if baseline is not None and not is_run(baseline):
-        return Earlier(kept={name: evidence for name, (evidence, _) in read(baseline).items()})
-    return Earlier(tuple(entries_of([baseline] if baseline else runs)))
+def known(place: Path) -> Known:
+    """The cases of a run, or of a file or folder of baselines."""
+    if place.exists() and is_run(place):
+        return {name(entry): entry for entry in every(load([place]))}
+    return cases(place)
 
 
-def is_run(path: Path) -> bool:
-    """Whether a path is a run's."""
-    return path.name == "records.json" or (path / "records.json").is_file()
+def home(run: Path) -> Path:
+    """A run's folder."""
+    return run.parent if run.suffix == ".json" else run
 
 
-def entries_of(runs: Iterable[Path]) -> Iterator[Entry]:
-    """Every entry of every run, the earlier ones first."""
-    for path in runs:
-        for group in load([path]).groups:
-            yield from group.entries
+def every(pool: Pool) -> Iterator[Entry]:
+    """All cases, in the order of their rows."""
+    for group in pool.groups:
+        yield from group.entries
 
 
-def compared(pool: Pool, known: Earlier) -> Previous:
-    """What each case is compared with, where there is something."""
-    every = (entry for group in pool.groups for entry in group.entries)
-    return {id(entry): old for entry in every if (old := known.of(entry))}
-
-
-def alike(evidence: Evidence, record: Record) -> bool:
-    """Whether a baseline is of the same images under the same labels."""
-    labels = record.data.labels
-    same = (evidence.fingerprint, evidence.limit, evidence.seed) == (record.data.fingerprint, record.limit, record.seed)
-    return same and all(evidence.truths[name] == labels[name] for name in evidence.truths.keys() & labels.keys())
+def name(entry: Entry) -> tuple[str, str]:
+    """What a case and its earlier self have in common."""
+    return entry.record.case, entry.record.protocol
 
 
 def kept_outcomes(old: Evidence, entry: Entry, now: Said) -> Said | None:

@@ -12,6 +12,7 @@ PROGRAM = "python -m eyechart.reports page"
 
 def page(given: Sequence[str]) -> int:
     """Write the page and print where it is."""
+    from ..verdicts import Rule, rule_arguments
     from .writing import Wish, write
 
     parser = argparse.ArgumentParser(
@@ -23,6 +24,7 @@ def page(given: Sequence[str]) -> int:
     text = "a run's folder, such as reports/runs/latest; of several, the later wins, and is compared with the earlier"
     more("runs", metavar="RUN", type=Path, nargs="+", help=text)
     more("--baseline", metavar="PATH", type=Path, help="compare with this run, or this file or folder of baselines")
+    rule_arguments(parser)
     more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
     more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
     more("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
@@ -34,6 +36,7 @@ def page(given: Sequence[str]) -> int:
     if chosen["side"] < 0:
         raise ReportError(f"--side is {chosen['side']}, expected a number of pixels, or 0 for no images.")
     out, runs = chosen.pop("out"), tuple(chosen.pop("runs"))
+    chosen["rule"] = Rule(chosen.pop("alpha"), chosen.pop("max_drop"))
     folder = out or (runs[-1].parent if runs[-1].suffix == ".json" else runs[-1]) / "reports" / "page"
     for note in write(Wish(runs, **chosen), folder):
         print(f"note: {note}", file=sys.stderr)

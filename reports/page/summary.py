@@ -1,30 +1,26 @@
 """What the page says of cases without looking at items: how each came out, and every number."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eyechart.metrics.paired import change_interval
 from eyechart.records import Metric, Record, Run
 
 from ..render import one_line
 from ..runs import Entry, Group, Pool
-from .albums import Exhibit, floats
-from .said import RIGHT, WRONG, Held
 
 ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
 
 
-def case_rows(pool: Pool, albums: dict[int, tuple[str, int, Exhibit]]) -> list[dict[str, Any]]:
+def case_rows(pool: Pool, albums: Mapping[int, tuple[str, int, object]]) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """A row a case; `albums` says where each can be looked at."""
-    rows = []
     for group in pool.groups:
         tasks = group.tasks()
         for entry in group.entries:
-            found = albums.get(id(entry))
             row = case_row(group, entry, tasks[id(entry)])
-            rows.append(row | (looked_at(*found) if found else {}))
-    return rows
+            if found := albums.get(id(entry)):
+                row |= {"album": found[0], "exhibit": found[1]}
+            yield entry, row
 
 
 def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
@@ -68,28 +64,6 @@ def number(metric: Metric) -> dict[str, Any]:
         "ci": metric.ci,
         "how": metric.ci_method,
     }
-
-
-def looked_at(name: str, place: int, exhibit: Exhibit) -> dict[str, Any]:
-    """Where a case can be looked at, and what changed since another run."""
-    where: dict[str, Any] = {"album": name, "exhibit": place}
-    before = exhibit.before
-    shared = [truth for truth in exhibit.said.truths if before and truth in before.truths]
-    if not before or not shared:
-        return where
-    return where | {"change": changed(before.truths[shared[0]], exhibit.said.truths[shared[0]]) | {"labels": shared[0]}}
-
-
-def changed(before: Held, after: Held) -> dict[str, Any]:
-    """How far the share of right answers moved over the same items, and how many moved which way."""
-    first, second = floats(before), floats(after)
-    low, high = change_interval(first, second)
-    moved = (second - first)[~((second - first) != (second - first))]
-    lost = int(((before.outcomes == RIGHT) & (after.outcomes == WRONG)).sum())
-    gained = int(((before.outcomes == WRONG) & (after.outcomes == RIGHT)).sum())
-    delta = float(moved.mean()) if len(moved) else None
-    ci = (low, high) if len(moved) else None
-    return {"delta": delta, "ci": ci, "lost": lost, "gained": gained, "n": len(moved)}
 
 
 def metric_rows(pool: Pool) -> list[list[Any]]:

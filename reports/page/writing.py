@@ -1,6 +1,5 @@
 """Writes the page: its fixed files, its data, its images."""
 
-import csv
 import shutil
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,8 +10,10 @@ from eyechart.data.splits import available
 from eyechart.errors import ReportError
 
 from ..runs import Pool, load
+from ..verdicts import USUAL, Rule
 from .albums import Album, Curator, Exhibit
-from .before import compared, earlier
+from .before import earlier
+from .changes import Places, Since, since
 from .charts import confusions, coverages, protocols
 from .chunks import FOLDER as DATA
 from .chunks import write_chunk
@@ -24,7 +25,6 @@ from .thumbnails import Copier
 
 SCHEMA = 1
 FIXED = ("page.css", "page.js", "index.html")  # the last is written last
-LONGEST = 2**31 - 1  # letters of one answer that are read; csv stops at 131,072 if nobody says otherwise
 MARK = "a page of eyechart;"
 
 
@@ -38,28 +38,33 @@ class Wish:
     store: Path = Path(".eyechart/store")
     side: int = 320
     figures: bool = True
+    rule: Rule = USUAL
+
+    @property
+    def against(self) -> str:
+        """What numbers are compared with, in a word."""
+        return "/".join(self.baseline.parts[-2:]) if self.baseline else "the run before"
 
 
 def write(wish: Wish, folder: Path) -> list[str]:
     """Write the page into a folder, and return what there is to say about it."""
-    csv.field_size_limit(LONGEST)
     available(wish.data)  # a root that is no folder is an error; a split that is not under it is left without images
     pool, curator = load(wish.runs), Curator(wish.data, wish.store)
     clear(folder)
-    previous = compared(pool, earlier(wish.baseline, wish.runs))
+    old = earlier(pool, wish.baseline, wish.runs)
+    found = since(pool, old, wish.against, wish.rule, named=wish.baseline is not None)
     copier = Copier(folder, wish.side)
     shown: list[dict[str, Any]] = []
     places: dict[int, tuple[str, int, Exhibit]] = {}
-    for number, album in enumerate(curator.albums(pool, previous)):
+    for number, album in enumerate(curator.albums(pool, found.previous)):
         shown.append(one_album(folder, number, album, copier, curator))
         places |= {id(exhibit.entry): (album.name, place, exhibit) for place, exhibit in enumerate(album.exhibits)}
-    said = missing(wish, places)
-    index = rest(folder, pool, wish, places)
-    index["notes"] = [*pool.notes, *curator.said, *said, *index["notes"]]
+    index = rest(folder, pool, wish, found, places)
+    index["notes"] = [*pool.notes, *curator.said, *index["notes"]]
     write_chunk(folder, "index", index | {"albums": shown})
     for name in FIXED:
         shutil.copyfile(str(files(f"{__package__.rpartition('.')[0]}").joinpath("page_assets", name)), folder / name)
-    return [*curator.said, *said]
+    return [*curator.said, *found.apart()]
 
 
 def clear(folder: Path) -> None:
@@ -81,11 +86,12 @@ def one_album(folder: Path, number: int, album: Album, copier: Copier, curator: 
     return found
 
 
-def rest(folder: Path, pool: Pool, wish: Wish, places: dict[int, tuple[str, int, Exhibit]]) -> dict[str, Any]:
+def rest(folder: Path, pool: Pool, wish: Wish, found: Since, places: Places) -> dict[str, Any]:
     """Write what is not about single items, and return the index."""
     tables = write_tables(folder, pool)
     figures, notes = write_figures(folder, pool, tables) if wish.figures else ([], [])
     write_chunk(folder, "numbers", metric_rows(pool))
+    write_chunk(folder, "changes", found.rows(pool, places))
     write_chunk(folder, "coverage", curves := coverages(pool))
     every = [(load([path]), path) for path in wish.runs]
     lines = trend([(*one.runs[0], [e for group in one.groups for e in group.entries]) for one, _ in every])
@@ -93,19 +99,11 @@ def rest(folder: Path, pool: Pool, wish: Wish, places: dict[int, tuple[str, int,
     return {
         "schema": SCHEMA,
         "runs": [run_row(*run) for run in pool.runs],
-        "baseline": wish.baseline.name if wish.baseline else "",
+        "since": found.summary() if found.any else None,
         "side": wish.side,
-        "cases": case_rows(pool, places),
+        "cases": [row | found.of_case(entry, places) for entry, row in case_rows(pool, places)],
         "tables": tables,
         "figures": figures,
         "curves": bool(curves),
         "notes": notes,
     }
-
-
-def missing(wish: Wish, places: dict[int, tuple[str, int, Exhibit]]) -> list[str]:
-    """The cases that have nothing to be compared with, where something was given."""
-    if wish.baseline is None:
-        return []
-    alone = [exhibit.entry.record.case for _, _, exhibit in places.values() if not (exhibit.before or exhibit.moved)]
-    return [f"{case}: {wish.baseline} has no answers to the same questions." for case in dict.fromkeys(alone)]

@@ -25,7 +25,8 @@ def index(page: Path) -> dict[str, Any]:
 def changes(page: Path) -> dict[str, Any]:
     """What changed, case by case: lost and gained."""
     cases = index(page)["cases"]
-    return {one["model"]: one.get("change") and (one["change"]["lost"], one["change"]["gained"]) for one in cases}
+    moved = {one["model"]: one.get("change", {}).get("samples") for one in cases}
+    return {model: found and (found["lost"], found["gained"]) for model, found in moved.items()}
 
 
 def test_of_two_runs_the_later_is_compared_with_the_earlier(studio: Any) -> None:
@@ -41,7 +42,7 @@ def test_a_run_is_not_compared_with_itself_and_alone_with_nothing(studio: Any) -
 def test_swapping_the_runs_swaps_the_signs(studio: Any) -> None:
     runs = studio.run("one", other=[0]), studio.run("two", other=[1, 2])
     there, back = (index(studio.page(*pair, name=str(n))) for n, pair in enumerate((runs, runs[::-1])))
-    deltas = [{one["model"]: one["change"]["delta"] for one in found["cases"]} for found in (there, back)]
+    deltas = [{one["model"]: one["change"]["cells"][2][0] for one in found["cases"]} for found in (there, back)]
     assert deltas[0] == {model: pytest.approx(-delta) for model, delta in deltas[1].items()}
     assert deltas[0]["conse[]"] == pytest.approx(-1 / 8)
 
@@ -71,25 +72,39 @@ def test_a_file_of_baselines_is_compared_with_outcome_by_outcome(studio: Any, op
     assert seen.page.locator(".before").inner_text() == "Before: ✓ right"
 
 
-@pytest.mark.parametrize("changed", [{"fingerprint": "0" * 64}, {"truths": {"ImGT": "0"}}, {"limit": 11}, {"seed": 7}])
-def test_a_baseline_of_something_else_is_left_aside(studio: Any, tmp_path: Path, changed: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"fingerprint": "0" * 64}, "fingerprint: 00000000 before, "),
+        ({"truths": {"ImGT": "0"}}, "ground truth ImGT: 0 before, "),
+        ({"limit": 11}, "limit: 11 before, 12 after"),
+        ({"seed": 7}, "seed: 7 before, 42 after"),
+    ],
+)
+def test_a_baseline_of_something_else_is_left_aside_and_it_is_said_why(
+    studio: Any, opened: Any, tmp_path: Path, changed: dict[str, Any], why: str
+) -> None:
     page = studio.page(studio.run("two"), baseline=baseline(studio.run("one"), tmp_path / "kept", **changed))
     assert {*changes(page).values()} == {None}
-    assert len([note for note in index(page)["notes"] if "no answers to the same questions" in note]) == 3
+    seen = opened(page)
+    said = seen.page.locator("details:has-text('Not compared (3)') li").all_inner_texts()
+    assert len([line for line in said if f" is not compared: {why}" in line]) == 3
+    assert {*seen.page.locator("tbody .held").all_inner_texts()} == {"≠ not comparable"}
 
 
-def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any) -> None:
+def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any, opened: Any) -> None:
     page = studio.page(studio.run("two"), baseline=make_run("other"))
     assert {*changes(page).values()} == {None}
-    said = [note for note in index(page)["notes"] if "no answers to the same questions" in note]
-    assert [note.partition(":")[0] for note in said] == [one["case"] for one in index(page)["cases"]][: len(said)]
-    assert len(said) == 3
+    seen = opened(page)
+    (said,) = seen.page.locator("details:has-text('Not compared (1)') li").all_inner_texts()
+    assert said.partition(" has no baseline for ")[2].count("imagenet/sample/") == 3
+    assert {*seen.page.locator("tbody .held").all_inner_texts()} == {"– no baseline"}
 
 
 def test_the_page_shows_what_was_said_before(studio: Any, opened: Any) -> None:
     before = studio.run("one", words=[0, 2, 3], texts={3: "Nonsense <b>then</b>."})
     seen = opened(studio.page(before, studio.run("two")))
-    seen.page.get_by_role("link", name="1 gained").click()
+    seen.page.get_by_role("link", name="1 gained").last.click()
     seen.page.get_by_role("link", name=studio.keys[3]).click()
     was = seen.page.locator(".before")
     was.wait_for()
@@ -111,7 +126,7 @@ def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--baseline=none"], "There is no baseline at none"),
+        (["--baseline=none"], "There is neither a run nor a baseline at none"),
         (["--data=none"], "The data root none is no folder"),
         (["--side=-1"], "--side is -1"),
     ],

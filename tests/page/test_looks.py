@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from eyechart.reports.verdicts import Rule
+
 AXE = (Path(__file__).parents[1] / "vendor/axe.min.js").read_text(encoding="utf-8")
 VIEWS = ("", "#/samples/imagenet/sample", "#/figures", "#/trends", "#/tables/T4", "#/numbers")
 SHAPES = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
@@ -15,8 +17,8 @@ FOUND = "axe.run({ preload: false }).then((found) => found.violations.map((one) 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, shape: str, scheme: str) -> None:
-    runs = studio.run("one"), studio.run("two", other=[4])
-    seen = opened(studio.page(*runs, figures=True), viewport=SHAPES[shape], color_scheme=scheme)
+    runs = studio.run("one", other=[]), studio.run("two", other=[*range(1, 12)])
+    seen = opened(studio.page(*runs, figures=True, rule=Rule(0.5)), viewport=SHAPES[shape], color_scheme=scheme)
     for view in (*VIEWS, f"#/samples/imagenet/sample?at={studio.keys[0]}"):
         seen.go(view)
         seen.page.locator(":is(main table, .cards, .answers)").first.wait_for()
@@ -27,10 +29,11 @@ def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, s
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_signs_and_words_stand_out_from_what_is_behind(studio: Any, opened: Any, contrast: str, scheme: str) -> None:
-    seen = opened(studio.page(), color_scheme=scheme)
-    for view in ("#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
+    runs = studio.run("one", other=[]), studio.run("two", other=[*range(1, 12)])
+    seen = opened(studio.page(*runs, rule=Rule(0.5)), color_scheme=scheme)
+    for view in ("", "#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
         seen.go(view)
-        seen.page.locator(":is(.cards, .answers)").wait_for()
+        seen.page.locator(":is(.since tbody, .cards, .answers)").wait_for()
         assert seen.page.evaluate(contrast) >= 4.5
 
 
@@ -63,6 +66,16 @@ def test_on_paper_there_is_what_is_read_and_nothing_to_press(studio: Any, opened
     assert not seen.page.locator(":is(.filter, header nav, .pages)").first.is_visible()
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert seen.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+
+
+def test_on_paper_changes_keep_their_words_and_numbers(studio: Any, opened: Any) -> None:
+    runs = studio.run("one", other=[]), studio.run("two", other=[*range(1, 12)])
+    seen = opened(studio.page(*runs, rule=Rule(0.5)), viewport={"width": 794, "height": 1123})
+    seen.page.locator(".since tbody tr").first.wait_for()
+    seen.page.emulate_media(media="print")
+    assert seen.page.locator(".since tbody .held").first.inner_text() == "▼ loss"
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 794
+    assert not seen.page.locator(".since .tools").is_visible()
 
 
 def test_printing_opens_what_is_folded_away(studio: Any, opened: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from eyechart.gate.evidence import Evidence, Given, proofs
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Records, Run, encode
 from eyechart.reports.page.writing import Wish, write
 
@@ -48,7 +49,6 @@ def run(folder: Path, worse: float) -> Path:
     random = np.random.default_rng(0)
     truth = random.integers(0, CLASSES, IMAGES)
     other = np.where(random.random(IMAGES) < 0.2, (truth + 1) % CLASSES, truth)
-    (folder / "predictions").mkdir(parents=True)
     records = tuple(record(folder, f"clip[m{place}]", truth, other, random, worse) for place in range(MODELS))
     head = Run(eyechart="0.1.0", started=f"2026-01-0{1 + bool(worse)}T00:00:00+00:00", seconds=1.0, exit_status=0,
                workers=0, loads=MODELS, command="pytest")  # fmt: skip
@@ -61,21 +61,52 @@ def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse:
     draws = np.random.default_rng(sum(map(ord, model))).random(IMAGES)
     lost = random.random(IMAGES) < worse
     answers = np.where((draws < 0.3) | lost, (truth + 7) % CLASSES, np.where(draws < 0.65, truth, other))
-    path = f"predictions/{sha256(model.encode()).hexdigest()[:8]}.csv"
-    content = "".join(lines(truth, other, answers)).encode()
-    (folder / path).write_bytes(content)
     right = {"ImGT": answers == truth, "ReGT": answers == other}
-    metrics = tuple(
-        Metric(name="acc1", labels=name, value=float(hits.mean()), n=IMAGES, ci=(0.1, 0.9), ci_method="wilson")
+    given = [
+        Given(acc1(name, category, hits[mask]), np.where(mask, hits, np.nan))
         for name, hits in right.items()
-    )
+        for category, mask in (("A", truth >= 0), ("S+", truth == other), ("S-", truth != other))
+    ]
+    found, planes = proofs(given)
+    slug = sha256(model.encode()).hexdigest()[:8]
+    case: dict[str, Any] = {
+        "case": f"imagenet/val/{model}",
+        "protocol": "zero_shot",
+        "variant": {},
+        "limit": None,
+        "seed": 42,
+    }
+    evidence = Evidence(
+        **case, model=model, weights_sha256="0" * 64, fingerprint="f" * 64, truths=dict.fromkeys(LABELS, "0"),
+        samples=IMAGES, keys=tuple(map(key, range(IMAGES))), environment={}, proofs=found, planes=planes,
+    )  # fmt: skip
     return Record(
-        case=f"imagenet/val/{model}", benchmark="imagenet", split="val", protocol="zero_shot", variant={},
+        **case, benchmark="imagenet", split="val",
         model=ModelRecord(spec=model, backend="clip", revision="", weights_sha256="0" * 64, dtype="float32"),
         data=DataRecord(fingerprint="f" * 64, n=IMAGES, expected_n=IMAGES, labels=dict.fromkeys(LABELS, "0")),
-        limit=None, seed=42, outcomes=Outcomes(), metrics=metrics,
-        predictions=File(path=path, sha256=sha256(content).hexdigest()),
+        outcomes=Outcomes(), metrics=tuple(each.metric for each in given), evidence=kept(
+            folder, f"evidence/{slug}.json", encode(evidence)
+        ), predictions=kept(folder, f"predictions/{slug}.csv", "".join(lines(truth, other, answers)).encode()),
     )  # fmt: skip
+
+
+def acc1(labels: str, category: str, hits: Any) -> Metric:
+    """How many answers are right."""
+    ci = (0.1, 0.9)
+    return Metric(name="acc1", labels=labels, category=category, value=float(hits.mean()), n=len(hits), ci=ci,
+                  ci_method="wilson")  # fmt: skip
+
+
+def kept(folder: Path, path: str, content: bytes) -> File:
+    """Put a file into the run's folder."""
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_bytes(content)
+    return File(path=path, sha256=sha256(content).hexdigest())
+
+
+def key(row: int) -> str:
+    """The key of an image."""
+    return f"n{row % CLASSES:04d}/ILSVRC2012_val_{row:08d}"
 
 
 def lines(truth: Any, other: Any, answers: Any) -> Iterator[str]:
@@ -86,7 +117,7 @@ def lines(truth: Any, other: Any, answers: Any) -> Iterator[str]:
     for row, (one, two, said) in enumerate(zip(truth.tolist(), other.tolist(), answers.tolist(), strict=True)):
         best = ",".join(str((said + rank) % CLASSES) for rank in range(5))
         truths = f"{one},S+,{int(said == one)},{two},{'S+' if one == two else 'S-'},{int(said == two)}"
-        yield f"n{row % CLASSES:04d}/ILSVRC2012_val_{row:08d},{one},{best},0.9,0.5,0.4,0.3,0.2,,{truths}\n"
+        yield f"{key(row)},{one},{best},0.9,0.5,0.4,0.3,0.2,,{truths}\n"
 
 
 def measured(page: Path, pairs: int) -> Iterator[str]:
@@ -126,7 +157,7 @@ def shown(browser: Any, page: Path, hash_: str) -> float:
     """Seconds from the start of a page until its view is there."""
     window = browser.new_context().new_page()
     window.goto(page.as_uri() + hash_)
-    window.locator(".cards li, tbody tr").first.wait_for()
+    window.locator(".cards li, .since tbody tr").first.wait_for()
     seconds = float(window.evaluate("performance.now()")) / 1000
     window.context.close()
     return seconds

@@ -16,10 +16,10 @@ from eyechart.gate.comparing import VERDICTS
 from eyechart.metrics.significance import holm
 from eyechart.records import read_run
 from eyechart.reports.__main__ import main
-from eyechart.reports.compare import USUAL, models, runs, table
+from eyechart.reports.compare import models, runs, table
 from eyechart.reports.proven import cases
 from eyechart.reports.render import Number
-from eyechart.reports.verdicts import Rule
+from eyechart.reports.verdicts import USUAL, Rule
 
 CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[tf_efficientnet_lite0]"
 PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}

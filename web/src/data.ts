@@ -8,13 +8,21 @@ export type Column = Uint8Array | Int16Array | Int32Array;
 export interface Metric {
   name: string; labels: string; category: string; value: number | null; n: number; ci: [number, number] | null; how: string;
 }
-export interface Change {
-  delta: number | null; ci: [number, number] | null; lost: number; gained: number; n: number; labels: string;
+// A text, or a number with its text; the best of its kind is 1, the next 2.
+export type Cell = string | [number | null, string] | [number | null, string, number];
+// How samples are filtered down to what a number lost and gained: by the number itself, or by its labels and set.
+export interface Moves {
+  labels?: string; of?: string; category?: string; find?: string; lost?: number; gained?: number; unit?: string;
+}
+export interface Change { name: string; labels: string; category: string; cells: Cell[]; samples: Moves }
+export interface Held { word: string; count: number; of: number }
+export interface Since {
+  against: string; rule: string; counts: Record<string, number>; apart: string[]; notes: string[];
 }
 export interface Case {
   case: string; protocol: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
-  weights: string; notes: string[]; album?: string; exhibit?: number; change?: Change;
+  weights: string; notes: string[]; album?: string; exhibit?: number; held?: Held; change?: Change;
 }
 export interface Run {
   folder: string; started: string; seconds: number; status: number; workers: number; loads: number; command: string;
@@ -28,7 +36,7 @@ export interface AlbumAbout {
   exhibits: ExhibitAbout[];
 }
 export interface Index {
-  schema: number; runs: Run[]; notes: string[]; baseline: string; side: number; cases: Case[]; albums: AlbumAbout[];
+  schema: number; runs: Run[]; notes: string[]; since: Since | null; side: number; cases: Case[]; albums: AlbumAbout[];
   tables: { name: string; title: string }[]; figures: { name: string; file: string; title: string; table: boolean }[];
   curves: boolean;
 }

@@ -1,6 +1,6 @@
 // Every number, and the published tables.
 import { load } from "./data";
-import type { Index } from "./data";
+import type { Cell, Index } from "./data";
 import { Loaded, useLoaded } from "./loaded";
 import { written } from "./route";
 import { Table } from "./table";
@@ -31,7 +31,6 @@ export function Numbers() {
   );
 }
 
-type Cell = string | [number | null, string] | [number | null, string, number];
 interface Published { title: string; columns: string[]; numeric: boolean[]; rows: Cell[][]; notes: string[] }
 
 export function Tables({ index, name }: { index: Index; name: string }) {

@@ -1,17 +1,18 @@
 // How every case came out.
-import type { Case, Index, Run } from "./data";
-import { written } from "./route";
+import type { Case, Held, Index, Run } from "./data";
 import { Table } from "./table";
 import type { Field } from "./table";
-import { count, interval, percent, signed, Text } from "./text";
-import { nameOf } from "./album";
+import { count, interval, percent, Text } from "./text";
+import { Changes, deltaOf, Link, Look, textOf, Word } from "./changes";
 
 export function Overview({ index }: { index: Index }) {
   return (
     <>
       <h1 tabIndex={-1}>Cases</h1>
+      {index.since && <Changes index={index} since={index.since} />}
+      {index.since && <h2>Every case</h2>}
       <Table caption="How every case came out" fields={fields(index)} rows={index.cases} hidden />
-      <Notes notes={[...new Set([...index.notes, ...index.cases.flatMap((one) => one.notes)])]} />
+      <Notes notes={[...new Set([...index.notes, ...(index.since?.notes ?? []), ...index.cases.flatMap((one) => one.notes)])]} />
       <h2>Runs</h2>
       <ul class="runs">{index.runs.map((run) => <About key={run.folder} run={run} />)}</ul>
     </>
@@ -20,9 +21,10 @@ export function Overview({ index }: { index: Index }) {
 
 function fields(index: Index): Field<Case>[] {
   const counts = ["Right", "Wrong", "Unread", "Errors"];
-  const changed: Field<Case> = {
-    name: "Change", number: true, value: (row) => row.change?.delta ?? null, show: (row) => <Change index={index} row={row} />,
-  };
+  const changed: Field<Case>[] = [
+    { name: "Change", number: true, value: ({ change }) => (change ? Number(deltaOf(change)[0]) : null), show: (row) => <Change index={index} row={row} /> },
+    { name: "Verdict", value: ({ held }) => held?.word ?? null, show: ({ held }) => (held ? <Verdict held={held} /> : <>—</>) },
+  ];
   const reported: Field<Case> = {
     name: "Reported %", number: true, value: (row) => row.reported?.value ?? null,
     show: (row) => (row.reported ? <span title={row.reported.source}>{percent(row.reported.value)}</span> : "—"),
@@ -30,7 +32,7 @@ function fields(index: Index): Field<Case>[] {
   return [
     { name: "Model", value: (row) => row.model, show: (row) => <Look index={index} row={row} /> },
     { name: "%", number: true, value: (row) => row.metric?.value ?? null, show: (row) => <Value row={row} /> },
-    ...(index.cases.some((row) => row.change) ? [changed] : []),
+    ...(index.since ? changed : []),
     { name: "Split", value: (row) => row.split },
     { name: "Task", value: (row) => row.task },
     { name: "Metric", value: metric },
@@ -50,28 +52,23 @@ function Value({ row }: { row: Case }) {
   return <>{percent(found?.value)} <span class="hint">{interval(found?.ci)}</span></>;
 }
 
-function link(index: Index, row: Case, params: Record<string, string> = {}): string | null {
-  const album = index.albums.find((one) => one.name === row.album);
-  return album ? written("samples", album.name, { who: nameOf(album, row.exhibit!), ...params }) : null;
-}
-
-function Look({ index, row }: { index: Index; row: Case }) {
-  const href = link(index, row);
-  return href ? <a href={href}><Text>{row.model}</Text></a> : <Text>{row.model}</Text>;
-}
-
 function Change({ index, row }: { index: Index; row: Case }) {
   if (!row.change) {
     return <>—</>;
   }
-  const { delta, lost, gained, ci, labels } = row.change;
+  const { lost, gained } = row.change.samples;
   return (
     <>
-      {signed(delta)} <span class="hint">{interval(ci)}</span>{" "}
-      <a href={link(index, row, { labels, changed: "lost" })!}>{count(lost)} lost</a>,{" "}
-      <a href={link(index, row, { labels, changed: "gained" })!}>{count(gained)} gained</a>
+      {textOf(deltaOf(row.change))}
+      {lost !== undefined && <> <Link index={index} about={row} change={row.change} how="lost" />,</>}
+      {gained !== undefined && <> <Link index={index} about={row} change={row.change} how="gained" /></>}
     </>
   );
+}
+
+// The word that matters most of a case, and of how many of its numbers it is.
+function Verdict({ held }: { held: Held }) {
+  return <><Word word={held.word} />{held.of > 1 && <span class="hint"> {count(held.count)} of {count(held.of)}</span>}</>;
 }
 
 function Notes({ notes }: { notes: string[] }) {

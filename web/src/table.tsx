@@ -8,6 +8,7 @@ export interface Field<Row> {
   value: (row: Row) => string | number | null; // what it sorts and filters by
   show?: (row: Row) => ComponentChildren; // what stands in the cell, if that is something else
   number?: boolean;
+  head?: boolean; // names the row, where the first column does not
 }
 
 const FEW = 100;
@@ -22,6 +23,7 @@ export function Table<Row>({ caption, fields, rows, notes = [], hidden = false, 
   const [all, setAll] = useState(false);
   const found = useMemo(() => sorted(matching(rows, fields, words), fields, order), [rows, fields, words, order]);
   const shown = all ? found : found.slice(0, few);
+  const head = Math.max(0, fields.findIndex((field) => field.head));
   const sort = (by: number) => setOrder(order?.by !== by ? { by, down: false } : order.down ? null : { by, down: true });
   return (
     <section class="table">
@@ -38,7 +40,7 @@ export function Table<Row>({ caption, fields, rows, notes = [], hidden = false, 
           <thead><tr>{fields.map((field, by) => <Head key={by} field={field} at={order?.by === by ? order : null} sort={() => sort(by)} />)}</tr></thead>
           <tbody>
             {shown.map((row, place) => (
-              <tr key={place}>{fields.map((field, by) => <Cell key={by} first={by === 0} field={field} row={row} />)}</tr>
+              <tr key={place}>{fields.map((field, by) => <Cell key={by} head={by === head} field={field} row={row} />)}</tr>
             ))}
           </tbody>
         </table>
@@ -63,10 +65,10 @@ function Head<Row>({ field, at, sort }: HeadProps<Row>) {
   );
 }
 
-function Cell<Row>({ field, row, first }: { field: Field<Row>; row: Row; first: boolean }) {
+function Cell<Row>({ field, row, head }: { field: Field<Row>; row: Row; head: boolean }) {
   const inner = field.show ? field.show(row) : <bdi>{field.value(row) ?? "—"}</bdi>;
   const how = field.number ? "number" : "";
-  return first ? <th scope="row" class={how}>{inner}</th> : <td class={how}>{inner}</td>;
+  return head ? <th scope="row" class={how}>{inner}</th> : <td class={how}>{inner}</td>;
 }
 
 function matching<Row>(rows: Row[], fields: Field<Row>[], text: string): Row[] {

@@ -1,0 +1,117 @@
+// What became of every number since the baseline: in the words of `compare`, with the samples that changed.
+import { nameOf } from "./album";
+import { load } from "./data";
+import type { Case, Cell, Change, Index, Since } from "./data";
+import { Loaded, useLoaded } from "./loaded";
+import { written } from "./route";
+import { Table } from "./table";
+import type { Field } from "./table";
+import { count, many, Text } from "./text";
+
+type Row = Change & { case: number };
+type How = "lost" | "gained";
+
+const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, HOLM, TEST, VERDICT] = Array(10).keys();
+const FEW = 10, MANY = 100;
+const APART = 5; // reasons that are not folded away
+const MATTERS = ["loss", "loss let pass", "gain"];
+// The sign of each word, and the colour of what is as good or as bad among answers.
+const SIGNS: Record<string, [sign: string, like: string]> = {
+  "loss": ["▼", "wrong"], "loss let pass": ["▽", "mixed"], "gain": ["▲", "right"], "noise": ["≈", "unscored"],
+  "not tested": ["?", "unread"], "no baseline": ["–", "unread"], "not comparable": ["≠", "unread"],
+};
+
+export function Changes({ index, since }: { index: Index; since: Since }) {
+  const state = useLoaded(() => load<Row[]>("changes"), []);
+  const numbers = Object.values(since.counts).reduce((sum, each) => sum + each, 0);
+  const matter = MATTERS.reduce((sum, word) => sum + (since.counts[word] ?? 0), 0);
+  return (
+    <section class="since" aria-labelledby="since">
+      <h2 id="since">Since <Text>{since.against}</Text></h2>
+      <p class="sums">
+        <span>{many(numbers, "number")} compared</span>
+        {Object.entries(since.counts).map(([word, each]) => <span key={word}>{count(each)} <Word word={word} /></span>)}
+      </p>
+      <p class="hint">{since.rule}</p>
+      <Apart reasons={since.apart} />
+      {numbers > 0 && (
+        <Loaded state={state}>
+          {(rows) => <Table caption="Every number and its change" fields={fields(index)} rows={rows} few={Math.min(MANY, Math.max(FEW, matter))} hidden />}
+        </Loaded>
+      )}
+    </section>
+  );
+}
+
+export function Word({ word }: { word: string }) {
+  const [sign, like] = SIGNS[word] ?? ["", ""];
+  return <span class={`held ${like}`}><span aria-hidden="true">{sign}</span> {word}</span>;
+}
+
+function Apart({ reasons }: { reasons: string[] }) {
+  return reasons.length ? (
+    <details class="said" open={reasons.length <= APART}>
+      <summary>Not compared ({count(reasons.length)})</summary>
+      <ul>{reasons.map((reason) => <li key={reason}><Text>{reason}</Text></li>)}</ul>
+    </details>
+  ) : null;
+}
+
+function fields(index: Index): Field<Row>[] {
+  const about = (row: Row): Case => index.cases[row.case];
+  const number = (name: string, at: number): Field<Row> => ({
+    name, number: true, value: ({ cells }) => valueOf(cells[at]), show: ({ cells }) => textOf(cells[at]),
+  });
+  const moved = (name: string, at: number, how: How): Field<Row> => ({
+    ...number(name, at), show: (row) => <Moved index={index} about={about(row)} change={row} at={at} how={how} />,
+  });
+  return [
+    { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Word word={textOf(cells[VERDICT])} /> },
+    { name: "Model", value: (row) => about(row).model, show: (row) => <Look index={index} row={about(row)} />, head: true },
+    { name: "Metric", value: ({ name, labels, category }) => `${name}, ${labels}, ${category}` },
+    number("Change, points", DELTA),
+    moved("Lost", LOST, "lost"),
+    moved("Gained", GAINED, "gained"),
+    { name: "Split", value: (row) => about(row).split },
+    { name: "Task", value: (row) => about(row).task },
+    number("Before, %", BEFORE),
+    number("Now, %", AFTER),
+    number("n", N),
+    number("p", P),
+    number("p after Holm", HOLM),
+    { name: "Test", value: ({ cells }) => textOf(cells[TEST]) },
+  ];
+}
+
+const valueOf = (cell: Cell): number | null => (typeof cell === "string" ? null : cell[0]);
+export const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell[1]);
+export const deltaOf = (change: Change): Cell => change.cells[DELTA];
+
+// How many were lost or gained, leading to them. Numbers that are no shares have none of their own: there it is the
+// samples of their ground truth and set.
+function Moved({ index, about, change, at, how }: { index: Index; about: Case; change: Change; at: number; how: How }) {
+  const text = textOf(change.cells[at]);
+  const own = change.samples.of !== undefined;
+  const link = <Link index={index} about={about} change={change} how={how} unit={own ? "" : change.samples.unit ?? ""} quiet />;
+  return change.samples[how] ? <>{!own && `${text} `}{link}</> : <>{text}</>;
+}
+
+interface LinkProps { index: Index; about: Case; change: Change; how: How; unit?: string; quiet?: boolean }
+
+// Where the samples are; quiet beneath a head that says how they changed.
+export function Link({ index, about, change, how, unit = "", quiet = false }: LinkProps) {
+  const album = index.albums.find((one) => one.name === about.album);
+  const { lost, gained, unit: _, ...filter } = change.samples;
+  const found = (how === "lost" ? lost : gained) ?? 0;
+  const text = unit ? many(found, unit) : count(found);
+  return album && found
+    ? <a href={written("samples", album.name, { who: nameOf(album, about.exhibit!), ...filter, changed: how })}>{text}<span class={quiet ? "unheard" : ""}> {how}</span></a>
+    : <>{text} {how}</>;
+}
+
+// A case, leading to its samples.
+export function Look({ index, row }: { index: Index; row: Case }) {
+  const album = index.albums.find((one) => one.name === row.album);
+  const name = <Text>{row.model}</Text>;
+  return album ? <a href={written("samples", album.name, { who: nameOf(album, row.exhibit!) })}>{name}</a> : name;
+}
