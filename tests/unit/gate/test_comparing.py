@@ -25,6 +25,7 @@ from eyechart.gate.evidence import TIMES, Given
 from eyechart.gate.power import SUPPOSED, power_alone, power_lines
 from eyechart.gate.telling import chance, loss, shared
 from eyechart.metrics.intervals import Interval
+from eyechart.metrics.paired import change_interval
 from eyechart.metrics.resampling import drawn_shares
 from eyechart.metrics.significance import detectable, holm
 
@@ -48,7 +49,7 @@ def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
     assert (only.before, only.after) == (5 / 7, 2 / 7)
     assert only.delta == pytest.approx(-3 / 7)
     assert only.p == pytest.approx(2 * (1 + 5) / 2**5)
-    assert only.method == "exact McNemar"
+    assert (only.method, only.ci) == ("exact McNemar", change_interval(before, after))
 
 
 def test_holm_is_over_the_whole_session() -> None:
@@ -161,7 +162,7 @@ def test_where_only_one_side_has_samples_the_intervals_are_compared(make: Any, s
 
 
 def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, share: Any, named: Any) -> None:
-    before = make([*share(acc1=[1], mmd2=[1], acc5=[1]), Given(named("mcc", None))])
+    before = make([*share(acc1=[1], mmd2=[1], acc5=[1], oop=[1]), Given(named("mcc", None))])
     after = make([*share(acc1=[1], mmd2=[1], f1=[1]), Given(named("acc5", None))])
     assert [each.proof.name for each in compared(before, after)] == ["acc1"]
     assert missing(before, after) == ["acc5 (ImGT, A)"]

@@ -146,6 +146,14 @@ def test_damage_is_an_error_that_names_the_file(make: Any, share: Any, tmp_path:
         read_evidence(path)
 
 
+def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:
+    whole = make([Given(named("f1"), draws=np.linspace(0, 1, TIMES))])
+    whole.check()
+    for planes, why in (({}, "is not there"), (dict.fromkeys(whole.planes, _bomb()), f"has not its {2 * TIMES} bytes")):
+        with pytest.raises(ValueError, match=why):
+            replace(whole, planes=planes).check()
+
+
 def test_no_plane_takes_more_room_than_it_must(make: Any, share: Any) -> None:
     bomb = make(share(acc1=[1, 0]), planes={"x": _bomb()})
     with pytest.raises(ValueError, match="has not its 1 bytes"):

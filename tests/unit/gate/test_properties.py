@@ -146,6 +146,13 @@ def test_the_tests_of_a_session_are_those_of_statsmodels(sides: Any, several: li
         assert [each.adjusted for each in verdicts] == pytest.approx(theirs)
 
 
+@given(runs())
+def test_the_interval_of_a_change_holds_the_change(sides: Any, of: Runs) -> None:
+    for each in compared(*sides(of)):
+        if each.ci is not None and not isnan(each.ci.low):
+            assert each.ci.low - 1e-9 <= each.delta <= each.ci.high + 1e-9
+
+
 @given(runs(SHARES))
 def test_what_a_share_lost_is_counted_one_by_one(sides: Any, of: Runs) -> None:
     for name, before, after in zip(of.names, *of.outcomes, strict=True):
