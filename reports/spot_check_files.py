@@ -12,7 +12,6 @@ from eyechart.errors import ReportError
 
 from .annotation_files import read
 
-SCHEMA = 1
 ACCEPT, REJECT, UNSURE = "accept", "reject", "unsure"
 AGAIN = "Download the answers from the sheet again."
 

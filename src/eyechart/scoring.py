@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import ORIGINAL
 from eyechart.data.labels import LabelSet
 from eyechart.gate.pairing import Drawn
+from eyechart.metrics.accuracy import accuracy as share
 from eyechart.metrics.accuracy import jointly, outcomes, top_k
 from eyechart.metrics.categories import categories
 from eyechart.metrics.equivalence import expand, groups
@@ -160,7 +161,7 @@ def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> 
     """The share of right answers with Wilson's interval."""
     scored = correct[~np.isnan(correct)]
     hits, n = int(scored.sum()), len(scored)
-    return metric(name, labels, hits / n if n else None, n, wilson(hits, n) if n else None, "wilson", category)
+    return metric(name, labels, share(correct) if n else None, n, wilson(hits, n) if n else None, "wilson", category)
 
 
 def mean_recall(labels: LabelSet, correct: Float64s, classes: int) -> Metric:

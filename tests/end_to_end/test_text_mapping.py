@@ -8,8 +8,7 @@ import pytest
 
 from eyechart.data.class_names import class_names, templates
 from eyechart.models.registry import create
-from eyechart.protocols.open_world import BARE, Space, closed_world_plus, nearest, space
-from eyechart.protocols.out_of_prompt import named
+from eyechart.protocols.open_world import BARE, Space, nearest, space
 from eyechart.protocols.text_inclusion import by_inclusion
 from eyechart.spec import parse
 
@@ -75,11 +74,3 @@ def test_inclusion_leaves_answers_that_hold_no_name(bare: Space) -> None:
     said = ["photo of a steam train", "a tabby cat"]
     assert by_inclusion(said, NAMES).tolist() == [-1, NAMES.index("tabby cat")]
     assert nearest(bare, said).classes.min() >= 0
-
-
-def test_cw_plus_maps_what_the_closed_world_could_not_read(bare: Space) -> None:
-    said = ["Tabby Cat", "golden retriever puppy", ""]
-    read = named(said, NAMES)
-    found = closed_world_plus(bare, said, read, read == -1)
-    assert read.tolist() == [NAMES.index("tabby cat"), -1, -1]
-    assert found.tolist() == [NAMES.index("tabby cat"), NAMES.index("Golden Retriever"), -1]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from eyechart.metrics.accuracy import accuracy, hits, intersection, outcomes, top_k
+from eyechart.metrics.accuracy import accuracy, hits, jointly, outcomes, top_k
 
 CLASSES = 7
 few_values = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, math.inf])  # so that ties abound
@@ -123,11 +123,11 @@ def test_accuracy_is_the_mean_of_what_is_scored(vector) -> None:
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
 def test_intersection_is_within_both_and_symmetric(pairs) -> None:
     a, b = np.array(pairs, np.float64).T
-    both = intersection(a, b)
+    both = accuracy(jointly(a, b))
     assert max(0.0, accuracy(a) + accuracy(b) - 1) - 1e-12 <= both <= min(accuracy(a), accuracy(b))
-    assert both == intersection(b, a)
+    assert both == accuracy(jointly(b, a))
 
 
 def test_intersection_is_over_the_images_scored_under_both() -> None:
-    assert intersection([1, 1, math.nan, 1], [1, 0, 1, math.nan]) == 0.5
-    assert math.isnan(intersection([math.nan], [1]))
+    assert accuracy(jointly([1, 1, math.nan, 1], [1, 0, 1, math.nan])) == 0.5
+    assert math.isnan(accuracy(jointly([math.nan], [1])))

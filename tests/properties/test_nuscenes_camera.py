@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from eyechart.data.nuscenes_camera import NEAR, Boxes, Poses, Views, shown
-from eyechart.toybox.space import Camera, Pose, Vector, turned
+from eyechart.toybox.space import Camera, Pose, Vector, rotated, turned
 
 FRONT = (0.5, -0.5, 0.5, -0.5)
 WIDTH, HEIGHT = 1600, 900
@@ -51,7 +51,14 @@ def at(cube: Vector, box: Pose, size: Vector, ego: Pose, camera: Camera) -> np.n
     """Where a point of the cube between -1 and 1 is to the camera."""
     width, length, height = size
     point = box.outward((cube[0] * length / 2, cube[1] * width / 2, cube[2] * height / 2))
-    return np.array(camera.pose.inward(ego.inward(point)))
+    return np.array(inward(camera.pose, inward(ego, point)))
+
+
+def inward(pose: Pose, point: Vector) -> Vector:
+    """A point of the frame outside in a pose's own frame."""
+    w, x, y, z = pose.rotation
+    away = (point[0] - pose.translation[0], point[1] - pose.translation[1], point[2] - pose.translation[2])
+    return rotated((w, -x, -y, -z), away)
 
 
 def possible(found: Scene, left: float, top: float, right: float, bottom: float) -> bool:

@@ -15,7 +15,7 @@ from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Floats
 from eyechart.protocols import open_world
-from eyechart.protocols.open_world import closed_world_plus, nearest, space
+from eyechart.protocols.open_world import nearest, space
 from eyechart.protocols.out_of_prompt import KINDS, Kind, abstains, kinds, named, words
 from eyechart.protocols.text_inclusion import by_inclusion, included
 
@@ -97,26 +97,6 @@ def test_an_encoder_that_drops_texts_is_refused() -> None:
     known = space(lambda asked: encode(asked)[: 2 if "cat" in asked else 0], ["cat", "dog"])
     with pytest.raises(ModelError, match="for 1 texts"):
         nearest(known, ["bird"])
-
-
-@given(answer_lists, name_lists)
-def test_cw_plus_changes_answers_out_of_the_prompt_alone(answers: list[str], names: list[str]) -> None:
-    read, known = named(answers, names), space(encode, names)
-    found = closed_world_plus(known, answers, read, read == -1)
-    assert (found[read >= 0] == read[read >= 0]).all()
-    assert (found[read == -1] == nearest(known, answers).classes[read == -1]).all()
-
-
-def test_cw_plus_leaves_errors_and_its_arguments_alone() -> None:
-    read = np.array([-1, -1, 0])
-    found = closed_world_plus(space(encode, ["a", "b"]), ["b", "b", "b"], read, np.array([True, False, False]))
-    assert (found.tolist(), read.tolist()) == ([1, -1, 0], [-1, -1, 0])
-
-
-@pytest.mark.parametrize(("read", "oop"), [([-1], [True, True]), ([0, 1], [True]), ([0, -1], [True, True])])
-def test_cw_plus_refuses_what_does_not_fit(read: list[int], oop: list[bool]) -> None:
-    with pytest.raises(ValueError, match=r"Every answer has|must be -1"):
-        closed_world_plus(space(encode, ["a"]), ["x", "y"], np.array(read), np.array(oop))
 
 
 @given(name_lists, st.data())

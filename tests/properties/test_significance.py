@@ -20,7 +20,6 @@ from eyechart.metrics.significance import (
     interval_change,
     mcnemar,
     mcnemar_p,
-    unpaired_change,
 )
 
 NAN = float("nan")
@@ -236,24 +235,6 @@ def test_numbers_and_draws_that_are_missing_or_too_few(arguments, expected) -> N
 # Changes without pairs
 
 
-@given(COUNTS, COUNTS, COUNTS, COUNTS)
-def test_unpaired_shares_are_newcombes_interval_and_the_pooled_test(k, others, l, more) -> None:  # noqa: E741
-    n, m = k + others, l + more
-    if n and m and 0 < k + l < n + m:
-        found = unpaired_change(k / n, n, l / m, m)
-        theirs = proportion.confint_proportions_2indep(l, m, k, n, method="newcomb", compare="diff")
-        assert found.ci == pytest.approx(theirs, abs=1e-9)
-        assert found.p == pytest.approx(proportion.proportions_ztest([k, l], [n, m])[1], rel=1e-6, abs=1e-12)
-
-
-@given(SHARE, st.integers(0, 10**6), SHARE, st.integers(0, 10**6))
-def test_exchanging_the_runs_turns_an_unpaired_change(before, n, after, m) -> None:
-    found, back = unpaired_change(before, n, after, m), unpaired_change(after, m, before, n)
-    assert flat(back) == pytest.approx(flat(turned(found)), abs=1e-9, nan_ok=True)
-    if n:
-        assert unpaired_change(before, n, before, n).p == 1
-
-
 @given(AROUND, AROUND)
 def test_exchanging_the_runs_turns_a_change_of_intervals(one, other) -> None:
     found, back = interval_change(*one, *other), interval_change(*other, *one)
@@ -263,19 +244,18 @@ def test_exchanging_the_runs_turns_a_change_of_intervals(one, other) -> None:
 
 
 @given(st.integers(100, 10**5), st.floats(0.2, 0.8), st.floats(0.2, 0.8))
-def test_intervals_of_shares_give_the_unpaired_interval(n, before, after) -> None:
-    ends = [wilson(round(share * n), n) for share in (before, after)]
-    shares = [round(share * n) / n for share in (before, after)]
-    found, known = interval_change(shares[0], ends[0], shares[1], ends[1]), unpaired_change(shares[0], n, shares[1], n)
-    assert found.ci == pytest.approx(known.ci, abs=1e-9)
+def test_intervals_of_shares_give_newcombes_interval(n, before, after) -> None:
+    hits = [round(share * n) for share in (before, after)]
+    one, other = ((hit / n, wilson(hit, n)) for hit in hits)
+    found = interval_change(*one, *other)
+    theirs = proportion.confint_proportions_2indep(hits[1], n, hits[0], n, method="newcomb", compare="diff")
+    assert found.ci == pytest.approx(theirs, abs=1e-9)
     assert (found.p < 0.05) == (not found.ci.low <= 0 <= found.ci.high)
 
 
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (unpaired_change(NAN, 9, 0.5, 9), (NAN,) * 4),
-        (unpaired_change(1, 0, 0.5, 9), (-0.5, NAN, NAN, NAN)),
         (interval_change(0.5, (NAN, NAN), 0.25, (0, 1)), (-0.25, NAN, NAN, NAN)),
         (interval_change(0.5, (NAN, NAN), 0.5, (0, 1)), (0, NAN, NAN, 1)),
         (interval_change(0.5, (0.5, 0.5), 0.25, (0.25, 0.25)), (-0.25, -0.25, -0.25, NAN)),
@@ -301,8 +281,6 @@ def test_aggregates_that_are_missing_or_odd(found, expected) -> None:
         ("drawn_change", (0, 0, [math.inf], [1]), "draws_before"),
         ("drawn_change", (0, 0, [], [], -1), "n"),
         ("drawn_change", (0, 0, [], [], 9, 95), "level"),
-        ("unpaired_change", (0.5, -1, 0.5, 9), "n_before"),
-        ("unpaired_change", (0.5, 9, 62, 9), "before and after"),
         ("interval_change", (0.5, (0.6, 0.4), 0.5, (0.4, 0.6)), "before_ci"),
         ("interval_change", (0.5, (0.4, 0.6), math.inf, (0.4, 0.6)), "after"),
         ("holm", ([1.5],), "p"),

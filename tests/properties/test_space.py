@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.toybox.nuscenes import CAMERAS
-from eyechart.toybox.space import Pose, Quaternion, Vector, product, rotated, turned
+from eyechart.toybox.space import Quaternion, Vector, product, rotated, turned
 
 NUMBERS = st.floats(-100, 100)
 VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS)
@@ -39,12 +39,6 @@ def test_a_product_rotates_twice(one: float, two: float, point: Vector) -> None:
     assert rotated(both, point) == pytest.approx(
         rotated(turned(one), rotated(front, rotated(turned(two), point))), abs=1e-5
     )
-
-
-@given(ANGLES, VECTORS, VECTORS)
-def test_inward_undoes_outward(angle: float, where: Vector, point: Vector) -> None:
-    pose = Pose(where, turned(angle))
-    assert pose.inward(pose.outward(point)) == pytest.approx(point, abs=1e-5)
 
 
 @pytest.mark.parametrize(("channel", "ahead"), [("CAM_FRONT", 1), ("CAM_BACK", -1)])

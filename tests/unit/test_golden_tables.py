@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.metrics.accuracy import accuracy, intersection, outcomes
+from eyechart.metrics.accuracy import accuracy, jointly, outcomes
 from eyechart.metrics.categories import categories
 from eyechart.metrics.intervals import t_interval
 
@@ -307,7 +307,7 @@ def test_images_without_a_label_count_as_told(row) -> None:
 
 
 @rows("table_4")
-def test_intersection_of_a_row_with_itself_is_its_accuracy(row) -> None:
+def test_a_row_jointly_with_itself_has_its_accuracy(row) -> None:
     top, _, labels = rebuilt(row)
     scored = outcomes(top, labels, np.ones(len(top), bool))
-    assert intersection(scored, scored) == accuracy(scored)
+    assert accuracy(jointly(scored, scored)) == accuracy(scored)

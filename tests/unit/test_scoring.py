@@ -8,7 +8,7 @@ import pytest
 from eyechart.data.dataset import Row
 from eyechart.data.labels import Empty, LabelSet, label_set
 from eyechart.records import Metric
-from eyechart.scoring import Predictions, Rules, Scored, both, score
+from eyechart.scoring import Predictions, Rules, Scored, accuracy, both, score
 
 CLASSES = 7
 PAIRS = ((0, 1), (1, 2))
@@ -119,6 +119,6 @@ def test_both_counts_images_that_both_speak_of() -> None:
         score(predictions, truth(given, name=name), np.arange(4), Rules(()), 4)
         for name, given in (("one", [(0,), (1,), (0,), None]), ("two", [(0,), (0,), (0,), (3,)]))
     )
-    found = both(first, second)
+    found = accuracy("intersection", *both(first, second))
     assert (found.name, found.labels, found.n) == ("intersection", "one∩two", 3)
     assert found.value == pytest.approx(1 / 3)

@@ -79,7 +79,7 @@ def made(
 ) -> Made:
     """Ask the detectors and divide; `lend` makes a model by its specification, `dismiss` lets it go.
 
-    Of the choices of a division, those that were not chosen are their defaults, so that one division is the same to everybody.
+    Choices of a division that were not made are their defaults, so that one division is the same to everybody.
     """
     annotation_of(dataset)  # refused before anybody is asked
     told = {name: chosen.get(name, CHOICES[name].default) for name in IN_A_DIVISION}

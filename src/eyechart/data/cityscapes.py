@@ -26,7 +26,6 @@ GROUP = "group"
 VALIDATION, PICTURES = frozenset({"frankfurt", "lindau", "munster"}), 500
 DOUBTS = {"polegroup": "pole"}
 REPEATED = "it repeats another one's label and outline"
-Ints = NDArray[np.int64]
 Points = NDArray[np.float64]
 
 

@@ -108,29 +108,15 @@ def jointly(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     Args: `a`, `b` (n,) outcomes of the same answers: 1, 0 and NaN.
     Returns: (n,) of 1, 0 and NaN, NaN where one of the two does not score the image.
     Raises: ValueError where the lengths differ or an outcome is something else.
-    Source: arXiv 2603.06578, Table 4, last column, image by image.
+    Source: arXiv 2603.06578, Table 4, last column (Im∩Re), image by image.
 
     >>> jointly([1, 1, 0, float("nan")], [1, 0, 0, 1])
     array([ 1.,  0.,  0., nan])
     """
-    first = outcome_array("intersection", "a", a, ndim=1)
-    second = outcome_array("intersection", "b", b, ndim=1)
-    lengths("intersection", "b", second, len(first))
+    first = outcome_array("jointly", "a", a, ndim=1)
+    second = outcome_array("jointly", "b", b, ndim=1)
+    lengths("jointly", "b", second, len(first))
     return first * second
-
-
-def intersection(a: ArrayLike, b: ArrayLike) -> float:
-    """The share of all images that are correct under both of two ground truths (Im∩Re).
-
-    Args: `a`, `b` (n,) outcomes of the same answers: 1, 0 and NaN.
-    Returns: a fraction of the images scored under both; NaN where there is none.
-    Raises: ValueError where the lengths differ or an outcome is something else.
-    Source: arXiv 2603.06578, Table 4, last column.
-
-    >>> intersection([1, 1, 0, 0], [1, 0, 1, 1])
-    0.25
-    """
-    return _mean(jointly(a, b))
 
 
 def _mean(outcome: NDArray[np.float64]) -> float:

@@ -13,7 +13,7 @@ from scipy.special import betainc, betaincinv, ndtr, ndtri, stdtr
 
 from eyechart.metrics._checks import demand, fractions, integers, lengths, outcome_array, whole
 from eyechart.metrics.alike import ROUNDING, unseen
-from eyechart.metrics.intervals import Interval, effective_wilson
+from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import percentile
 
 Floats = NDArray[np.float64]
@@ -129,35 +129,6 @@ def drawn_change(
     error = hypot(draws.std(ddof=1), delta / sqrt(units) if units else 0.0)
     p = 1.0 if abs(delta) <= ROUNDING else float(2 * stdtr(len(draws) - 1, -abs(delta) / error))
     return Change(delta, Interval(min(low, delta), max(high, delta)), p)
-
-
-def unpaired_change(before: float, n_before: float, after: float, n_after: float, level: float = 0.95) -> Change:
-    """The change of a share where only the two shares are known, and not which samples changed.
-
-    Limits: over the same samples it is far less sharp than `mcnemar`; p is that of the normal distribution.
-
-    Args: `before` and `after` in [0, 1] or NaN; `n_before` and `n_after`, at least 0, how many samples each is of, or
-    the effective number, not always whole; `level` in (0, 1).
-    Returns: Change: delta and ci fractions, p two-sided; all NaN where a share is NaN, ci and p also where an n is 0.
-    Raises: ValueError where an argument is out of range.
-    Source: R. G. Newcombe, Statistics in Medicine 17 (1998) 873-890, method 10, for the interval; the pooled z-test of
-    two proportions for p.
-
-    >>> delta, ci, p = unpaired_change(56 / 70, 70, 48 / 80, 80)  # the table of Newcombe's example (a)
-    >>> round(-delta, 4), [round(-end, 4) for end in reversed(ci)], round(p, 3)
-    (0.2, [0.0524, 0.3339], 0.008)
-    """
-    demand(0 < level < 1, "unpaired_change", "level", "between 0 and 1", level)
-    fractions("unpaired_change", "before and after", [before, after], ndim=1)
-    for name, n in (("n_before", n_before), ("n_after", n_after)):
-        demand(0 <= n < np.inf, "unpaired_change", name, "at least 0 and finite", n)
-    delta = float(after - before)
-    if isnan(delta) or not (n_before and n_after):
-        return Change(delta, _NONE, nan)
-    ends = (effective_wilson(share, n, level) for share, n in ((before, n_before), (after, n_after)))
-    pooled = (before * n_before + after * n_after) / (n_before + n_after)
-    error = sqrt(max(0.0, pooled * (1 - pooled)) * (1 / n_before + 1 / n_after))
-    return Change(delta, _recovered(before, after, *ends), float(2 * ndtr(-abs(delta) / error)) if delta else 1.0)
 
 
 def interval_change(

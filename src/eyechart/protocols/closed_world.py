@@ -14,7 +14,6 @@ Answering = Literal["name", "id"]
 Order = Literal["random", "same_class"]
 Prefix = Literal["paper", "shared"]
 MOST_IMAGES = 50  # what the prompts announce
-SIZES = (1, 5, 10)
 
 
 def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Prompt:

@@ -23,14 +23,3 @@ def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
     """
     positive, negative = WORDINGS[reasoning]
     return prompt(positive), prompt(negative)
-
-
-def expected(*, present: bool) -> tuple[bool, bool]:
-    """Whether "yes" is right to the positive and to the negative question.
-
-    Source: arXiv 2602.18094, figure 5: one instance, two questions, opposite answers.
-
-    >>> expected(present=True), expected(present=False)
-    ((True, False), (False, True))
-    """
-    return present, not present

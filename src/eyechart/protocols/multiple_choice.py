@@ -14,7 +14,6 @@ from typing import Literal
 from eyechart.protocols.distractors import Neighbours
 
 LETTERS = ascii_uppercase
-REPEATS = 31
 Hardness = Literal["random", "confusion", "text"]
 
 

@@ -83,36 +83,6 @@ def nearest(known: Space, answers: Sequence[str]) -> Nearest:
     return Nearest(np.array([each for each, _ in pairs], np.int64), np.array([each for _, each in pairs], np.float32))
 
 
-def closed_world_plus(
-    known: Space, answers: Sequence[str], predictions: NDArray[np.int64], out_of_prompt: NDArray[np.bool_]
-) -> NDArray[np.int64]:
-    """Re-score closed-world answers: those out of the prompt become their nearest class, all others stay as they are.
-
-    `answers` are the n texts, `predictions` (n,) the classes read from them, -1 for none, `out_of_prompt` (n,) which
-    of them name no class of the list. Returns (n,) classes; a blank answer stays -1.
-
-    Raises ValueError for unequal lengths or an out-of-prompt answer that has a class, ModelError as `nearest`.
-
-    Source: arXiv 2603.06578, section 3.1, "NN in text embedding space mapping (CW+)".
-
-    >>> letters = lambda texts: np.array([[text.count(each) for each in "abc"] for text in texts], np.float32)
-    >>> known, oop = space(letters, ["a", "b"]), np.array([False, True])
-    >>> closed_world_plus(known, ["B", "b or bb"], np.array([1, -1]), oop)
-    array([1, 1])
-    """
-    if not len(answers) == len(predictions) == len(out_of_prompt):
-        raise ValueError(
-            "Every answer has a prediction and is out of prompt or not; "
-            f"got {len(answers)}, {len(predictions)} and {len(out_of_prompt)}."
-        )
-    places = np.flatnonzero(out_of_prompt).tolist()
-    if (predictions[places] != -1).any():
-        raise ValueError("An answer out of the prompt has no class: its prediction must be -1.")
-    rescored = predictions.astype(np.int64)
-    rescored[places] = nearest(known, [answers[place] for place in places]).classes
-    return rescored
-
-
 def _mapped(known: Space, texts: Sequence[str]) -> Iterator[tuple[int, float]]:
     step = max(1, _PROMPTS // len(known.templates))
     for start in range(0, len(texts), step):

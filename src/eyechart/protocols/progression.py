@@ -7,8 +7,6 @@ from random import Random
 from eyechart.protocols.division import drawn
 from eyechart.protocols.prompt_files import Prompt, prompt
 
-STAGES = ("existence", "counting", "logic")
-
 
 def progression_prompts() -> tuple[Prompt, Prompt, Prompt]:
     """The three questions: about the first category, about the second, and about both.
@@ -56,14 +54,3 @@ def turned(one: int, other: int, what: str) -> tuple[int, int]:
     [1, 2]
     """
     return (one, other) if Random(what).random() < 0.5 else (other, one)
-
-
-def greater(first: int, second: int) -> bool:
-    """Whether "yes" is right to the third question: equal numbers are no.
-
-    Source: arXiv 2602.18094, section 4.
-
-    >>> greater(2, 1), greater(1, 1)
-    (True, False)
-    """
-    return first > second

@@ -23,12 +23,6 @@ class Pose:
         x, y, z = rotated(self.rotation, point)
         return x + self.translation[0], y + self.translation[1], z + self.translation[2]
 
-    def inward(self, point: Vector) -> Vector:
-        """Give a point of the frame outside in this frame."""
-        w, x, y, z = self.rotation
-        away = (point[0] - self.translation[0], point[1] - self.translation[1], point[2] - self.translation[2])
-        return rotated((w, -x, -y, -z), away)
-
 
 @dataclass(frozen=True)
 class Camera:
