@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+
+from eyechart.gate.baselines import FOLDER, read
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,6 +24,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, An
     command = COMMANDS[0].partition("&&")[2].split()
     assert command[0] == "pytest"
     options = [f"--eye-out={folder / 'runs'}", f"--eye-store={folder / 'store'}", "--eye-offline"]
+    options.append(f"--eye-baseline={FOLDER}")
     done = subprocess.run(
         [sys.executable, "-m", *command, *options], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -35,6 +39,16 @@ def metric(records: dict[str, Any], case: str, **wanted: str) -> dict[str, Any]:
 
 def test_there_are_two_commands() -> None:
     assert [command.rpartition("&& ")[2] for command in COMMANDS] == ["pytest", "pytest tests -n 2 --dist loadfile"]
+
+
+def test_nothing_is_worse_than_the_kept_baselines(session: tuple[str, dict[str, Any]]) -> None:
+    assert re.search(r"gate: \d{3,} numbers compared, 0 worse", session[0])
+
+
+def test_the_kept_baselines_are_of_the_cases_that_the_workflow_gates(session: tuple[str, dict[str, Any]]) -> None:
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "eyechart.yml").read_text(encoding="utf-8"))["jobs"]["gate"]
+    ran = {(record["case"], record["protocol"]) for record in session[1]["records"]}
+    assert {*read(ROOT / FOLDER)} == {each for each in ran if job["env"]["CASES"] in each[0]} == ran
 
 
 def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, dict[str, Any]]) -> None:
