@@ -93,9 +93,11 @@ NUMBERS = {
     ),
 }
 every = pytest.mark.parametrize(("value", "draws"), NUMBERS.values(), ids=NUMBERS)
+ANEW = {name: number for name, number in NUMBERS.items() if name != "recall"}  # what each resample is asked for anew
+anew = pytest.mark.parametrize(("value", "draws"), ANEW.values(), ids=ANEW)
 
 
-@every
+@anew
 @given(images)
 def test_a_draw_is_the_number_of_images_written_down_as_often_as_they_are_drawn(value, draws, rows):
     found, counts = Images.of(rows)
@@ -120,7 +122,7 @@ def before():
     return Images(sure, right, random.integers(0, 4, n), random.integers(0, 64, n))
 
 
-@every
+@anew
 def test_the_draws_of_a_change_are_a_paired_bootstrap(value, draws, before):
     after = Images(before.sure[::-1], 1 - before.right, before.label, before.row[::-1])
     plain = [value(after[taken]) - value(before[taken]) for taken in resampled_rows(400, 20, 9)]
@@ -140,6 +142,20 @@ def test_draws_lie_around_the_value(value, draws, before):
     raised = 0.03 if draws is NUMBERS["ece"][1] else 0  # chance widens gaps whichever way they point
     assert abs(found.mean() - value(before)) < 0.4 * found.std() + raised
     assert 0.002 < found.std() < 0.06
+
+
+@given(images)
+def test_recall_of_every_image_drawn_once_is_recall(rows):
+    found, counts = Images.of(rows)
+    draws = mean_per_class_recall_draws(found.right, found.label, 4, [np.ones_like(counts)])
+    assert draws[0] == pytest.approx(mean_per_class_recall(found.right, found.label, 4), nan_ok=True)
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=40))
+def test_recall_over_classes_of_one_image_is_drawn_as_accuracy_is(right):
+    samples = list(drawn(len(right), 20, 3))
+    draws = mean_per_class_recall_draws(right, range(len(right)), len(right), samples)
+    assert draws == pytest.approx(np.array(samples) @ right / len(right))
 
 
 @every

@@ -80,27 +80,32 @@ def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -
 def mean_per_class_recall_draws(
     correct: ArrayLike, labels: ArrayLike, classes: int, samples: Samples
 ) -> NDArray[np.float64]:
-    """`mean_per_class_recall` of resamples that are given, so that another model's can be of the same ones.
+    """`mean_per_class_recall` as resamples move it, each image weighing what it weighs in all of them.
+
+    A class is 1 / (classes with an image) of the mean, and its images have equal parts of that. They keep them in every
+    resample: if a resample were divided by what it has of a class, a class with one image could not vary but by being
+    absent, and two runs without a difference would differ too surely (in simulation, one image a class, at alpha 0.01
+    in 5 of 100).
 
     Args: as `per_class_recall`; `samples`, resample by resample how often each image is taken, (n,) whole numbers, as
     `resampling.drawn` has them.
-    Returns: a fraction for each resample, of the classes that it has; NaN where it has no scored image.
+    Returns: a fraction for each resample, above 1 where it has more than its share of right images of rare classes; NaN
+    where it has no scored image.
     Raises: ValueError as `per_class_recall`, and where a resample has another length.
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the mean as `mean_per_class_recall`.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, of a weighted sum; the mean as `mean_per_class_recall`.
 
     >>> mean_per_class_recall_draws([1, 0, 1], [0, 0, 2], 3, [[1, 1, 1], [3, 0, 0], [0, 1, 2]]).tolist()
-    [0.75, 1.0, 0.5]
+    [0.75, 0.75, 1.0]
     """
     function, classes = "mean_per_class_recall_draws", whole("mean_per_class_recall_draws", "classes", classes)
     right = fractions(function, "correct", correct, ndim=1)
     label = integers(function, "labels", labels, ndim=1, below=classes)
     lengths(function, "labels", label, len(right))
     rows = np.flatnonzero(~np.isnan(right) & (label >= 0))
-    hit, of_class = right[rows], label[rows]
+    counts = np.bincount(label[rows], minlength=classes)
+    parts = right[rows] / counts[label[rows]] / max(1, np.count_nonzero(counts))
 
     def measure(taken: NDArray[np.int64]) -> float:
-        counts, hits = (np.bincount(of_class, each, classes) for each in (taken, taken * hit))
-        seen = counts > 0
-        return float((hits[seen] / counts[seen]).mean())
+        return float(taken @ parts)
 
     return resamples(function, samples, len(right), rows, measure)
