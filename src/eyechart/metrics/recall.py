@@ -103,7 +103,7 @@ def mean_per_class_recall_draws(
     lengths(function, "labels", label, len(right))
     rows = np.flatnonzero(~np.isnan(right) & (label >= 0))
     counts = np.bincount(label[rows], minlength=classes)
-    parts = right[rows] / counts[label[rows]] / max(1, np.count_nonzero(counts))
+    parts = right[rows] / counts[label[rows]] / (int((counts > 0).sum()) or 1)
 
     def measure(taken: NDArray[np.int64]) -> float:
         return float(taken @ parts)
