@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 
@@ -60,10 +61,9 @@ class Gate:
     @property
     def sight(self) -> Sight:
         """What a page of the session and its baselines is written of."""
-        chosen = settings(self.config)
-        return Sight(
-            self.config.invocation_params.dir, self.recorder.folder, self.home, data=chosen.data, store=chosen.store
-        )
+        chosen, here = settings(self.config), self.config.invocation_params.dir
+        made = Sight(here, self.recorder.folder, self.home, data=chosen.data, store=chosen.store)
+        return replace(made, alpha=share(self.config, "alpha"), max_drop=share(self.config, "max-drop"))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

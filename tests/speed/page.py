@@ -26,6 +26,7 @@ FILTERS = {
     "category": "&labels=ReGT&category=S-",
     "text": "&find=n0001",
     "changed": "&changed=lost",
+    "lost by a number": "&changed=lost&of=acc1+(ReGT,+A)",
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

@@ -5,37 +5,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
+from eyechart.gate.comparing import ALPHA
+
 STORE = Path(".eyechart/store")  # where the page looks by itself
 PAGE = Path("page")
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A run beside its baselines, named as in the folder `here`, with the data and the store that it was made of."""
+    """A run beside its baselines, named as in the folder `here`, with what it was made of and judged by."""
 
     here: Path
     run: Path
     baseline: Path
     data: str | None = None
     store: Path = STORE
+    alpha: float = ALPHA
+    max_drop: float = 0.0
 
     @property
     def command(self) -> str:
         """The command that writes the page, as it is typed in that folder."""
-        words = [
-            "python",
-            "-m",
-            "eyechart.reports",
-            "page",
-            self.near(self.run),
-            "--baseline",
-            self.near(self.baseline),
-        ]
-        if self.data:
-            words += ["--data", self.data]
-        if self.near(self.store) != str(STORE):
-            words += ["--store", self.near(self.store)]
-        return shlex.join([*words, "--out", str(PAGE)])
+        words = ["python", "-m", "eyechart.reports", "page", self.near(self.run)]
+        chosen = {
+            "--baseline": self.near(self.baseline),
+            "--alpha": "" if self.alpha == ALPHA else str(self.alpha),
+            "--max-drop": str(self.max_drop) if self.max_drop else "",
+            "--data": self.data or "",
+            "--store": "" if self.near(self.store) == str(STORE) else self.near(self.store),
+            "--out": str(PAGE),
+        }
+        return shlex.join([*words, *(word for option, value in chosen.items() if value for word in (option, value))])
 
     def near(self, path: Path) -> str:
         """A path as it is written there: what is beneath that folder, from it on."""

@@ -24,6 +24,8 @@ PAGE = "python -m eyechart.reports page"
         (Sight(HERE, HERE / "1", HERE / "a.json", store=HERE / "s"), "1 --baseline a.json --store s --out page"),
         (Sight(HERE, HERE / "1", HERE / "k", "/d", HERE / STORE), "1 --baseline k --data /d --out page"),
         (Sight(HERE, HERE / "1", HERE / "k", "hub:a/b"), "1 --baseline k --data hub:a/b --out page"),
+        (Sight(HERE, HERE / "1", HERE / "k", alpha=0.05), "1 --baseline k --alpha 0.05 --out page"),
+        (Sight(HERE, HERE / "1", HERE / "k", max_drop=0.005), "1 --baseline k --max-drop 0.005 --out page"),
     ],
 )  # fmt: skip
 def test_the_command_names_what_is_beneath_the_folder_from_there_on(sight: Sight, rest: str) -> None:
