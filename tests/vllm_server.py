@@ -1,6 +1,7 @@
 """vLLM's own server on loopback: `serving(FOLDER)` runs this file, which repairs torchvision where it must first."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from urllib.request import urlopen
 from eyechart.models.vision_ops import repair
 from eyechart.models.vllm_engine import COMPACT, ENVIRONMENT, MOST_IMAGES
 
-PATIENCE = 180.0  # seconds for a server to start
+PATIENCE = 600.0  # seconds for a server to start
 OPTIONS = (
     *("--served-model-name", "served", "--host", "127.0.0.1", "--dtype", "float32", "--seed", "0"),
     *("--enforce-eager", "--block-size", "32", "--generation-config", "vllm", "--enable-prompt-tokens-details"),
@@ -34,14 +35,26 @@ def serving(folder: Path, *more: str, **variables: str) -> Iterator[str]:
     command = [sys.executable, __file__, "--model", str(folder), "--port", str(port), *OPTIONS, *more]
     quiet = {**ENVIRONMENT, "VLLM_WORKER_MULTIPROC_METHOD": "spawn", "HF_HUB_OFFLINE": "1"}
     environment = {**os.environ, **quiet, "VLLM_ENABLE_V1_MULTIPROCESSING": "1", **variables}
-    with tempfile.TemporaryFile() as told, subprocess.Popen(command, env=environment, stdout=told, stderr=told) as one:
+    with (
+        tempfile.TemporaryFile() as told,
+        subprocess.Popen(command, env=environment, stdout=told, stderr=told, start_new_session=True) as one,
+    ):
         try:
             if not answers(one, f"http://127.0.0.1:{port}/health"):
                 told.seek(0)
                 raise RuntimeError(f"vLLM's server did not start:\n{told.read().decode()[-3000:]}")
             yield f"http://127.0.0.1:{port}/v1"
         finally:
-            one.terminate()
+            end(one)
+
+
+def end(server: subprocess.Popen[bytes]) -> None:
+    """Ask a server to end, and end it and all that it started if it does not: one that is still starting may never."""
+    server.terminate()
+    try:
+        server.wait(60)
+    except subprocess.TimeoutExpired:
+        os.killpg(server.pid, signal.SIGKILL)
 
 
 def free_port() -> int:
