@@ -124,7 +124,8 @@ def recognise(text: str) -> str:
         header = {*text.split("\n", 1)[0].replace('"', "").strip().split(",")}
         found = ["kisel"] * ({"id", "proposed_labels"} <= header) or ["csv"] * ({"file", "labels"} <= header)
     if not found:
-        raise DataError(f"its format is not known. Expected one of {', '.join(FORMATS)}.")
+        known = ", ".join(FORMATS)
+        raise DataError(f"its format is not known. Expected one of {known}; csv begins with the line file,labels.")
     return found[0]
 
 
