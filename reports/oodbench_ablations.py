@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from eyechart.protocols.choices import is_share
+
 from .oodbench_blocks import APART, OUT, Block, asked, called, entries_of, notes
 from .oodbench_cases import nothing, source
 from .oodbench_existence import TIME, numbers
@@ -12,6 +14,7 @@ from .oodbench_progression import timed
 from .render import Row, Table
 from .runs import Pool
 
+UNKNOWN = -1.0  # the threshold of a division whose file does not say it
 COMMAND = 'pytest -k "oodbench and existence" --eye-pairs=initial'
 WHOLE = "Sets with an apostrophe are of the initial benchmark: all that was flagged, before a choice was made."
 
@@ -92,15 +95,22 @@ def differing(pool: Pool, name: str, choices: Sequence[str]) -> list[list[Block]
 
 
 def threshold(block: Block) -> float:
-    """The threshold of a division."""
-    return float(block.entries[0].choice("threshold") or "nan")
+    """The threshold of a division, below all others where a file does not say it."""
+    said = block.entries[0].choice("threshold")
+    return float(said) if is_share(said) else UNKNOWN
 
 
 def t2_rows(found: Compared, model: str) -> Iterator[Row]:
     """Both sets under every threshold."""
     for block in found.blocks:
         for name in map(found.named, OUT):
-            yield model, f"{threshold(block):g}", name + block.mark, *numbers(block, name, tuple(HEADS))
+            said = threshold(block)
+            yield (
+                model,
+                "unknown" if said == UNKNOWN else f"{said:g}",
+                name + block.mark,
+                *numbers(block, name, tuple(HEADS)),
+            )
 
 
 T2 = Ablation(

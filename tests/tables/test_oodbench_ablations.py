@@ -38,6 +38,11 @@ def test_table_2_has_both_sets_under_every_threshold_the_highest_first(threshold
     assert [(row["Num"], row["Accuracy"]) for row in rows[1::2]] == [("8", "75.00"), ("4", "50.00"), ("2", "0.00")]
 
 
+def test_a_division_that_does_not_say_its_threshold_stands_last(thresholds, existing):
+    existing("hf[a]", "nuscenes", {**ID, "OOD-S": GOOD, "OOD-H": GOOD}, threshold="unknown")
+    assert [row["Threshold T"] for row in thresholds.rows("oodbench-T2")][-3:] == ["0.005", "unknown", "unknown"]
+
+
 def test_what_an_ablation_compares_is_in_no_letter_and_no_wording(thresholds):
     (table,) = thresholds.tables("oodbench-T2")
     assert {row[0] for row in table.rows} == {"hf[a]"}

@@ -101,9 +101,18 @@ def test_an_empty_set_has_a_csv_and_an_earlier_one_is_no_more(folder: Folder) ->
     assert (folder.path.parent / "memory-OOD-H.csv").read_text() == "img_id,category,answer\n"
 
 
+def test_a_csv_whose_name_ends_in_no_set_is_refused(folder: Folder) -> None:
+    path = (folder.path.parent / "memory-ID.csv").rename(folder.path.parent / "memory-EASY.csv")
+    with pytest.raises(
+        DataError, match=r"memory-EASY\.csv does not say which set it is\. Let its name end in ID, OOD-S"
+    ):
+        read_division(path, folder.dataset)
+
+
 def test_every_csv_comes_back(folder: Folder) -> None:
     for name in ("ID", "OOD-S", "OOD-H", "Hard"):
-        found = read_authors(folder.path.parent / f"memory-{name}.csv", folder.dataset)
+        found = read_division(folder.path.parent / f"memory-{name}.csv", folder.dataset)
+        assert {*found.sets} == {name}
         of = folder.division.main & (np.array(folder.division.sets) == name)
         for part in ("rows", "categories", "present"):
             assert getattr(found, part).tolist() == getattr(folder.division, part)[of].tolist()

@@ -96,6 +96,6 @@ def made(sitting: Sitting, divided: Division) -> dict[str, str]:
         **{name: "unknown" for name in IN_A_DIVISION if name in sitting.chosen},
         **divided.parameters,
         "division": called(sitting, divided),
-        "detectors": "+".join(one.spec for one in divided.detectors),
+        "detectors": "+".join(one.spec for one in divided.detectors) or "unknown",
         "source": notation.source if notation else "",
     }

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.divisions import Division, Pairs
+from eyechart.data.divisions import MINED, SETS, Division, Pairs
 from eyechart.errors import DataError
 
 HEADER = ("img_id", "category", "answer")
@@ -31,6 +31,31 @@ def _rows(division: Division, dataset: Dataset, name: str) -> Iterator[Sequence[
     for place in np.flatnonzero((np.array(division.sets, np.object_) == name) & division.main).tolist():
         answer = "YES" if division.present[place] else "NO"
         yield ids[division.rows[place]], dataset.names[division.categories[place]], answer
+
+
+def read_set(path: Path, dataset: Dataset) -> Division:
+    """A division of one set, such as a published one: the pairs of a csv whose name ends in the set's.
+
+    Raises DataError as `read_authors`, and for a file whose name ends in none.
+    """
+    name = next((name for name in (*SETS, MINED) if f"-{path.stem}".endswith(f"-{name}")), None)
+    if name is None:
+        raise DataError(f"{path} does not say which set it is. Let its name end in {', '.join(SETS)} or {MINED}.csv.")
+    pairs = read_authors(path, dataset)
+    n = len(pairs)
+    return Division(
+        rows=pairs.rows,
+        categories=pairs.categories,
+        sets=(name,) * n,
+        main=np.ones(n, np.bool_),
+        present=pairs.present,
+        flags=np.zeros((n, 0), np.int64),
+        hardness=np.full(n, np.nan),
+        detectors=(),
+        parameters={},
+        fingerprint=dataset.fingerprint,
+        annotation=dataset.notation.sha256 if dataset.notation else "",
+    )
 
 
 def read_authors(path: Path, dataset: Dataset) -> Pairs:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.division_csv import authors
+from eyechart.data.division_csv import authors, read_set
 from eyechart.data.divisions import HARD, ID, MINED, SETS, SIMPLE, Detector, Division, Ints, LeftOut
 from eyechart.errors import DataError
 from eyechart.store import stamp
@@ -121,11 +121,13 @@ def _pairs(division: Division, dataset: Dataset) -> Iterator[Pair]:
 
 
 def read_division(path: Path, dataset: Dataset) -> Division:
-    """Read a division of this data set.
+    """Read a division of this data set, or of one set alone in the authors' csv.
 
     Raises DataError for a file that is none, that was made from other data or annotations, or whose pairs are not those
     of the data set: an image or a category that it does not have, one that is annotated otherwise, a pair in two sets.
     """
+    if path.suffix == ".csv":
+        return read_set(path, dataset)
     found = read_file(path)
     _same_data(path, found, dataset)
     rows, categories = _places(path, found, dataset)

@@ -95,8 +95,8 @@ CHOICES: Mapping[str, Choice] = {
         Choice("setting", "what is right and what distracts", "ImGT+random", tuple(SHORT)),
         Choice("repeats", "how often options and their order are redrawn", "31", least=1),
         Choice("distractors", "whose confusions distract: a model, or a csv or npy of classes × classes", "own"),
-        Choice("division", "OODBench's pairs: made by the detectors, or a file or folder of python -m eyechart.divide",
-               "made"),
+        Choice("division", "OODBench's pairs: made by the detectors, a file or folder of python -m eyechart.divide, "
+               "or a published csv of one set, such as coco-OOD-H.csv", "made"),
         Choice("detectors", "who divides, joined by +: encoders, matchers or classifiers of the categories", "own"),
         Choice("detector_templates", "detectors' prompts: 80, 7, 1, name, or a file with one a line", "1"),
         Choice("threshold", "a present category less probable than this is out of distribution", "0.05", share=True),

@@ -168,6 +168,17 @@ def test_a_file_is_told_by_its_name_and_what_is_in_it(pair_world: Any, tmp_path:
     assert (told["threshold"], told["detectors"], told["source"]) == ("0.02", "first[]+second[]", "coco")
 
 
+@pytest.mark.parametrize(("name", "wanted"), [("OOD-H", HARD), ("OOD-S", SIMPLE)])
+def test_a_published_csv_is_asked_about_as_the_set_that_its_name_says(
+    pair_world: Any, tmp_path: Path, name: str, wanted: set[tuple[int, int]]
+) -> None:
+    sitting = pair_world.sit(pair_world.talker())
+    write_division(tmp_path / "mine.json", division(sitting), sitting.dataset)
+    found = existence(pair_world.sit(pair_world.talker(), division=tmp_path / f"mine-{name}.csv"))
+    assert (pairs(found, name), {*found.division.sets}) == (wanted, {name})
+    assert (found.variant["detectors"], found.variant["threshold"]) == ("unknown", "unknown")
+
+
 def test_what_a_file_does_not_say_is_not_made_up(pair_world: Any, tmp_path: Path) -> None:
     sitting = pair_world.sit(pair_world.talker())
     write_division(tmp_path / "mine.json", replace(division(sitting), parameters={"most": "9"}), sitting.dataset)
