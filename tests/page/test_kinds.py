@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
+from eyechart.gate.baselines import write as write_baselines
+from eyechart.gate.comparing import title
+from eyechart.gate.evidence import Evidence, Planes
+from eyechart.gate.looking import address
+from eyechart.records import decode, read_run
 from eyechart.reports.page.kinds import READERS
 from eyechart.reports.page.said import MIXED, RIGHT, UNSCORED, WRONG, Said, naming, read_said, together
 from eyechart.reports.page.writing import Wish, write
@@ -99,6 +105,53 @@ def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> No
         seen.page.locator(".answers .wrong").first.wait_for()
         loaded = "image => image.decode().then(() => image.naturalWidth > 20)"
         assert seen.page.locator(".parts img").evaluate(loaded)
+
+
+SPECIES = "realbirdid/sample/hf[toybox-mllm]", "species", "all species"
+ASKED = "oodbench/sample-lvis/hf[toybox-mllm]", "existence", "OODBench"
+SHARE = "acc (all species, A.species)"
+
+
+def evidence(kinds: Path) -> Evidence:
+    """What the birds' case kept."""
+    (file,) = (one.evidence for one in read_run(kinds).records if (one.case, one.protocol) == SPECIES[:2])
+    return decode((kinds / file.path).read_bytes(), Evidence)
+
+
+def better(now: Evidence) -> Evidence:
+    """The same with every bird right, in one number."""
+    planes = Planes()
+    right = planes.add(np.packbits(np.ones(now.samples, bool)).tobytes())
+    proofs = [structs.replace(one, right=right) if title(one) == SHARE else one for one in now.proofs]
+    return structs.replace(now, proofs=tuple(proofs), planes={**now.planes, **planes.kept})
+
+
+@pytest.fixture
+def birds(kinds: Path, opened: Any, tmp_path: Path) -> Any:
+    """The page of the run beside a baseline of a better model, at the address of a number of birds."""
+    write_baselines(tmp_path / "kept", [better(evidence(kinds))])
+    wish = Wish((kinds,), tmp_path / "kept", store=kinds.parents[1] / "store", figures=False)
+    write(wish, tmp_path / "page")
+    return opened(tmp_path / "page" / "index.html", address(*SPECIES, SHARE).partition("index.html")[2])
+
+
+def test_a_number_of_birds_leads_to_those_that_it_lost(kinds: Path, birds: Any) -> None:
+    now = evidence(kinds)
+    outcomes = now.outcomes(next(one for one in now.proofs if title(one) == SHARE))
+    birds.page.locator(".cards").wait_for()
+    assert birds.page.locator(".cards .key").all_inner_texts() == [
+        now.keys[row] for row in np.flatnonzero(outcomes == 0)
+    ]
+    birds.page.locator(".cards a").first.click()
+    assert birds.page.locator(".moved").inner_text() == f"{SHARE}: ✓ right before, ✗ wrong now"
+
+
+def test_a_number_of_pairs_leads_to_all_questions_of_its_case(birds: Any, told: Any) -> None:
+    birds.go(address(*ASKED).partition("index.html")[2])
+    (said,) = (said for (protocol, _), (_, said) in told.items() if protocol == "existence")
+    count = len(said.items)
+    assert birds.page.locator(".found").inner_text() == f"{count} of {count} questions"
+    assert birds.page.get_by_label("Model", exact=True).input_value() == "hf[toybox-mllm]"
 
 
 def test_rounds_that_differ_are_mixed_and_an_unscored_one_says_nothing() -> None:
