@@ -96,7 +96,7 @@ class Told:
     @property
     def block(self) -> str:
         """What was said of one number; under CI it is said again below."""
-        return re.findall(r"acc1 \(ImGT, A\) is worse.*?on the page: \S+", self.failed, re.DOTALL)[0]
+        return str(re.findall(r"acc1 \(ImGT, A\) is worse.*?on the page: \S+", self.failed, re.DOTALL)[0])
 
     @property
     def named(self) -> list[str]:

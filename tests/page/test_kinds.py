@@ -114,7 +114,8 @@ SHARE = "acc (all species, A.species)"
 
 def evidence(kinds: Path) -> Evidence:
     """What the birds' case kept."""
-    (file,) = (one.evidence for one in read_run(kinds).records if (one.case, one.protocol) == SPECIES[:2])
+    records = [one for one in read_run(kinds).records if (one.case, one.protocol) == SPECIES[:2]]
+    (file,) = (one.evidence for one in records if one.evidence)
     return decode((kinds / file.path).read_bytes(), Evidence)
 
 
