@@ -20,7 +20,7 @@ MEANINGS: Mapping[int, str] = {
     ABSENT: "data that is not there under --eye-strict, and nothing else",
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
 }
-KINDS = {AbsentError: ABSENT, TooManyErrors: ERRORS}
+KINDS: dict[type, int] = {AbsentError: ABSENT, TooManyErrors: ERRORS}
 KIND = "eyechart_kind"  # on a failed report, which also comes from workers
 
 

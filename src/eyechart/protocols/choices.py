@@ -176,21 +176,18 @@ def settled(chosen: dict[str, str], *, replayed: bool) -> Chosen:
     """Put the default in the place of every choice that, beside the others, changes nothing."""
     hardness = SETTINGS[SHORT[chosen["setting"]]].hardness if "setting" in chosen else ""
     likeliest, included = chosen.get("answer") == "constrained", chosen.get("mapping") == "inclusion"
-    idle = (
-        {
-            "order": chosen.get("images") == "1",
-            "reading": likeliest,
-            "structure": likeliest or replayed,
-            "evaluations": likeliest or replayed,
-            "prefix": replayed,  # how a model is asked, which a file is not
-            "extraction": replayed,
-            "mapping": likeliest,
-            "encoder": likeliest or included or hardness in ("random", "confusion"),
-            "text_templates": likeliest or included,
-            "distractors": hardness in ("random", "text"),
-        }
-        | dict.fromkeys(IN_A_DIVISION, chosen.get("division", MADE) != MADE)
-    )
+    idle = {
+        "order": chosen.get("images") == "1",
+        "reading": likeliest,
+        "structure": likeliest or replayed,
+        "evaluations": likeliest or replayed,
+        "prefix": replayed,  # how a model is asked, which a file is not
+        "extraction": replayed,
+        "mapping": likeliest,
+        "encoder": likeliest or included or hardness in ("random", "confusion"),
+        "text_templates": likeliest or included,
+        "distractors": hardness in ("random", "text"),
+    } | dict.fromkeys(IN_A_DIVISION, chosen.get("division", MADE) != MADE)
     return {name: CHOICES[name].default if idle.get(name) else value for name, value in chosen.items()}
 
 
