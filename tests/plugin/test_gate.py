@@ -97,9 +97,8 @@ def damaged(new_world: Callable[[], Any], first: Gated) -> Gated:
     return gated
 
 
-def test_the_same_run_passes_however_often_and_with_workers(held: Gated) -> None:
-    for _ in range(3):
-        held.ran(HELD, "-n2")
+def test_the_same_run_passes_with_workers_and_without(held: Gated) -> None:
+    held.ran(HELD, "-n2")
     said = held.ran(HELD)
     assert re.search(r"eyechart: gate: \d\d? numbers compared, 0 worse", said)
     assert "2 passed" in said

@@ -285,15 +285,3 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
     assert "unpaired; less where the same samples are compared" in said[1]
     assert "acc5 (ImGT, A) would show no loss" in said[-1]
     assert len(said) == 4
-
-
-def test_no_change_passes_a_hundred_times_however_the_cases_are_shuffled(make: Any, share: Any) -> None:
-    chance = np.random.default_rng(7)
-    kept = [
-        make(share(**{name: chance.integers(0, 2, 300) for name in ("acc1", "acc5")}), case=f"b/{case}/m[]")
-        for case in range(10)
-    ]
-    for _ in range(100):
-        order = chance.permutation(10)
-        every = [each for case in order for each in compared(kept[case], kept[case])]
-        assert not any(each.regression or each.improvement for each in judged(every, 0.01, 0))

@@ -1,0 +1,192 @@
+"""Nothing changed, a hundred times in a row: the gate passes however the cases are dealt to workers and answered.
+
+Every session is a pytest of its own with its own workers, all of them forked from one interpreter (`warm.py`), since to
+import a model's library again in each would take nine tenths of the time. There are several such interpreters, each
+with another hash seed. A session puts its cases in another order, deals them to another number of workers in another
+way, and finds another part of the answers in the store; before some of them a run was killed while it answered.
+"""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+SESSIONS, INTERPRETERS, LIMIT = 100, 2, 16
+MODELS = ("open_clip[toybox-clip]", "tiny[]", "tinyclass[]", "replay[path=a.csv]", "replay[path=b.csv]")
+CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or coco/open_clip and detection
+           or drawn/open_clip and flat_list"""
+KILLED = "imagenet/tiny/tiny["
+WORKERS, WAYS = (1, 2, 2, 3, 3, 3, 4), ("load", "worksteal", "loadgroup", "worksteal")
+WARM = str(Path(__file__).with_name("warm.py"))
+IMPORTS = """
+from eyechart.models.vision_ops import repair
+repair()
+import open_clip
+import eyechart.fixtures.answers
+import eyechart.plugins
+from eyechart.models import open_clip_encoder, replay
+"""
+SHUFFLE = """
+import os
+import random
+
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    random.Random(os.environ["DEAL"]).shuffle(items)
+"""
+
+
+@dataclass(frozen=True)
+class Session:
+    """What is left of one: how it ended, what the gate said, who did what, in which order, and every file's hash."""
+
+    status: int
+    said: tuple[str, ...]
+    arrived: tuple[str, ...]
+    workers: frozenset[tuple[str, str]]
+    asked: int
+    files: dict[str, str]
+    records: str
+
+
+@dataclass
+class Again:
+    """A folder in which nothing changes."""
+
+    world: Any
+
+    def __post_init__(self) -> None:
+        self.world.models = MODELS
+
+    def known(self) -> None:
+        """Write down answers that are right at random."""
+        pictures = sorted((self.world.data / "imagenet").rglob("*.[jp][pn]g"))
+        for seed, name in enumerate("ab"):
+            chance = Random(seed)
+            rows = [f"{path.parent.parent.name},{path.name},{chance.choice((0, 1, 281))}" for path in pictures]
+            (self.world.folder / f"{name}.csv").write_text("\n".join(["split,key,answer", *rows, ""]))
+
+    def begin(self) -> None:
+        """Write the baseline."""
+        self.known()
+        done = self.run("--eye-update-baseline")
+        assert done.ret == 0, done.stdout.str() + done.stderr.str()
+
+    def run(self, *arguments: str, cases: str = CASES) -> Any:
+        """Run the cases as a user does."""
+        models = [f"--eye-model={model}" for model in self.world.models]
+        usual = ["--pyargs", "eyechart.benchmarks", "-k", " ".join(cases.split()), f"--eye-data={self.world.data}"]
+        more = [f"--eye-limit={LIMIT}", "--eye-offline", "-p", "no:cacheprovider"]
+        return self.world.call(*usual, *models, *more, "--eye-baseline=kept", *arguments)
+
+    def session(self, number: int) -> Session:
+        """Deal the cases out anew, run them, and clear away."""
+        chance = Random(number)
+        self.world.models = chance.sample(MODELS, len(MODELS))
+        self.world.environment["DEAL"] = str(number)
+        self.forget(chance)
+        if number % 10 == 5:
+            self.kill()
+        before = self.world.asked
+        workers = f"{chance.choice(WORKERS)}*popen//python={shlex.join(self.world.python)}"
+        done = self.run(self.world.plugin(SHUFFLE), "-v", "--dist", chance.choice(WAYS), "--tx", workers)
+        found = self.seen(done, self.world.asked - before)
+        shutil.rmtree(self.world.latest.resolve())
+        return found
+
+    def forget(self, chance: Random) -> None:
+        """Take some answers out of the store."""
+        for done in sorted((self.world.folder / ".eyechart" / "store").rglob("done.json")):
+            if chance.random() < 0.2:
+                shutil.rmtree(done.parent)
+
+    def kill(self) -> None:
+        """Begin to answer and die of it, so that a part of the answers is found by whoever comes next."""
+        shutil.rmtree(self.world.folder / ".eyechart" / "store")
+        self.world.order("tiny", batch=3, do="die")
+        assert self.run(self.world.plugin(SHUFFLE), cases=KILLED).ret
+
+    def seen(self, done: Any, asked: int) -> Session:
+        """Look at what a session left."""
+        said, folder = done.stdout.str(), self.world.latest
+        assert done.ret == 0, said + done.stderr.str()
+        lines = (folder / "records.jsonl").read_text().splitlines()
+        files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("records.json")]
+        return Session(
+            status=done.ret,
+            said=tuple(line for line in said.splitlines() if line.startswith("eyechart: ")),
+            arrived=tuple(json.loads(line)["case"] for line in lines),
+            workers=frozenset(re.findall(r"^\[(gw\d)\] .*? PASSED \S+::(\S+)", said, re.MULTILINE)),
+            asked=asked,
+            files={str(path.relative_to(folder)): sha256(path.read_bytes()).hexdigest() for path in files},
+            records=json.dumps(self.world.records, sort_keys=True),
+        )
+
+
+@contextmanager
+def interpreter(world: Any, seed: int) -> Iterator[None]:
+    """Have everything fork from one interpreter for a while."""
+    place, env = f"warm{seed}", world.surroundings | {"PYTHONHASHSEED": str(seed)}
+    command = [sys.executable, WARM, "serve", place, IMPORTS]
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=world.folder, env=env, **pipes) as server:
+        try:
+            assert server.stdout
+            assert server.stdout.readline() == "ready\n"
+            world.python = (sys.executable, "-IS", WARM, place)
+            yield
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="module")
+def hundred(new_world: Callable[[], Any]) -> list[Session]:
+    """A baseline, and then a hundred sessions, one after the other."""
+    again, found = Again(new_world()), []
+    for seed in range(INTERPRETERS):
+        with interpreter(again.world, seed):
+            if not found:
+                again.begin()
+            found += [again.session(number) for number in range(seed, SESSIONS, INTERPRETERS)]
+    return found
+
+
+def test_a_hundred_sessions_in_a_row_pass(hundred: list[Session]) -> None:
+    assert [session.status for session in hundred] == [0] * SESSIONS
+    last = [session.said[-1] for session in hundred]
+    assert all(re.fullmatch(r"eyechart: gate: [1-9]\d+ numbers compared, 0 worse", said) for said in last)
+
+
+def test_they_say_the_same_word_for_word(hundred: list[Session]) -> None:
+    assert len({session.said for session in hundred}) == 1
+
+
+def test_every_file_is_the_same_byte_for_byte(hundred: list[Session]) -> None:
+    first = hundred[0].files
+    assert sum(name.startswith("evidence/") for name in first) == len(hundred[0].arrived) > 8
+    assert not {name for session in hundred for name, _ in session.files.items() ^ first.items()}
+    assert len({session.records for session in hundred}) == 1
+
+
+def test_hardly_two_are_dealt_alike(hundred: list[Session]) -> None:
+    assert len({session.arrived for session in hundred}) > 0.9 * SESSIONS
+    assert len({session.workers for session in hundred}) > 0.5 * SESSIONS
+    assert {len({who for who, _ in session.workers}) for session in hundred} == {*WORKERS}
+
+
+def test_some_answer_anew_and_some_find_a_part_or_all(hundred: list[Session]) -> None:
+    assert len({session.asked for session in hundred}) > 3
+    assert min(session.asked for session in hundred) == 0

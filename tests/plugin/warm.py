@@ -1,0 +1,98 @@
+"""An interpreter that has imported what is slow to import, and is forked for everyone who asks for one.
+
+`warm.py serve SOCKET CODE` runs the imports and waits at a socket. `warm.py SOCKET -m pytest …` is then used as `python
+-m pytest …` is: what runs is another process with the caller's arguments, environment, folder and pipes, so that the
+command may be `python=` of an xdist worker, too.
+"""
+
+import atexit
+import gc
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+def ask(place: str, arguments: Sequence[str]) -> int:
+    """Have a fork run in this process's place; its exit status, or 1 if it was killed."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(place)
+        order = {"arguments": arguments, "environment": dict(os.environ), "folder": str(Path.cwd())}
+        socket.send_fds(server, [json.dumps(order).encode()], [0, 1, 2])
+        server.shutdown(socket.SHUT_WR)
+        said = b"".join(iter(lambda: server.recv(1 << 10), b""))  # until the fork has ended
+    return int(said or b"1")
+
+
+def serve(place: str, imports: str) -> None:
+    """Import, then fork for each that asks."""
+    exec(imports, {})
+    gc.freeze()  # or every fork looks through all of it whenever it collects, and pytest collects five times
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(place)
+        server.listen()
+        server.settimeout(600)  # nobody asks any more
+        print("ready", flush=True)
+        while True:
+            caller, _ = server.accept()
+            if not os.fork():
+                become(caller)
+            caller.close()
+            bury()
+
+
+def bury() -> None:
+    """Forget forks that have ended."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def become(caller: socket.socket) -> NoReturn:
+    """Do what the caller is there for, and end; what was imported is not taken apart, which would copy all of it."""
+    data, pipes, *_ = socket.recv_fds(caller, 1 << 20, 3)
+    while more := caller.recv(1 << 20):
+        data += more
+    order = json.loads(data)
+    for place, pipe in enumerate(pipes):
+        os.dup2(pipe, place)
+        os.close(pipe)
+    os.chdir(order["folder"])
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    status = run([each for each in order["arguments"] if each != "-u"])
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    caller.sendall(str(status).encode())
+    os._exit(status)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run `-m MODULE …` or `-c CODE`, and say how it ended."""
+    from runpy import run_module
+
+    how, what, *rest = arguments
+    sys.argv = [what, *rest]
+    sys.path[0] = str(Path.cwd()) if how == "-m" else ""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    try:
+        exec(what, names) if how == "-c" else run_module(what, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        return int(end.code or 0)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve(*sys.argv[2:])
+    else:
+        sys.exit(ask(sys.argv[1], sys.argv[2:]))
