@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from eyechart.metrics.paired import change_interval
 
@@ -20,6 +21,17 @@ def test_it_holds_the_observed_change_and_has_a_width(pair):
     else:
         assert -1 <= low <= np.nanmean(moved) <= high <= 1
         assert high > low
+
+
+@given(PAIRS, st.floats(0.01, 0.99))
+def test_it_is_walds_with_one_more_that_was_lost_and_one_that_was_gained(pair, level):
+    moved = np.diff(pair, axis=0)[0]
+    moved = moved[~np.isnan(moved)]
+    if moved.size:
+        more = np.array([*moved, 1, -1])
+        half = ndtri((1 + level) / 2) * more.std() / np.sqrt(more.size)
+        ends = min(more.mean() - half, moved.mean()), max(more.mean() + half, moved.mean())
+        assert change_interval(*pair, level) == pytest.approx(np.clip(ends, -1, 1))
 
 
 @given(PAIRS)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats import contingency_tables, multitest, proportion
 
 from eyechart.metrics import significance
@@ -294,3 +295,17 @@ def test_aggregates_that_are_missing_or_odd(found, expected) -> None:
 def test_refusals_name_the_parameter(function, arguments, parameter) -> None:
     with pytest.raises(ValueError, match=rf"^The '{parameter}' parameter of {function} must be .+ Got .+ instead\.$"):
         getattr(significance, function)(*arguments)
+
+
+@given(AROUND, AROUND)
+def test_independent_runs_differ_surely_where_the_interval_leaves_no_change_out(before, after) -> None:
+    found = interval_change(*before, *after)
+    nearer = found.ci.high if found.delta < 0 else -found.ci.low
+    if abs(found.delta) > 1e-6 and abs(nearer) > 1e-9 and not math.isnan(found.p):
+        assert (found.p < 0.05) == (nearer < 0)
+
+
+def test_few_draws_are_read_by_students_distribution() -> None:
+    change = np.array([-0.5, -0.1, -0.3, -0.2])
+    expected = 2 * stats.t.sf(0.25 / change.std(ddof=1), 3)
+    assert drawn_change(0.5, 0.25, np.full(4, 0.5), 0.5 + change).p == pytest.approx(expected)
