@@ -1,8 +1,10 @@
 """Every kind of case can be looked at item by item, and its items say what its record says."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,14 @@ from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Planes
 from eyechart.gate.looking import address
 from eyechart.records import decode, read_run
+from eyechart.reports.compare import runs, table
+from eyechart.reports.page.albums import Exhibit
+from eyechart.reports.page.changes import samples
 from eyechart.reports.page.kinds import READERS
 from eyechart.reports.page.said import MIXED, RIGHT, UNSCORED, WRONG, Said, naming, read_said, together
 from eyechart.reports.page.writing import Wish, write
+from eyechart.reports.proven import evidence_of
+from eyechart.reports.render import shown
 from eyechart.reports.runs import Entry, load
 
 CASES = "(realbirdid/sample/ or oodbench/sample-lvis/) and not conse and not clip-b"
@@ -159,3 +166,40 @@ def test_rounds_that_differ_are_mixed_and_an_unscored_one_says_nothing() -> None
     rounds = [[RIGHT, RIGHT, WRONG, UNSCORED, UNSCORED], [RIGHT, WRONG, UNSCORED, RIGHT, UNSCORED]]
     found = together([np.array(codes, np.uint8) for codes in rounds])
     assert found.tolist() == [RIGHT, MIXED, WRONG, RIGHT, UNSCORED]
+
+
+def all_right(said: Said, rows: list[int]) -> Said:
+    """The same answers, some of which were right before."""
+    held = said.truths["OODBench"]
+    outcomes = held.outcomes.copy()
+    outcomes[rows] = RIGHT
+    return replace(said, truths={"OODBench": replace(held, outcomes=outcomes)})
+
+
+def test_what_a_stage_lost_is_looked_for_among_its_own_questions(told: Any) -> None:
+    (entry, said) = next(found for (name, _), found in told.items() if name == "progression")
+    wrong = np.flatnonzero(said.truths["OODBench"].outcomes == WRONG).tolist()
+    exhibit = Exhibit(entry, "progression", said, all_right(said, wrong))
+    proofs = evidence_of(entry.record, entry.folder).proofs
+    lost = {proof: samples(proof, exhibit).get("lost", 0) for proof in proofs}
+    assert sum(lost.values()) == len(wrong) > 0
+    for proof, count in lost.items():
+        stage = {"e_acc": "existence:", "c_acc": "counting:", "l_acc": "logic:"}[proof.name]
+        kinds = said.truths["OODBench"].categories
+        mine = [row for row in wrong if said.items[row][1].startswith(stage) and kinds[row] == proof.category]
+        assert count == len(mine)
+
+
+def test_pairs_and_birds_have_the_cells_of_compare(kinds: Path, tmp_path: Path) -> None:
+    write(Wish((kinds,), baseline=kinds, store=kinds.parents[1] / "store", figures=False, side=0), tmp_path / "page")
+    (call,) = (tmp_path / "page/data/changes.js").read_text(encoding="ascii").splitlines()
+    rows = json.loads(json.loads(f"[{call[9:-1]}]")[1])
+    found = [[row["name"], row["labels"], row["category"], *map(text, row["cells"])] for row in rows]
+    assert found == [[*map(shown, row[2:])] for row in table(runs((kinds, kinds))).rows]
+    assert {row["cells"][-2] for row in rows} >= {"exact McNemar", "paired bootstrap"}
+    assert {row["cells"][-1] for row in rows} <= {"noise", "not tested"}
+
+
+def text(cell: Any) -> str:
+    """What stands in a cell of the page."""
+    return str(cell if isinstance(cell, str) else cell[1])

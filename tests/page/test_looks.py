@@ -17,8 +17,8 @@ FOUND = "axe.run({ preload: false }).then((found) => found.violations.map((one) 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, shape: str, scheme: str) -> None:
-    runs = studio.run("one", other=[]), studio.run("two", other=[*range(1, 12)])
-    seen = opened(studio.page(*runs, figures=True, rule=Rule(0.5)), viewport=SHAPES[shape], color_scheme=scheme)
+    runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
+    seen = opened(studio.page(*runs, figures=True, rule=Rule(0.9)), viewport=SHAPES[shape], color_scheme=scheme)
     for view in (*VIEWS, f"#/samples/imagenet/sample?at={studio.keys[0]}"):
         seen.go(view)
         seen.page.locator(":is(main table, .cards, .answers)").first.wait_for()
@@ -29,8 +29,8 @@ def test_nothing_is_amiss_to_axe_and_everything_fits(studio: Any, opened: Any, s
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_signs_and_words_stand_out_from_what_is_behind(studio: Any, opened: Any, contrast: str, scheme: str) -> None:
-    runs = studio.run("one", other=[]), studio.run("two", other=[*range(1, 12)])
-    seen = opened(studio.page(*runs, rule=Rule(0.5)), color_scheme=scheme)
+    runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
+    seen = opened(studio.page(*runs, rule=Rule(0.9)), color_scheme=scheme)
     for view in ("", "#/samples/imagenet/sample", f"#/samples/imagenet/sample?at={studio.keys[0]}"):
         seen.go(view)
         seen.page.locator(":is(.since tbody, .cards, .answers)").wait_for()
@@ -69,8 +69,8 @@ def test_on_paper_there_is_what_is_read_and_nothing_to_press(studio: Any, opened
 
 
 def test_on_paper_changes_keep_their_words_and_numbers(studio: Any, opened: Any) -> None:
-    runs = studio.run("one", other=[]), studio.run("two", other=[*range(1, 12)])
-    seen = opened(studio.page(*runs, rule=Rule(0.5)), viewport={"width": 794, "height": 1123})
+    runs = studio.run("one", other=[]), studio.run("two", other=[*range(12)])
+    seen = opened(studio.page(*runs, rule=Rule(0.9)), viewport={"width": 794, "height": 1123})
     seen.page.locator(".since tbody tr").first.wait_for()
     seen.page.emulate_media(media="print")
     assert seen.page.locator(".since tbody .held").first.inner_text() == "▼ loss"
