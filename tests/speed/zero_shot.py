@@ -140,9 +140,7 @@ class Bench:
 
     def difference(self) -> float:
         """The farthest that a cosine is from the one by open_clip's classifier."""
-        features = Asker(Store(self.folder / "facts"), None, 42, lambda *_: None).features(
-            self.ours, self.dataset
-        )
+        features = Asker(Store(self.folder / "facts"), None, 42, lambda *_: None).features(self.ours, self.dataset)
         ours = scores(features.values, self.our_classifier())
         return float(np.abs(ours - scores(features.values, self.open_clip_classifier().T.numpy())).max())
 

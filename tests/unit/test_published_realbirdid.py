@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.metrics.hierarchy import Stairs, Tree
+from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.spread import correlation
+from eyechart.metrics.stairs import Stairs
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SPECIES, GENERA = 3651, 248  # Section 5: prototypes; Section 6.1

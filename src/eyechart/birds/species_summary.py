@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import DataError
-from eyechart.metrics.hierarchy import Stairs, Tree, climbed, level_starts, node_probabilities, unfit
+from eyechart.metrics.hierarchy import Tree, climbed, level_starts, node_probabilities, unfit
+from eyechart.metrics.stairs import Stairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

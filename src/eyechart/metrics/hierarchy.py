@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers
+from eyechart.metrics.stairs import Stairs
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.floating]
@@ -165,84 +166,6 @@ class Tree:
         """The inner nodes but the root, the most informative first."""
         inner = np.arange(self.leaves, self.root)
         return inner[np.argsort(self.counts[inner], kind="stable")]
-
-
-@dataclass(frozen=True, eq=False)
-class Stairs:
-    """Which node is predicted for each image at every threshold there is: from a step's threshold down, until the next.
-
-    Image i has the steps offsets[i] to offsets[i + 1] (without it): `thresholds`, falling within an image, the first
-    of them 1, and `nodes`, the first of them the root, which is predicted above every threshold too.
-
-    >>> Stairs(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0])).at([0.7, 0.4]).tolist()
-    [[5, 0]]
-    """
-
-    offsets: Ints
-    thresholds: NDArray[np.float64]
-    nodes: Ints
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @cached_property
-    def images(self) -> Ints:
-        """(steps,) which image each step belongs to.
-
-        >>> Stairs(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5])).images.tolist()
-        [0, 0, 1]
-        """
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
-
-    def at(self, thresholds: ArrayLike) -> Ints:
-        """The nodes (images, thresholds) predicted at each of some thresholds, in any order.
-
-        Args: `thresholds` (thresholds,) probabilities; above 1 the root is predicted.
-        Raises: ValueError where one is NaN, or they are no vector.
-
-        >>> Stairs(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0])).at([0.3, 0.9, 0.4]).tolist()
-        [[0, 5, 0]]
-        """
-        wanted = np.asarray(thresholds, np.float64)
-        demand(wanted.ndim == 1 and not np.isnan(wanted).any(), "Stairs.at", "thresholds", "numbers", wanted)
-        order = np.argsort(wanted, kind="stable")
-        reached = np.searchsorted(wanted[order], self.thresholds, side="right")  # how many thresholds a step is under
-        step = np.repeat(self.offsets[:-1, None], len(wanted) + 1, axis=1)
-        np.maximum.at(step, (self.images, reached), np.arange(len(self.nodes)))
-        deepest = np.maximum.accumulate(step[:, :0:-1], axis=1)[:, ::-1]
-        found = np.empty_like(deepest)
-        found[:, order] = self.nodes[deepest]
-        return found
-
-    def of(self, rows: ArrayLike) -> "Stairs":
-        """The stairs of some images, by place or by a mask.
-
-        Args: `rows`, places of images, or a boolean for each.
-
-        >>> both = Stairs(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5]))
-        >>> both.of([1]).offsets.tolist(), both.of([True, False]).nodes.tolist()
-        ([0, 1], [5, 0])
-        """
-        chosen = np.arange(len(self))[np.asarray(rows)]
-        sizes = np.diff(self.offsets)[chosen]
-        offsets = np.append(0, np.cumsum(sizes))
-        steps = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
-        return Stairs(offsets, self.thresholds[steps], self.nodes[steps])
-
-    @classmethod
-    def join(cls, many: Sequence["Stairs"]) -> "Stairs":
-        """The stairs of several blocks of images, one after another.
-
-        Args: `many`, stairs of the same tree; none make stairs of no image.
-
-        >>> one = Stairs(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0]))
-        >>> Stairs.join([one, one]).offsets.tolist(), len(Stairs.join([]))
-        ([0, 2, 4], 0)
-        """
-        sizes = [np.diff(one.offsets) for one in many]
-        offsets = np.append(0, np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes])))
-        thresholds = np.concatenate([np.zeros(0), *(one.thresholds for one in many)])
-        return cls(offsets, thresholds, np.concatenate([np.zeros(0, np.int64), *(one.nodes for one in many)]))
 
 
 def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
