@@ -4,7 +4,7 @@ from collections.abc import Generator, Mapping
 
 import pytest
 
-from eyechart.errors import AbsentError, BudgetError
+from eyechart.errors import AbsentError, ToleranceError
 
 REGRESSION, ABSENT, ERRORS = 10, 11, 12  # beyond what pytest has or may come to have
 MEANINGS: Mapping[int, str] = {
@@ -20,7 +20,7 @@ MEANINGS: Mapping[int, str] = {
     ABSENT: "data that is not there under --eye-strict, and nothing else",
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
 }
-KINDS: dict[type, int] = {AbsentError: ABSENT, BudgetError: ERRORS}
+KINDS: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}
 KIND = "eyechart_kind"  # on a failed report, which also comes from workers
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from eyechart import __version__
 from eyechart.case_recording import CaseRecording
-from eyechart.errors import BudgetError
+from eyechart.errors import ToleranceError
 from eyechart.records import Record, Records, Run, encode, from_plain, plain
 from eyechart.store import stamp
 
@@ -71,7 +71,7 @@ class Recorder:
             pyfuncitem.user_properties.append((PROPERTY, plain(record)))
             try:
                 self.refuse_errors(recording)
-            except BudgetError as error:
+            except ToleranceError as error:
                 raise pytest.fail.Exception(str(error), pytrace=False) from None
         return result
 
@@ -81,7 +81,7 @@ class Recorder:
         errors = recording.errors
         if len(errors) > most:
             shown = "\n".join(f"  {error}" for error in errors[:10])
-            raise BudgetError(
+            raise ToleranceError(
                 f"{len(errors)} of {recording.asked} ended in an error; --eye-max-errors allows "
                 f"{most}. All other answers are kept and scored.\n{shown}"
             )

@@ -9,7 +9,7 @@
     ├── ModelError         weights, libraries, features
     ├── StoreError         kept answers
     ├── BaselineError      what a run is held against
-    ├── BudgetError        more images of a case without an answer than were allowed
+    ├── ToleranceError        more images of a case without an answer than were allowed
     └── ReportError        runs, tables, figures
 
 Every message is one sentence or two: the file or option, what was found, what was expected, and the remedy.
@@ -48,7 +48,7 @@ class StoreError(EyechartError):
     """Kept answers that cannot be read or written."""
 
 
-class BudgetError(EyechartError):
+class ToleranceError(EyechartError):
     """More images of a case without an answer than were allowed."""
 
 
