@@ -12,7 +12,7 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_csv import read_authors
-from eyechart.data.division_files import content, read_division, sha256_of, write_division
+from eyechart.data.division_files import content, read_division, sha256_of, truth_of, write_division
 from eyechart.data.divisions import Detector, Division
 from eyechart.errors import DataError
 from eyechart.pairs.dividing import Detected, Rules, annotation_of, divide
@@ -66,6 +66,14 @@ def test_it_comes_back_byte_for_byte(folder: Folder) -> None:
     again = read_division(folder.path, folder.dataset)
     assert content(again, folder.dataset) == folder.path.read_bytes()
     assert sha256_of(again, folder.dataset) == sha256_of(folder.division, folder.dataset)
+
+
+def test_what_is_asked_hangs_on_the_pairs_and_not_on_the_logits_last_bits(folder: Folder) -> None:
+    found, dataset = folder.division, folder.dataset
+    others = tuple(replace(one, scores_sha256="0" * 64) for one in found.detectors)
+    assert sha256_of(replace(found, detectors=others), dataset) != sha256_of(found, dataset)
+    assert truth_of(replace(found, detectors=others), dataset) == truth_of(found, dataset)
+    assert truth_of(replace(found, present=~found.present), dataset) != truth_of(found, dataset)
 
 
 def test_nothing_is_lost(folder: Folder) -> None:

@@ -93,6 +93,12 @@ def sha256_of(division: Division, dataset: Dataset) -> str:
     return sha256(content(division, dataset)).hexdigest()
 
 
+def truth_of(division: Division, dataset: Dataset) -> str:
+    """The fingerprint of what is asked and what is right, whatever detectors' logits are to the last bit."""
+    asked = ((one.key, one.category, one.set, one.main, one.present) for one in _pairs(division, dataset))
+    return sha256(msgspec.json.encode(tuple(asked))).hexdigest()
+
+
 def write_division(path: Path, division: Division, dataset: Dataset) -> tuple[Path, ...]:
     """Write the file, and beside it the authors' csv of each set's main benchmark; what was written."""
     tables = {name: path.with_name(f"{path.stem}-{name}.csv") for name in KNOWN}

@@ -40,6 +40,7 @@ HASH = re.compile("[0-9a-f]{64}")
 ALPHA = 0.01
 VERDICTS = LOSS, LET_PASS, GAIN, NOISE, UNTESTED = "loss", "loss let pass", "gain", "noise", "not tested"
 SHOWN = 10
+ROUNDED = 1e-6  # what other threads or another machine make of a number in single precision, of every image alike
 UNSURE = (float("nan"), float("nan"))
 
 
@@ -202,8 +203,12 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> 
 
 def judged(found: Sequence[Compared], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
     """Correct the p-values over all that is given, and tell losses and gains from noise."""
-    adjusted = holm([each.p for each in found]).tolist()
+    adjusted = holm([_chance(each) for each in found]).tolist()
     return [Verdict(each, p, _word(each, p, alpha, max_drop)) for each, p in zip(found, adjusted, strict=True)]
+
+
+def _chance(found: Compared) -> float:
+    return found.p if isnan(found.p) or abs(found.delta) > ROUNDED else 1.0
 
 
 def _word(found: Compared, adjusted: float, alpha: float, max_drop: float) -> str:

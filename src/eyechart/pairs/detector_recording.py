@@ -10,7 +10,7 @@ from eyechart.asking.detection import Detection
 from eyechart.asking.distribution import Distribution
 from eyechart.case_recording import FoundRecording, Rows, about, named
 from eyechart.data.dataset import Dataset
-from eyechart.data.division_files import sha256_of
+from eyechart.data.division_files import truth_of
 from eyechart.metrics.intervals import wilson
 from eyechart.pairs.scoring import LABELS
 from eyechart.protocols.division import BEATEN, UNLIKELY
@@ -145,11 +145,11 @@ class DistributionRecording(FoundRecording[Distribution]):
         return (*super().notes(), *((copied,) if here & other else ()))
 
     def truths(self) -> Mapping[str, str]:
-        """The sha256 of both divisions."""
+        """The sha256 of the pairs of both divisions."""
         here, other = self.found.here, self.found.reference
         return {
-            LABELS: sha256_of(here.division, here.dataset),
-            f"{LABELS}, reference": sha256_of(other.division, other.dataset),
+            LABELS: truth_of(here.division, here.dataset),
+            f"{LABELS}, reference": truth_of(other.division, other.dataset),
         }
 
     def outcomes(self) -> Outcomes:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eyechart.case_recording import FoundRecording, Rows, about, named, served
-from eyechart.data.division_files import sha256_of
+from eyechart.data.division_files import truth_of
 from eyechart.gate.evidence import Given
 from eyechart.gate.pairing import paired
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
@@ -43,8 +43,8 @@ class PairRecording(FoundRecording[T]):
         """The image that an error is about."""
 
     def truths(self) -> Mapping[str, str]:
-        """The sha256 of the division."""
-        return {LABELS: sha256_of(self.found.division, self.dataset)}
+        """The sha256 of the division's pairs."""
+        return {LABELS: truth_of(self.found.division, self.dataset)}
 
     def served(self) -> Served:
         """What the answers took, set by set."""

@@ -12,7 +12,7 @@ import pytest
 from eyechart.asking.detection import detection
 from eyechart.asking.existence import existence
 from eyechart.asking.progression import progression
-from eyechart.data.division_files import sha256_of
+from eyechart.data.division_files import truth_of
 from eyechart.models.interfaces import Answer
 from eyechart.pairs.detector_recording import DetectionRecording
 from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
@@ -138,7 +138,7 @@ def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any,
 
 def test_the_record_vouches_for_the_division(recorded: Any, pair_world: Any) -> None:
     sitting = pair_world.sit(pair_world.talker())
-    wanted = sha256_of(existence(sitting).division, sitting.dataset)
+    wanted = truth_of(existence(sitting).division, sitting.dataset)
     assert recorded(pair_world.talker()).data.labels == {"OODBench": wanted}
 
 
