@@ -20,6 +20,7 @@ from eyechart.gate.telling import (
     line_of,
     loss,
     losses,
+    nearest,
     no_baseline,
     refused,
     shared,
@@ -134,8 +135,14 @@ class Gate:
         for nodeid, count in Counter(nodeid for nodeid, verdict in told if verdict.regression).items():
             now = found[nodeid]
             self.fail(nodeid, losses(now, count, self.baselines[name(now)][1], self.sight))
+        alike: dict[tuple[str, object], list[Verdict]] = {}
         for nodeid, verdict in told:
-            self.tell(verdict, nodeid, found[nodeid], of_case[nodeid])
+            if verdict.regression:
+                alike.setdefault((nodeid, verdict.found.samples), []).append(verdict)
+            self.remark(verdict, found[nodeid])
+        for (nodeid, _), same in alike.items():
+            self.fail(nodeid, loss(same, of_case[nodeid], found[nodeid].keys))
+        self.said += nearest(verdicts)
         self.said.append(f"gate: {len(verdicts)} numbers compared, {sum(v.regression for v in verdicts)} worse")
 
     def held(self, nodeid: str, now: Evidence) -> list[Compared]:
@@ -160,12 +167,10 @@ class Gate:
             self.said.append(no_baseline(now))
         return []
 
-    def tell(self, verdict: Verdict, nodeid: str, now: Evidence, of_case: list[Compared]) -> None:
-        """Fail a case with a loss; say what became better, and what nobody can tell."""
+    def remark(self, verdict: Verdict, now: Evidence) -> None:
+        """Say what became better, and what nobody can tell."""
         found = verdict.found
-        if verdict.regression:
-            self.fail(nodeid, loss(verdict, of_case, now.keys))
-        elif verdict.improvement:
+        if verdict.improvement:
             self.said.append(line_of(now, f"better: {found.name} {found.delta:+.4f}"))
         elif isnan(found.p):
             self.said.append(line_of(now, f"{found.name} cannot be judged: no samples or intervals to tell it by"))

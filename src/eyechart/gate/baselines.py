@@ -14,6 +14,7 @@ from eyechart.records import encode
 from eyechart.store import stamp
 
 FOLDER = Path("reports/baselines")
+RECORDS = "records.json"  # what a run has
 DEEP = re.compile(rb"\n {10,}|\n {8}(?=\})")  # where a number's own lines break
 AGAIN = "Write it again with --eye-update-baseline."
 
@@ -101,6 +102,11 @@ def slug(model: str) -> str:
 
 def read(place: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
     """Return the cases of a baseline, or of all in a folder, each with the file it is in."""
+    if (place / RECORDS).is_file() or place.name == RECORDS:
+        raise BaselineError(
+            f"{place} is a run and no baseline. Write a baseline with --eye-update-baseline; "
+            "`python -m eyechart.reports compare` compares two runs."
+        )
     files = sorted(place.rglob("*.json")) if place.is_dir() else [place] if place.exists() else []
     if not files:
         raise BaselineError(f"There is no baseline at {place}. Write one with --eye-update-baseline.")

@@ -68,6 +68,11 @@ class Compared:
         return title(self.proof)
 
     @property
+    def samples(self) -> object:
+        """What a number lost and gained, the same for numbers that say the same of the same samples."""
+        return (self.lost, self.gained, self.n, self.before) if self.lost else self.name
+
+    @property
     def worse(self) -> float:
         """By how much the number is worse; less than 0 where it is better."""
         return -self.delta * DIRECTIONS[self.proof.name]

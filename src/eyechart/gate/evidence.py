@@ -21,6 +21,7 @@ from eyechart.records import Metric
 SCHEMA = 1
 TIMES = 1000
 STEPS = 32_767  # a draw is kept as its place between the value and the draw that is farthest from it
+CLOSE = 1e-9  # as near as a share in a file is to one reckoned anew
 Floats = NDArray[np.float64]
 
 
@@ -90,6 +91,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         asked, right = (self.bits(name) for name in (proof.asked, proof.right))
         return np.where(asked, right.astype(np.float64), np.nan)
 
+    def share(self, proof: Proof) -> float | None:
+        """The share of the samples that count which are right; None where none are kept, or none count."""
+        outcomes = self.outcomes(proof)
+        counted = np.zeros(0) if outcomes is None else outcomes[~np.isnan(outcomes)]
+        return float(counted.mean()) if counted.size else None
+
     def draws(self, proof: Proof) -> Floats | None:
         """The draws (TIMES,); None where they were not kept."""
         if not proof.draws or proof.value is None:
@@ -113,15 +120,24 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"the plane {name} is damaged ({error})") from None
         if len(data) != size:
             raise ValueError(f"the plane {name} has not its {size} bytes")
+        if named(data) != name:
+            raise ValueError(f"the plane {name} does not hold what it was named after")
         return data
 
     def check(self) -> None:
         """Read everything once; raises ValueError for what cannot be."""
         for proof in self.proofs:
-            self.outcomes(proof)
+            share = self.share(proof)
+            if share is not None and proof.value is not None and abs(share - proof.value) > CLOSE:
+                raise ValueError(f"{proof.name} is {proof.value}, and its outcomes say {share}")
             self.draws(proof)
             if proof.ci and proof.ci[0] > proof.ci[1]:
                 raise ValueError(f"the interval of {proof.name} has its ends the wrong way round")
+
+
+def named(data: bytes) -> str:
+    """What a plane is called: what it holds, so that one that was damaged is known."""
+    return sha256(data).hexdigest()[:12]
 
 
 class Planes:
@@ -133,7 +149,7 @@ class Planes:
 
     def add(self, data: bytes) -> str:
         """Keep a plane and return its name."""
-        name = sha256(data).hexdigest()[:12]
+        name = named(data)
         self.kept.setdefault(name, b85encode(zlib.compress(data, 9)).decode("ascii"))
         return name
 

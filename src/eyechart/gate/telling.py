@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from eyechart.gate.baselines import Written
-from eyechart.gate.comparing import Compared, Verdict, telling
+from eyechart.gate.comparing import NOISE, Compared, Verdict, telling
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.looking import Sight, address
 
@@ -24,8 +24,12 @@ def losses(now: Evidence, count: int, baseline: Path, sight: Sight) -> str:
     return "\n".join([*lines, f"  {ACCEPT}"])
 
 
-def loss(verdict: Verdict, of_case: Sequence[Compared], keys: Sequence[str]) -> str:
-    """A regression: the number before and now, how sure it is, and the samples to look at."""
+def loss(alike: Sequence[Verdict], of_case: Sequence[Compared], keys: Sequence[str]) -> str:
+    """A regression: the number before and now, how sure it is, and the samples to look at.
+
+    Numbers that lost and gained the same samples are told as one.
+    """
+    verdict = alike[0]
     found = verdict.found
     bounds = "" if found.ci is None else f" [{found.ci.low:+.4f}, {found.ci.high:+.4f}]"
     change = f"{found.delta:+.4f}{bounds}, {size(found.n, found.units)}"
@@ -34,11 +38,22 @@ def loss(verdict: Verdict, of_case: Sequence[Compared], keys: Sequence[str]) -> 
         f"  {found.before:.4f} in the baseline, {found.after:.4f} now: {change}",
         f"  {found.method}, {chance(found.p)}, {chance(verdict.adjusted)} after Holm's correction over the session",
     ]
+    if others := [each.found.name for each in alike[1:]]:
+        lines.append(f"  and so, of the same samples: {'; '.join(others)}")
     if found.lost or found.gained:
         lines.append(f"  right before and wrong now: {len(found.lost)}; wrong before and right now: {found.gained}")
         lines += [f"    {keys[row]}" for row in telling(found, of_case)]
     shown = address(found.case, found.protocol, found.proof.labels, found.name if found.lost else "")
     return "\n".join([*lines, f"  on the page: {shown}"])
+
+
+def nearest(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Which number came nearest to a loss and is none, so that nobody takes silence for sameness."""
+    doubtful = [each for each in verdicts if each.word == NOISE and each.found.worse > 0]
+    for each in sorted(doubtful, key=lambda one: one.found.p)[:1]:
+        found = each.found
+        sure = f"{chance(found.p)}, {chance(each.adjusted)} after Holm's correction"
+        yield f"nearest to a loss: {found.case} ({found.protocol}): {found.name} {found.delta:+.4f} ({sure})"
 
 
 def size(n: int, units: int) -> str:

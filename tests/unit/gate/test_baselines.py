@@ -106,6 +106,13 @@ def test_something_else_is_refused(tmp_path: Path, content: bytes) -> None:
         read(tmp_path)
 
 
+@pytest.mark.parametrize("named", ["", "records.json"])
+def test_a_run_is_no_baseline(tmp_path: Path, named: str) -> None:
+    (tmp_path / "records.json").write_bytes(b'{"run": {}}')
+    with pytest.raises(BaselineError, match=r"is a run and no baseline\. Write a baseline with --eye-update-baseline"):
+        read(tmp_path / named)
+
+
 def test_a_place_with_nothing_in_it_is_refused(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "nowhere", tmp_path / "nothing.json"):
         with pytest.raises(BaselineError, match=f"There is no baseline at {place}. Write one with {REMEDY}"):

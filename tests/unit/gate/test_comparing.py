@@ -23,7 +23,7 @@ from eyechart.gate.comparing import (
 )
 from eyechart.gate.evidence import TIMES, Given
 from eyechart.gate.power import SUPPOSED, power_alone, power_lines
-from eyechart.gate.telling import chance, loss, shared
+from eyechart.gate.telling import chance, loss, nearest, shared
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.resampling import drawn_shares
@@ -240,15 +240,31 @@ def test_the_samples_that_most_numbers_lost_come_first(make: Any, share: Any) ->
 def test_a_loss_says_everything(make: Any, share: Any) -> None:
     now = make(share(acc1=[0] * 20 + [1]))
     every = list(compared(make(share(acc1=[1] * 20 + [0])), now))
-    said = loss(judged(every, 0.01, 0)[0], every, now.keys)
+    said = loss(judged(every, 0.01, 0)[:1], every, now.keys)
     for part in ("0.9524 in the baseline, 0.0476 now: -0.9048 [", "n=21", "exact McNemar, p=2.1e-05, p=2.1e-05 after",
                  "right before and wrong now: 20; wrong before and right now: 1", "    00000\n"):  # fmt: skip
         assert part in said
 
 
+def test_numbers_that_lost_the_same_samples_are_told_as_one(make: Any, share: Any) -> None:
+    now = make(share(acc1=[0] * 20 + [1], acc5=[0] * 20 + [1], mc_acc=[0] * 19 + [1, 1]))
+    every = list(compared(make(share(acc1=[1] * 20 + [0], acc5=[1] * 20 + [0], mc_acc=[1] * 20 + [0])), now))
+    assert [one.samples == every[0].samples for one in every] == [True, True, False]
+    said = loss(judged(every, 0.01, 0)[:2], every, now.keys)
+    assert "acc1 (ImGT, A) is worse than the baseline." in said
+    assert "  and so, of the same samples: acc5 (ImGT, A)\n" in said
+
+
+def test_what_came_nearest_to_a_loss_is_said() -> None:
+    noise = [found(0.5, delta=-0.1), found(0.02, delta=-0.2), found(0.01, delta=0.3)]
+    (said,) = nearest(judged(noise, 0.001, 0))
+    assert "-0.2000 (p=0.02, p=0.04 after Holm's correction)" in said
+    assert not [*nearest(judged([found(1e-9, delta=-0.5), found(0.5, delta=0.5)], 0.01, 0))]
+
+
 def test_what_counts_answers_says_of_how_many_images(make: Any) -> None:
     (verdict,) = judged([found(1e-9, n=24, units=7)], 0.01, 0)
-    assert "-0.1000, n=24 of 7 images\n" in loss(verdict, [], make([]).keys)
+    assert "-0.1000, n=24 of 7 images\n" in loss([verdict], [], make([]).keys)
     assert "(n=24 of 7 images, exact McNemar)" in next(power_lines([verdict], 0.01))
 
 

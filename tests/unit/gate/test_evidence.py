@@ -52,7 +52,8 @@ def test_any_outcomes_come_back(several: list[Any]) -> None:
 
 @given(OUTCOMES)
 def test_outcomes_of_any_number_of_samples_come_back(outcomes: Any) -> None:
-    (proof,), planes = proofs([Given(about(), outcomes)])
+    counted = outcomes[~np.isnan(outcomes)]
+    (proof,), planes = proofs([Given(about(float(counted.mean()) if counted.size else None), outcomes)])
     kept = evidence(planes, [proof], samples=len(outcomes))
     np.testing.assert_array_equal(kept.outcomes(proof), outcomes)
     kept.check()
@@ -144,6 +145,19 @@ def test_damage_is_an_error_that_names_the_file(make: Any, share: Any, tmp_path:
     path.write_bytes(encode(damage(make(share(acc1=[1, 0, 1] * 20)))))
     with pytest.raises(ReportError, match=r"e\.json cannot be read \(.+\)\. Run the case again"):
         read_evidence(path)
+
+
+def test_a_plane_that_holds_something_else_is_refused(make: Any, share: Any) -> None:
+    whole, other = make(share(acc1=[1, 0, 1] * 20)), make(share(acc1=[1, 1, 0] * 20))
+    right = whole.proofs[0].right
+    with pytest.raises(ValueError, match=f"the plane {right} does not hold what it was named after"):
+        replace(whole, planes={**whole.planes, right: other.planes[other.proofs[0].right]}).check()
+
+
+def test_a_value_that_its_outcomes_deny_is_refused(make: Any, share: Any) -> None:
+    whole = make(share(acc1=[1, 0, 1, 1]))
+    with pytest.raises(ValueError, match=r"acc1 is 0\.9, and its outcomes say 0\.75"):
+        replace(whole, proofs=(replace(whole.proofs[0], value=0.9),)).check()
 
 
 def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:

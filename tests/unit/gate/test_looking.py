@@ -61,7 +61,7 @@ def test_a_loss_leads_to_its_images_where_it_is_told_image_by_image(
     given = [share(acc1=[right] * 20) for right in (1, 0)]
     before, now = (make(each if outcomes else [bare(one) for one in each]) for each in given)
     every = list(compared(before, now))
-    said = loss(judged(every, 0.01, 0)[0], every, now.keys)
+    said = loss(judged(every, 0.01, 0)[:1], every, now.keys)
     assert ("changed=lost&of=acc1+%28ImGT%2C+A%29" in said) is lost
     assert "on the page: page/index.html#/samples/imagenet/val/m%5B%5D?protocol=zero_shot&labels=ImGT" in said
 
