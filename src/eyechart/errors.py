@@ -9,7 +9,7 @@
     ├── ModelError         weights, libraries, features
     ├── StoreError         kept answers
     ├── BaselineError      what a run is held against
-    ├── ToleranceError        more images of a case without an answer than were allowed
+    ├── ToleranceError     more images of a case without an answer than were allowed
     └── ReportError        runs, tables, figures
 
 Every message is one sentence or two: the file or option, what was found, what was expected, and the remedy.
