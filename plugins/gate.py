@@ -12,7 +12,7 @@ from eyechart.errors import EyechartError
 from eyechart.gate.baselines import FOLDER, name, read, write
 from eyechart.gate.comparing import Compared, Verdict, added, compared, differences, judged, missing, remarks
 from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.gate.floors import below, floor, misses
+from eyechart.gate.floors import below, floor, misses, near
 from eyechart.gate.looking import Sight
 from eyechart.gate.power import power_alone, power_lines
 from eyechart.gate.telling import (
@@ -184,7 +184,8 @@ class Gate:
             if record and metric:
                 self.fail(nodes[record.case, record.protocol], below(each, record, metric))
             else:
-                nothing = f"--eye-floor={each.text} is about no number of this session."
+                hint = near(each, self.recorder.records.values())
+                nothing = f"--eye-floor={each.text} is about no number of this session{hint}"
                 (self.wrong if meant else self.said).append(f"{nothing} Correct its names." if meant else nothing)
 
     def fail(self, nodeid: str, why: str) -> None:

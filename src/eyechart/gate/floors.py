@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from eyechart.errors import SpecError
 from eyechart.records import Metric, Record
+from eyechart.spec import did_you_mean
 
 FORM = re.compile(
     r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<category>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
@@ -57,7 +58,7 @@ def floor(text: str) -> Floor:
         value = None
     if found is None or value is None:
         raise SpecError(
-            f"--eye-floor={text} is no floor. Write BENCHMARK/PROTOCOL:METRIC>=VALUE, such as "
+            f"{text} is no floor. Write BENCHMARK/PROTOCOL:METRIC>=VALUE, such as "
             "imagenet/zero_shot:acc1>=0.62, with BENCHMARK/SPLIT for one split, METRIC[LABELS] for one truth and "
             "METRIC[LABELS,CATEGORY] for one category."
         )
@@ -77,8 +78,20 @@ def misses(floors: Iterable[Floor], records: Iterable[Record]) -> Iterator[tuple
             yield each, None, None
 
 
+def near(missed: Floor, records: Iterable[Record]) -> str:
+    """End a sentence about a floor that is about nothing with the names that it may have meant."""
+    known = {
+        f"{record.benchmark}{split}/{record.protocol}:{metric.name}"
+        for record in records
+        for split in ("", f"/{record.split}")
+        for metric in record.metrics
+    }
+    return did_you_mean(re.split(r"[\[<>]", missed.text.replace(" ", ""), maxsplit=1)[0], sorted(known))
+
+
 def below(broken: Floor, record: Record, metric: Metric) -> str:
     """Say that a number is on the wrong side of its floor."""
     found = "has no value" if metric.value is None else f"is {metric.value:.4f}"
     which = f"{metric.name} ({metric.labels}, {metric.category})"
-    return f"{record.case} ({record.protocol}): {which} {found} (n={metric.n}), and --eye-floor={broken.text}."
+    hint = f" Values are fractions: 62 % is 0.62, and {broken.value:g} is more than all." if broken.value >= 2 else ""
+    return f"{record.case} ({record.protocol}): {which} {found} (n={metric.n}), and --eye-floor={broken.text}.{hint}"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.gate.floors import below, floor, misses
+from eyechart.gate.floors import below, floor, misses, near
 from eyechart.records import Metric, Record
 
 
@@ -75,6 +75,21 @@ def test_a_floor_may_be_about_a_category_or_a_number_that_has_no_whole(records: 
     }
     assert metric == "S"
     assert [each for _, each, _ in misses([floor("imagenet/zero_shot:mean_per_class_recall>=2")], records) if each]
+
+
+def test_a_misspelled_floor_is_told_the_names_there_are(records: list[Record]) -> None:
+    assert near(floor("imagenet/val/supervized:acc1[ImGT]>=0.1"), records).startswith(
+        "; did you mean imagenet/val/supervised:acc1 or "
+    )
+    assert near(floor("birds/species:ig>=0.1"), records) == "."
+
+
+def test_a_floor_in_percent_is_told_that_values_are_fractions(records: list[Record]) -> None:
+    missed = floor("imagenet/supervised:acc1[ImGT]>=62")
+    ((_, record, metric),) = misses([missed], records)
+    assert record is not None
+    assert metric is not None
+    assert below(missed, record, metric).endswith("Values are fractions: 62 % is 0.62, and 62 is more than all.")
 
 
 @pytest.mark.parametrize("text", ["toybox/zero_shot:acc1>=0", "imagenet/mcq:acc1>=0", "imagenet/zero_shot:acc9>=0",
