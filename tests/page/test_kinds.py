@@ -130,7 +130,7 @@ def better(now: Evidence) -> Evidence:
     """The same with every bird right, in one number."""
     planes = Planes()
     right = planes.add(np.packbits(np.ones(now.samples, bool)).tobytes())
-    proofs = [structs.replace(one, right=right) if title(one) == SHARE else one for one in now.proofs]
+    proofs = [structs.replace(one, right=right, value=1.0) if title(one) == SHARE else one for one in now.proofs]
     return structs.replace(now, proofs=tuple(proofs), planes={**now.planes, **planes.kept})
 
 

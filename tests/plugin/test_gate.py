@@ -321,13 +321,6 @@ def test_a_floor_of_the_ini_file_may_be_about_what_is_not_run(gated: Gated) -> N
     gated.ran("--eye-strict", code=USAGE)
 
 
-def test_a_floor_that_cannot_be_read_is_refused_at_once(gated: Gated) -> None:
-    gated.answer()
-    result = gated.world.call(*gated.world.usual, "--eye-floor=acc1>0.5")
-    assert result.ret == USAGE
-    assert "--eye-floor: acc1>0.5 is no floor." in result.stderr.str()
-
-
 def test_one_file_holds_one_model_on_one_benchmark(gated: Gated) -> None:
     gated.answer()
     gated.ran("--eye-baseline=kept/one.json", UPDATE)

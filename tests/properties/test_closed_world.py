@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.protocols.closed_world import (
-    SIZES,
     answer_keys,
     answer_schema,
     batches,
@@ -17,7 +16,7 @@ from eyechart.protocols.closed_world import (
     parts,
 )
 
-ORDERS = ("random", "same_class")
+ORDERS, SIZES = ("random", "same_class"), (1, 5, 10)
 samples = st.dictionaries(st.text(max_size=4), st.integers(-1, 3), max_size=30)
 orders, sizes, seeds = st.sampled_from(ORDERS), st.sampled_from(SIZES), st.integers(0, 99)
 
