@@ -119,27 +119,27 @@ function Coverage({ index, album }: { index: Index; album: AlbumAbout | undefine
   return <Loaded state={state}>{(curves) => <Curves curves={curves} split={album?.title ?? ""} />}</Loaded>;
 }
 
-type Point = { name: string; coverage: number; accuracy: number; low: number; high: number };
+type Point = { name: string; coverage: number; risk: number; low: number; high: number };
 const POINTS: Field<Point>[] = [
   { name: "Case", value: (row) => row.name },
   { name: "Coverage %", number: true, value: (row) => row.coverage, show: (row) => percent(row.coverage) },
-  { name: "Accuracy %", number: true, value: (row) => row.accuracy, show: (row) => <>{percent(row.accuracy)} <span class="hint">{interval([row.low, row.high])}</span></> },
+  { name: "Risk %", number: true, value: (row) => row.risk, show: (row) => <>{percent(row.risk)} <span class="hint">{interval([row.low, row.high])}</span></> },
 ];
 
-// The risk is 100 % less the accuracy of what is kept; the coverage is how much that is.
+// The risk is the share of wrong answers among those kept; the coverage is how many are kept.
 function Curves({ curves, split }: { curves: Curve[]; split: string }) {
   const own = curves.filter((curve) => curve.split === split);
   const found = own.map((curve) => ({ name: `${curve.model}, ${curve.task}, ${curve.labels}`, points: curve.points }));
   if (!found.length) {
     return null;
   }
-  const rows = found.flatMap(({ name, points }) => points.map(([coverage, accuracy, low, high]) => ({ name, coverage, accuracy, low, high })));
-  const lines = found.map(({ name, points }) => ({ name, points: points.map(([x, y]): [number, number] => [x, y]) }));
+  const rows = found.flatMap(({ name, points }) => points.map(([coverage, right, low, high]) => ({ name, coverage, risk: 1 - right, low: 1 - high, high: 1 - low })));
+  const lines = found.map(({ name, points }) => ({ name, points: points.map(([x, y]): [number, number] => [x, 1 - y]) }));
   return (
     <>
       <h2>Risk by coverage</h2>
-      <Plane title="Accuracy by coverage" lines={lines} x="coverage (%): the answers kept, the surest first" y="Accuracy of the answers kept (%); the risk is what it lacks to 100." />
-      <details><summary>The points as a table</summary><Table caption="Accuracy by coverage" fields={POINTS} rows={rows} /></details>
+      <Plane title="Risk by coverage" lines={lines} x="coverage (%): the answers kept, the surest first" y="Risk (%): how many of the answers kept are wrong." />
+      <details><summary>The points as a table</summary><Table caption="Risk by coverage" fields={POINTS} rows={rows} /></details>
     </>
   );
 }
