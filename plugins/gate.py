@@ -1,8 +1,7 @@
 """The gate: a session's numbers against a baseline's, on the same samples; a real loss fails its case."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from itertools import islice
 from math import isnan
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from eyechart.errors import EyechartError
 from eyechart.gate.baselines import FOLDER, name, read, write
-from eyechart.gate.comparing import Compared, Verdict, added, compared, differences, judged, missing, remarks
+from eyechart.gate.comparing import Compared, Verdict, added, alike, compared, differences, judged, missing, remarks
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import below, floor, misses, near
 from eyechart.gate.looking import Sight
@@ -62,9 +61,15 @@ class Gate:
     @property
     def sight(self) -> Sight:
         """What a page of the session and its baselines is written of."""
-        chosen, here = settings(self.config), self.config.invocation_params.dir
-        made = Sight(here, self.recorder.folder, self.home, data=chosen.data, store=chosen.store)
-        return replace(made, alpha=share(self.config, "alpha"), max_drop=share(self.config, "max-drop"))
+        return Sight(
+            here=self.config.invocation_params.dir,
+            run=self.recorder.folder,
+            baseline=self.home,
+            data=settings(self.config).data,
+            store=settings(self.config).store,
+            alpha=share(self.config, "alpha"),
+            max_drop=share(self.config, "max-drop"),
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -130,18 +135,9 @@ class Gate:
         self.said += shared(self.remarks)
         if text(self.config, "power"):
             self.said += power_lines(verdicts, share(self.config, "alpha"))
-        nodes = {name(now): nodeid for nodeid, now in found.items()}
-        told = [(nodes[each.found.case, each.found.protocol], each) for each in verdicts]
-        for nodeid, count in Counter(nodeid for nodeid, verdict in told if verdict.regression).items():
-            now = found[nodeid]
-            self.fail(nodeid, losses(now, count, self.baselines[name(now)][1], self.sight))
-        alike: dict[tuple[str, object], list[Verdict]] = {}
-        for nodeid, verdict in told:
-            if verdict.regression:
-                alike.setdefault((nodeid, verdict.found.samples), []).append(verdict)
-            self.remark(verdict, found[nodeid])
-        for (nodeid, _), same in alike.items():
-            self.fail(nodeid, loss(same, of_case[nodeid], found[nodeid].keys))
+        rest = iter(verdicts)
+        for nodeid, numbers in of_case.items():
+            self.tell(nodeid, found[nodeid], numbers, [*islice(rest, len(numbers))])
         self.said += nearest(verdicts)
         self.said.append(f"gate: {len(verdicts)} numbers compared, {sum(v.regression for v in verdicts)} worse")
 
@@ -166,6 +162,16 @@ class Gate:
         else:
             self.said.append(no_baseline(now))
         return []
+
+    def tell(self, nodeid: str, now: Evidence, numbers: list[Compared], verdicts: list[Verdict]) -> None:
+        """Fail a case with losses, those of the same samples as one; say what else there is to say of it."""
+        worse = [verdict for verdict in verdicts if verdict.regression]
+        if worse:
+            self.fail(nodeid, losses(now, len(worse), self.baselines[name(now)][1], self.sight))
+        for same in alike(worse):
+            self.fail(nodeid, loss(same, numbers, now.keys))
+        for verdict in verdicts:
+            self.remark(verdict, now)
 
     def remark(self, verdict: Verdict, now: Evidence) -> None:
         """Say what became better, and what nobody can tell."""

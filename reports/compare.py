@@ -86,8 +86,7 @@ def table(sides: Sides, rule: Rule = USUAL) -> Table:
 
 def row(key: Key, verdict: Verdict) -> Row:
     """One number."""
-    proof = verdict.found.proof
-    return (*key, proof.name, proof.labels, proof.category, *cells(verdict))
+    return (*key, *verdict.found.proof.key, *cells(verdict))
 
 
 def matched(sides: Sides) -> Pairs:

@@ -20,9 +20,14 @@ class _Told(msgspec.Struct):
 
 
 def evidence_of(record: Record, folder: Path) -> Evidence:
-    """What a case kept, if it is as the run wrote it; of a run that kept nothing, the numbers alone."""
+    """What a case kept; of a run that kept nothing, the numbers alone."""
+    return kept(record, folder) or alone(record)
+
+
+def kept(record: Record, folder: Path) -> Evidence | None:
+    """What a case kept, if it is as the run wrote it; None where it kept nothing."""
     if record.evidence is None:
-        return alone(record)
+        return None
     path = folder / record.evidence.path
     intact(path, folder, record.evidence)
     return read_evidence(path)

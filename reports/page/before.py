@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Floats, Proof
-from eyechart.records import decode
 
-from ..answers import intact
-from ..proven import cases, is_run
+from ..proven import cases, is_run, kept
 from ..runs import Entry, Pool, load
 from .said import RIGHT, UNSCORED, WRONG, Codes, Held, Said
 
@@ -64,20 +62,15 @@ def kept_outcomes(old: Evidence, entry: Entry, now: Said) -> Said | None:
     """What a baseline kept, as far as it is about the same items; it has no answers, only whether they were right."""
     if old.samples != len(now.items):
         return None
-    proofs = {(proof.name, proof.labels, proof.category): proof for proof in old.proofs}
-    keys = {name: keys_of(name, held, now, evidence_of(entry)) for name, held in now.truths.items()}
+    proofs = {proof.key: proof for proof in old.proofs}
+    own = kept(entry.record, entry.folder)
+    keys = {name: keys_of(name, held, now, own) for name, held in now.truths.items()}
     found = {
         name: Held(held.labels, held.categories, filled(old, [proofs[key] for key in keys[name] if key in proofs]))
         for name, held in now.truths.items()
     }
     known = {name: held for name, held in found.items() if (held.outcomes != UNSCORED).any()}
     return Said(now.items, known, answers=(), errors=("",) * len(now.items)) if known else None
-
-
-def evidence_of(entry: Entry) -> Evidence | None:
-    """What the run itself kept of its case."""
-    file = entry.record.evidence
-    return decode(intact(entry.folder / file.path, entry.folder, file).encode(), Evidence) if file else None
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,7 @@ class Moved:
 
 def moved(old: Old | None, entry: Entry, keys: Sequence[str]) -> Mapping[str, Moved]:
     """What every number lost and gained that is told item by item, by the name that the gate gives it."""
-    before, now = (evidence_of(one) if isinstance(one, Entry) else one for one in (old, entry))
+    before, now = (kept(one.record, one.folder) if isinstance(one, Entry) else one for one in (old, entry))
     if before is None or now is None or now.keys != tuple(keys) or before.samples != now.samples:
         return {}
     was, known = told(before), told(now)
@@ -115,9 +108,7 @@ def keys_of(name: str, held: Held, now: Said, evidence: Evidence | None) -> list
     made = [
         (proof, evidence.outcomes(proof)) for proof in evidence.proofs if len(now.truths) == 1 or proof.labels == name
     ]
-    return [
-        (proof.name, proof.labels, proof.category) for proof, found in made if found is not None and agrees(held, found)
-    ]
+    return [proof.key for proof, found in made if found is not None and agrees(held, found)]
 
 
 def agrees(held: Held, outcomes: Floats) -> bool:

@@ -79,7 +79,7 @@ class Since:
         words = [verdict.word for verdict in mine]
         held = {"word": words[0], "count": words.count(words[0]), "of": len(mine)}
         named = first and (first.name, first.labels, first.category)
-        moved = next((each for each in mine if spot(each.found.proof) == named), None)
+        moved = next((each for each in mine if each.found.proof.key == named), None)
         return {"held": held} | ({"change": self.row(moved, entry, places)} if moved else {})
 
     def rows(self, pool: Pool, places: Places) -> list[dict[str, Any]]:
@@ -90,7 +90,7 @@ class Since:
 
     def row(self, verdict: Verdict, entry: Entry, places: Places) -> dict[str, Any]:
         """A number as `compare` writes it, and where its samples are."""
-        name, labels, category = map(one_line, spot(verdict.found.proof))
+        name, labels, category = map(one_line, verdict.found.proof.key)
         where = samples(verdict.found.proof, places[id(entry)][2]) if id(entry) in places else {}
         return {
             "name": name,
@@ -118,11 +118,6 @@ def made_of(found: Old) -> Evidence:
 def key_of(entry: Entry) -> Key:
     """What tells a case from others, of the same run and of other runs."""
     return entry.record.case, entry.record.protocol, str(entry.folder)
-
-
-def spot(proof: Proof) -> tuple[str, str, str]:
-    """What tells a number from others of its case."""
-    return proof.name, proof.labels, proof.category
 
 
 def samples(proof: Proof, exhibit: Exhibit) -> dict[str, Any]:

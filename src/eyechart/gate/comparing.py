@@ -136,9 +136,9 @@ def _shown(value: object) -> object:
 
 def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:
     """Hold every number that can be judged against its own in the baseline."""
-    old = {(proof.name, proof.labels, proof.category): proof for proof in before.proofs}
+    old = {proof.key: proof for proof in before.proofs}
     for proof in after.proofs:
-        was = old.get((proof.name, proof.labels, proof.category))
+        was = old.get(proof.key)
         if proof.name in DIRECTIONS and was is not None and was.value is not None and proof.value is not None:
             yield _compared(before, after, was, proof)
 
@@ -224,6 +224,14 @@ def _word(found: Compared, adjusted: float, alpha: float, max_drop: float) -> st
     if found.worse < 0:
         return GAIN
     return LOSS if found.worse > max_drop else LET_PASS
+
+
+def alike(verdicts: Iterable[Verdict]) -> list[list[Verdict]]:
+    """A case's verdicts, those together whose numbers lost and gained the same samples."""
+    found: dict[object, list[Verdict]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.found.samples, []).append(verdict)
+    return [*found.values()]
 
 
 def telling(found: Compared, all_of_case: Sequence[Compared]) -> list[int]:

@@ -57,6 +57,11 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units: int = 0
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells the number from the case's others: its name, its ground truth, its set."""
+        return self.name, self.labels, self.category
+
+    @property
     def images(self) -> int:
         """How many images are independent of one another in this number."""
         return self.units or self.n
