@@ -21,6 +21,7 @@ from eyechart.protocols.prompt_files import prompt
 from eyechart.protocols.wordings import wordings
 from eyechart.settings import Settings
 from eyechart.spec import ModelSpec, did_you_mean, parse, pieces
+from eyechart.store import STORE
 
 MOST_ALPHA = 0.5
 SETTINGS = pytest.StashKey[Settings]()
@@ -67,7 +68,7 @@ OPTIONS = (
            metavar="SPEC", repeatable=True),
     Option("data", "the folder that holds BENCHMARK/SPLIT folders, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
     Option("out", "where a run's folder is made", "reports/runs", "DIR"),
-    Option("store", "where answers are kept", ".eyechart/store", "DIR"),
+    Option("store", "where answers are kept", str(STORE), "DIR"),
     Option("limit", "only this many images of each split, a seeded choice", metavar="N"),
     Option("seed", "the seed of every choice", "42", "N"),
     Option("offline", "never open a connection", flag=True),

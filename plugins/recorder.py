@@ -16,7 +16,7 @@ import pytest
 from eyechart import __version__
 from eyechart.case_recording import CaseRecording
 from eyechart.errors import ToleranceError
-from eyechart.records import Record, Records, Run, encode, from_plain, plain
+from eyechart.records import FILE, Record, Records, Run, encode, from_plain, plain
 from eyechart.store import stamp
 
 from .cases import case_of
@@ -105,7 +105,7 @@ class Recorder:
             return
         records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
         with self.writing(pytest.exit.Exception):
-            stamp(self.folder / "records.json", encode(Records(run=self.run(int(session.exitstatus)), records=records)))
+            stamp(self.folder / FILE, encode(Records(run=self.run(int(session.exitstatus)), records=records)))
         with suppress(OSError):  # not every file system has links
             self.point()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from eyechart.command_line import print_any_letter
 from eyechart.errors import EyechartError
+from eyechart.store import STORE
 
 from .collect import collect
 from .overview import write
@@ -246,7 +247,7 @@ def data_arguments(parser: argparse.ArgumentParser) -> None:
     """Where images are."""
     more = parser.add_argument
     more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
-    more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
+    more("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
 
 
 def sheet_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ReportError
+from eyechart.store import STORE
 
 from .annotation_files import Item, Key, key_path, write_key
 from .annotation_items import Asked, case_of, categories, items, second_of
@@ -29,7 +30,7 @@ class Wish:
     category: str = "S-,M-"
     names: str | None = None
     data: str | None = None
-    store: Path = Path(".eyechart/store")
+    store: Path = STORE
     limit: int | None = None
     part: str = "1/1"
     seed: int = 42

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eyechart.errors import ReportError
-from eyechart.records import Records, read_run
+from eyechart.records import FILE, Records, read_run
 from eyechart.store import stamp
 
 from .history import FORMATS, Row, rows
@@ -16,7 +16,7 @@ from .overview import aggregate
 from .runs import load
 
 PROGRAM = "python -m eyechart.reports collect"
-FILE, KILLED = "records.json", "records.jsonl"  # a run that was killed has only the second
+KILLED = "records.jsonl"  # a run that was killed has only the second
 SKIPPED = 1
 UNFINISHED = "{} has no records.json: the run was killed, or is not done. Run it again; its answers are kept."
 

@@ -109,7 +109,7 @@ def spots(group: Group, metric: str | None) -> list[Spot]:
 
 def nothing(pool: Pool, metric: str | None, labels: str | None) -> ReportError:
     """Say what there is instead."""
-    entries = [entry for group in pool.groups for entry in group.entries]
+    entries = [*pool.entries]
     there = {f"{found.name} ({found.labels})" for entry in entries for found in entry.record.metrics}
     ranked = sorted(each for each in there if each.partition(" ")[0] in DIRECTIONS)
     asked = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")

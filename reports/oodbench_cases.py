@@ -152,7 +152,7 @@ def distinct(tables: Sequence[Table], cases: Sequence[Sequence[Entry]], marked: 
 
 def protocols(pool: Pool) -> str:
     """What the runs have: `detection, existence`."""
-    return ", ".join(sorted({entry.record.protocol for group in pool.groups for entry in group.entries}))
+    return ", ".join(sorted({entry.record.protocol for entry in pool.entries}))
 
 
 def nothing(pool: Pool, name: str, what: str, command: str) -> NothingToShowError:

@@ -8,7 +8,7 @@ import msgspec
 from eyechart.errors import ReportError
 from eyechart.gate.baselines import name, read
 from eyechart.gate.evidence import Evidence, Given, proofs, read_evidence
-from eyechart.records import Record, read_run
+from eyechart.records import FILE, Record, read_run
 
 from .answers import intact
 
@@ -76,7 +76,7 @@ def of_run(place: Path) -> Cases:
 def is_run(place: Path) -> bool:
     """Whether this is a run's folder or its records.json, and no baseline."""
     if place.is_dir():
-        return (place / "records.json").is_file()
+        return (place / FILE).is_file()
     try:
         return bool(msgspec.json.decode(place.read_bytes(), type=_Told).run)
     except msgspec.DecodeError:

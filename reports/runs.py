@@ -229,7 +229,12 @@ class Pool:
     @property
     def notes(self) -> tuple[str, ...]:
         """What there is to say of all records."""
-        return remarks(entry for group in self.groups for entry in group.entries)
+        return remarks(self.entries)
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """All cases, group by group."""
+        return (entry for group in self.groups for entry in group.entries)
 
     def chosen(self, labels: str | None) -> tuple[tuple[Group, tuple[str, ...]], ...]:
         """Each group with the ground truths to make tables of: the named one, or all but the original labels."""

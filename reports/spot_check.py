@@ -12,6 +12,7 @@ from eyechart.data.division_files import File, Pair, read_division, read_file
 from eyechart.data.divisions import HARD, SIMPLE
 from eyechart.errors import ReportError
 from eyechart.protocols.division import BEATEN, UNLIKELY, drawn
+from eyechart.store import STORE
 
 from .render import one_line
 from .sheet import Sheet, opened, pictures, weight, write_sheet
@@ -38,7 +39,7 @@ class Wish:
     """What is asked for on the command line."""
 
     data: str | None = None
-    store: Path = Path(".eyechart/store")
+    store: Path = STORE
     per_set: int = 50
     seed: int = 42
 

@@ -1,6 +1,6 @@
 """What a case is compared with: what another run answered, or what a baseline kept of its outcomes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,31 +26,25 @@ def earlier(pool: Pool, baseline: Path | None, runs: Sequence[Path]) -> Previous
     """What each case is compared with: what is named as the baseline, else the last of the runs before its own."""
     if baseline is not None:
         held = known(baseline)
-        return {id(entry): held[name(entry)] for entry in every(pool) if name(entry) in held}
+        return {id(entry): held[name(entry)] for entry in pool.entries if name(entry) in held}
     before: dict[Path, Known] = {}
     gathered: Known = {}
     for path in runs if len(runs) > 1 else ():
         before.setdefault(home(path), gathered)
         gathered = {**gathered, **known(path)}
-    return {id(entry): old for entry in every(pool) if (old := before.get(entry.folder, {}).get(name(entry)))}
+    return {id(entry): old for entry in pool.entries if (old := before.get(entry.folder, {}).get(name(entry)))}
 
 
 def known(place: Path) -> Known:
     """The cases of a run, or of a file or folder of baselines."""
     if place.exists() and is_run(place):
-        return {name(entry): entry for entry in every(load([place]))}
+        return {name(entry): entry for entry in load([place]).entries}
     return cases(place)
 
 
 def home(run: Path) -> Path:
     """A run's folder."""
     return run.parent if run.suffix == ".json" else run
-
-
-def every(pool: Pool) -> Iterator[Entry]:
-    """All cases, in the order of their rows."""
-    for group in pool.groups:
-        yield from group.entries
 
 
 def name(entry: Entry) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from ..render import one_line
 from ..runs import Entry, Pool
 from ..verdicts import Key, Outcome, Rule, cells, changed, gone, judge, listed, refusals
 from .albums import Exhibit
-from .before import Old, Previous, every
+from .before import Old, Previous
 from .exhibits import cell
 from .kinds import STAGES
 from .said import RIGHT, WRONG, Held
@@ -84,7 +84,7 @@ class Since:
 
     def rows(self, pool: Pool, places: Places) -> list[dict[str, Any]]:
         """A row a number, what matters first; `case` is the number of its case's row."""
-        entries = {key_of(entry): (number, entry) for number, entry in enumerate(every(pool))}
+        entries = {key_of(entry): (number, entry) for number, entry in enumerate(pool.entries)}
         told = ((entries[key], verdict) for key, verdict in self.outcome.verdicts)
         return [{"case": number} | self.row(verdict, entry, places) for (number, entry), verdict in told]
 
@@ -103,10 +103,10 @@ class Since:
 
 def since(pool: Pool, known: Mapping[int, Old], against: str, rule: Rule, *, named: bool) -> Since:
     """Hold every case against what is known of it; where a baseline was named, each should have one."""
-    pairs = {key_of(entry): (made_of(old), made_of(entry)) for entry in every(pool) if (old := known.get(id(entry)))}
+    pairs = {key_of(entry): (made_of(old), made_of(entry)) for entry in pool.entries if (old := known.get(id(entry)))}
     outcome = judge(pairs, rule)
-    alone = [key_of(entry) for entry in every(pool) if named and id(entry) not in known]
-    kept = {id(entry): known[id(entry)] for entry in every(pool) if key_of(entry) in outcome.kept}
+    alone = [key_of(entry) for entry in pool.entries if named and id(entry) not in known]
+    kept = {id(entry): known[id(entry)] for entry in pool.entries if key_of(entry) in outcome.kept}
     return Since(against, rule, outcome, kept, tuple(alone))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyechart.errors import ReportError
+from eyechart.store import STORE
 
 PROGRAM = "python -m eyechart.reports page"
 
@@ -26,7 +27,7 @@ def page(given: Sequence[str]) -> int:
     more("--baseline", metavar="PATH", type=Path, help="compare with this run, or this file or folder of baselines")
     rule_arguments(parser)
     more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
-    more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where the run kept its index")
+    more("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
     more("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
     more(
         "--no-figures", dest="figures", action="store_false", help="leave out the published figures, which take longest"

@@ -8,6 +8,7 @@ from typing import Any
 
 from eyechart.data.splits import available
 from eyechart.errors import ReportError
+from eyechart.store import STORE
 
 from ..runs import Pool, load
 from ..verdicts import USUAL, Rule
@@ -35,7 +36,7 @@ class Wish:
     runs: tuple[Path, ...]
     baseline: Path | None = None
     data: str | None = None
-    store: Path = Path(".eyechart/store")
+    store: Path = STORE
     side: int = 320
     figures: bool = True
     rule: Rule = USUAL

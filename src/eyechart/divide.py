@@ -26,7 +26,7 @@ from eyechart.models.registry import backend, create, offers
 from eyechart.pairs.division_summary import HEADS, aligned, cells, said
 from eyechart.protocols.choices import CHOICES, Chosen, is_share
 from eyechart.spec import did_you_mean, parse
-from eyechart.store import Store
+from eyechart.store import STORE, Store
 
 PROGRAM = "python -m eyechart.divide"
 DETECTORS = {"encoder", "classifier", "matcher"}
@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     more("--hard", metavar="FILE", default=NONE, help=text)
     more("--split", metavar="NAME", action="append", default=[], help="only this split; repeatable")
     more("--limit", metavar="N", type=count, help="only this many images of each split, a seeded choice")
-    more("--store", metavar="DIR", type=Path, default=Path(".eyechart/store"), help="where answers are kept")
+    more("--store", metavar="DIR", type=Path, default=STORE, help="where answers are kept")
     more("--out", metavar="DIR", type=Path, default=Path("divisions"), help="where to write (default: divisions)")
     more("--offline", action="store_true", help="never open a connection")
     return found

@@ -15,6 +15,7 @@ import msgspec
 from eyechart.errors import ReportError
 
 SCHEMA = 1
+FILE = "records.json"  # in a run's folder
 EMPTY = "empty"  # the choice that says, of each ground truth, what an image without labels counts as
 RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
 T = TypeVar("T")
@@ -191,7 +192,7 @@ class _Versioned(msgspec.Struct):
 
 def read_run(folder: Path) -> Records:
     """Read the records.json of a run's folder, or the file itself."""
-    path = folder if folder.suffix == ".json" else folder / "records.json"
+    path = folder if folder.suffix == ".json" else folder / FILE
     try:
         data = path.read_bytes()
         found = decode(data, _Versioned).run.schema  # before the rest, which a later schema may have changed

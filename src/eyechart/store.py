@@ -23,6 +23,7 @@ from eyechart import __version__
 from eyechart.errors import StoreError
 from eyechart.models.interfaces import Identity
 
+STORE = Path(".eyechart/store")  # where answers are kept, unless another place is named
 FORMAT = 1
 MAGIC = b"EYE1"
 HEAD = struct.Struct("<4sII")

@@ -10,11 +10,10 @@ import msgspec
 
 from eyechart.errors import BaselineError
 from eyechart.gate.evidence import SCHEMA, Evidence
-from eyechart.records import encode
+from eyechart.records import FILE, encode
 from eyechart.store import stamp
 
 FOLDER = Path("reports/baselines")
-RECORDS = "records.json"  # what a run has
 DEEP = re.compile(rb"\n {10,}|\n {8}(?=\})")  # where a number's own lines break
 AGAIN = "Write it again with --eye-update-baseline."
 
@@ -102,7 +101,7 @@ def slug(model: str) -> str:
 
 def read(place: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
     """Return the cases of a baseline, or of all in a folder, each with the file it is in."""
-    if (place / RECORDS).is_file() or place.name == RECORDS:
+    if (place / FILE).is_file() or place.name == FILE:
         raise BaselineError(
             f"{place} is a run and no baseline. Write a baseline with --eye-update-baseline; "
             "`python -m eyechart.reports compare` compares two runs."

@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from eyechart.gate.comparing import ALPHA
+from eyechart.store import STORE
 
-STORE = Path(".eyechart/store")  # where the page looks by itself
 PAGE = Path("page")
 
 

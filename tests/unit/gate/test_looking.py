@@ -8,8 +8,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from eyechart.gate.comparing import compared, judged
-from eyechart.gate.looking import STORE, Sight, address
+from eyechart.gate.looking import Sight, address
 from eyechart.gate.telling import loss, losses
+from eyechart.store import STORE
 
 HERE = Path("/home/me")
 SIGHT = Sight(HERE, HERE / "reports/runs/1", HERE / "kept")
