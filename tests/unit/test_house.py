@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
 MODULES = [path for folder in ("src", *SURFACES, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 WEIGHTS = ROOT / "src/eyechart/samples/toybox-mllm/model.safetensors"
+EXTRAS = re.compile(r"(?:eyechart|\.)\[([a-z,-]+)\]")
 FOREIGN = re.compile(rb"(index|registry)[-_.]url|files\.pythonhosted|pypi\.org|/root/|/home/\w+/")
 
 
@@ -67,3 +69,11 @@ def test_the_library_knows_nothing_of_pytest_or_the_surfaces() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_is_one_thing(path: Path) -> None:
     assert path.read_text(encoding="utf-8").count("\n") <= 350
+
+
+def test_every_extra_is_named_in_the_documentation_or_in_a_message() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    guides = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    texts = [path.read_text(encoding="utf-8") for path in (*guides, *MODULES) if "tests" not in path.parts]
+    named = {extra for text in texts for found in EXTRAS.findall(text) for extra in found.split(",")}
+    assert {*project["optional-dependencies"]} - named == set()
