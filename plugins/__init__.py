@@ -28,7 +28,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Wire the parts and the fixtures by name."""
-    config.addinivalue_line("markers", "benchmark(*names, protocol): one case for every split of these × every model")
+    config.addinivalue_line("markers", "eyechart(*names, protocol): one case for every split of these × every model")
     manager = config.pluginmanager
     if not is_worker(config):
         options.check(config)

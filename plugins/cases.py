@@ -15,6 +15,7 @@ from eyechart.settings import Case
 
 from .options import idle, settings, suits, text
 
+ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
 # How a case ends a node id.
 CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+?\])(?:@(?P<choices>.+))?\]$")
 
@@ -29,17 +30,15 @@ def splits(data: str | None) -> tuple[SplitRef, ...]:
 
 
 def marker_of(definition: pytest.Item) -> pytest.Mark | None:
-    """The benchmark marker, its arguments checked; pytest-benchmark's, which names no benchmark, is left alone."""
-    marker = definition.get_closest_marker("benchmark")
-    if "case" not in getattr(definition, "fixturenames", ()) or not marker:
-        return None
-    if not marker.args and "protocol" not in marker.kwargs:
+    """The `eyechart` marker of a function that asks for a case, its arguments checked."""
+    marker = definition.get_closest_marker("eyechart")
+    if ARGUMENT not in getattr(definition, "fixturenames", ()) or not marker:
         return None
     protocol = marker.kwargs.get("protocol")
     if set(marker.kwargs) != {"protocol"} or protocol not in PROTOCOLS or not marker.args:
         raise pytest.Collector.CollectError(
-            f"{definition.nodeid}: benchmark takes names and protocol=…, one of {', '.join(PROTOCOLS)}. "
-            f"Got {marker.args!r} and {marker.kwargs!r} instead."
+            f"{definition.nodeid}: @pytest.mark.eyechart takes names of benchmarks and protocol=…, one of "
+            f"{', '.join(PROTOCOLS)}. Got {marker.args!r} and {marker.kwargs!r} instead."
         )
     return marker
 
@@ -59,13 +58,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
         for variant in PROTOCOLS[protocol].variants(chosen.choices, offers(model))
     ]
-    metafunc.parametrize("case", [pytest.param(case, id=str(case)) for case in cases])
+    metafunc.parametrize(ARGUMENT, [pytest.param(case, id=str(case)) for case in cases])
 
 
 def case_of(item: pytest.Item) -> Case | None:
     """The case of a test item, None for any other test."""
     found = getattr(item, "callspec", None)
-    case = found.params.get("case") if found else None
+    case = found.params.get(ARGUMENT) if found else None
     return case if isinstance(case, Case) else None
 
 

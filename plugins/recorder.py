@@ -59,7 +59,7 @@ class Recorder:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Put the finished record on the report, then fail the case if too many images ended in an error."""
         result = yield
-        recording = pyfuncitem.funcargs.get("record")
+        recording = pyfuncitem.funcargs.get("eye_record")
         if case_of(pyfuncitem) and isinstance(recording, CaseRecording):
             environment = {
                 "python": platform.python_version(),

@@ -9,25 +9,25 @@ from eyechart.pairs.detector_recording import DetectionRecording, DistributionRe
 from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
 
 
-@pytest.mark.benchmark("oodbench", protocol="existence")
-def test_existence(predictions: Existence, record: ExistenceRecording) -> None:
+@pytest.mark.eyechart("oodbench", protocol="existence")
+def test_existence(eye_predictions: Existence, eye_record: ExistenceRecording) -> None:
     """Is it there, is it not there: two opposite questions a pair."""
-    record.existence(predictions)
+    eye_record.existence(eye_predictions)
 
 
-@pytest.mark.benchmark("oodbench", protocol="progression")
-def test_progression(predictions: Progression, record: ProgressionRecording) -> None:
+@pytest.mark.eyechart("oodbench", protocol="progression")
+def test_progression(eye_predictions: Progression, eye_record: ProgressionRecording) -> None:
     """Is one there, how many are there of another, and are there more of the one."""
-    record.progression(predictions)
+    eye_record.progression(eye_predictions)
 
 
-@pytest.mark.benchmark("oodbench", protocol="detection")
-def test_detection(predictions: Detection, record: DetectionRecording) -> None:
+@pytest.mark.eyechart("oodbench", protocol="detection")
+def test_detection(eye_predictions: Detection, eye_record: DetectionRecording) -> None:
     """Which pairs a detector fails on, and how its logits are distributed."""
-    record.detection(predictions)
+    eye_record.detection(eye_predictions)
 
 
-@pytest.mark.benchmark("oodbench", protocol="distribution")
-def test_distribution(predictions: Distribution, record: DistributionRecording) -> None:
+@pytest.mark.eyechart("oodbench", protocol="distribution")
+def test_distribution(eye_predictions: Distribution, eye_record: DistributionRecording) -> None:
     """Whether the pairs of two splits come from one distribution, in an encoder's eyes."""
-    record.distribution(predictions)
+    eye_record.distribution(eye_predictions)

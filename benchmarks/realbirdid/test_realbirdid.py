@@ -12,25 +12,25 @@ from eyechart.birds.species_recording import SpeciesRecording
 from eyechart.birds.word_recording import FreeFormRecording
 
 
-@pytest.mark.benchmark("realbirdid", protocol="species")
-def test_species(predictions: Species, record: SpeciesRecording) -> None:
+@pytest.mark.eyechart("realbirdid", protocol="species")
+def test_species(eye_predictions: Species, eye_record: SpeciesRecording) -> None:
     """A probability for every species, and so for every genus."""
-    record.species(predictions)
+    eye_record.species(eye_predictions)
 
 
-@pytest.mark.benchmark("realbirdid", protocol="flat_list")
-def test_flat_list(predictions: FlatList, record: FlatListRecording) -> None:
+@pytest.mark.eyechart("realbirdid", protocol="flat_list")
+def test_flat_list(eye_predictions: FlatList, eye_record: FlatListRecording) -> None:
     """Species and genera in one list, where a genus is an abstention."""
-    record.flat_list(predictions)
+    eye_record.flat_list(eye_predictions)
 
 
-@pytest.mark.benchmark("realbirdid", protocol="free_form")
-def test_free_form(predictions: FreeForm, record: FreeFormRecording) -> None:
+@pytest.mark.eyechart("realbirdid", protocol="free_form")
+def test_free_form(eye_predictions: FreeForm, eye_record: FreeFormRecording) -> None:
     """What bird is it, in the model's own words."""
-    record.free_form(predictions)
+    eye_record.free_form(eye_predictions)
 
 
-@pytest.mark.benchmark("realbirdid", protocol="abstention")
-def test_abstention(predictions: Abstention, record: AbstentionRecording) -> None:
+@pytest.mark.eyechart("realbirdid", protocol="abstention")
+def test_abstention(eye_predictions: Abstention, eye_record: AbstentionRecording) -> None:
     """Whether a model says that it cannot tell, why, and how much that hangs on the wording."""
-    record.abstention(predictions)
+    eye_record.abstention(eye_predictions)

@@ -18,7 +18,8 @@ from eyechart.gate.comparing import undecided
 
 SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
-QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"  # plugins of this machine that no case needs
+# Plugins of this machine that no case needs.
+QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov -p no:benchmark -p no:codspeed"
 NOT_KEPT = ("PYTEST", "HF_", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "CI", "BUILD_NUMBER")  # pytest says more under CI
 TIMING = ("seconds", "loads", "command")
 

@@ -26,8 +26,8 @@ EVERY = (
 BENCHMARK = """
 import pytest
 
-@pytest.mark.benchmark({arguments})
-def test_mine(case):
+@pytest.mark.eyechart({arguments})
+def test_mine(eye_case):
     pass
 """
 OTHERS = """
@@ -220,13 +220,15 @@ def test_a_benchmark_of_ones_own_meets_the_models_of_imagenet_by_default(world: 
 
 @pytest.mark.parametrize(
     "arguments",
-    ['"imagenet", protcol="zero_shot"', '"imagenet", protocol="zero_short"', '"imagenet"', 'protocol="supervised"'],
+    ['"imagenet", protcol="zero_shot"', '"imagenet", protocol="zero_short"', '"imagenet"', 'protocol="supervised"', ""],
 )
 def test_an_unknown_marker_argument_is_refused(pytester: pytest.Pytester, arguments: str) -> None:
     pytester.makepyfile(BENCHMARK.format(arguments=arguments))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*test_mine: benchmark takes names and protocol=*Got*instead."])
+    result.stdout.fnmatch_lines(
+        ["*test_mine: @pytest.mark.eyechart takes names of benchmarks and protocol=*Got*instead."]
+    )
     result.stdout.no_fnmatch_line("*Traceback*")
 
 

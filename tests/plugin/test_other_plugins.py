@@ -1,0 +1,71 @@
+"""eyechart beside pytest-benchmark, pytest-codspeed and suites that use the same words for other things."""
+
+import re
+from typing import Any
+
+import pytest
+
+TIMED = """
+import pytest
+
+@pytest.mark.benchmark(group="mine", min_rounds=1, max_time=0.01)
+def test_timed({timer}):
+    assert {timer}(sum, [1, 2]) == 3
+
+@pytest.mark.parametrize("case", ["a", "b"])
+def test_case(case):
+    assert case in "ab"
+"""
+MISSING = """
+def test_missing({fixture}):
+    pass
+"""
+WORDS = ("case", "dataset", "label_sets", "models", "predictions", "record", "zoo")
+
+
+@pytest.fixture(params=["benchmark", "codspeed", "both"])
+def beside(request: pytest.FixtureRequest, world: Any) -> Any:
+    """A world in which pytest-benchmark, pytest-codspeed or both are active."""
+    off = {"benchmark": "-p no:codspeed", "codspeed": "-p no:benchmark", "both": ""}[request.param]
+    world.environment["PYTEST_ADDOPTS"] = f"-p no:hypothesispytest -p no:anyio -p no:pytest_cov {off}"
+    return world
+
+
+def test_cases_pass_beside_plugins_that_measure_time(beside: Any) -> None:
+    beside.passes("--strict-markers", "-W", "error")
+    assert len(beside.records) == 4
+
+
+def test_timed_tests_and_cases_run_in_one_session(beside: Any) -> None:
+    timer = "codspeed_benchmark" if "no:benchmark" in beside.environment["PYTEST_ADDOPTS"] else "benchmark"
+    (beside.folder / "test_timed.py").write_text(TIMED.format(timer=timer))
+    result = beside.passes("test_timed.py", "-k", "imagenet/tiny or timed or test_case", "--strict-markers")
+    assert result.parseoutcomes()["passed"] == 4 + 3
+    assert len(beside.records) == 4
+
+
+def test_workers_run_cases_beside_pytest_benchmark(world: Any) -> None:
+    world.environment["PYTEST_ADDOPTS"] = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov"
+    world.passes("-n", "2")
+    assert len(world.records) == 4
+
+
+def test_only_the_mark_eyechart_makes_cases(world: Any) -> None:
+    lines = world.call("--markers").outlines
+    own = [line for line in lines if "one case for every split" in line]
+    assert [line.partition("(")[0] for line in own] == ["@pytest.mark.eyechart"]
+
+
+@pytest.mark.parametrize("fixture", WORDS)
+def test_a_fixture_that_another_suite_lacks_stays_missing(world: Any, fixture: str) -> None:
+    (world.folder / "test_missing.py").write_text(MISSING.format(fixture=fixture))
+    said = world.call("test_missing.py").stdout.str()
+    assert f"fixture '{fixture}' not found" in said
+
+
+def test_every_fixture_begins_with_eye(world: Any) -> None:
+    sections = world.call("--fixtures").stdout.str().split("fixtures defined from ")
+    own = [section for section in sections if section.startswith("eyechart")]
+    names = [found for section in own for found in re.findall(r"^(\w+)(?: \[\w+ scope\])? -- ", section, re.MULTILINE)]
+    assert {"eye_dataset", "eye_label_sets", "eye_models", "eye_predictions", "eye_record"} <= {*names}
+    assert all(name.startswith("eye_") for name in names)
