@@ -119,7 +119,7 @@ def complete(
                 found[place] = replies.append(writer, place, answer)
                 progress(done := done + 1, len(numbers), UNIT)
     if not passing and not questions.book:
-        replies.finish(writer, found)
+        replies.finish(writer, len(questions.asked))
     return found, passing
 
 

@@ -64,14 +64,18 @@ def kept(writer: Writer) -> Iterator[tuple[Block, Floats]]:
 
 
 def finish(writer: Writer, rows: int) -> None:
-    """Turn the parts into one file; the order of the rows is the data set's."""
+    """Turn the parts into one file; the order of the rows is the data set's. StoreError if one is missing."""
     values: Floats | None = None
     errors: dict[int, str] = {}
+    there: list[Block] = []
     for block, found in kept(writer):
+        there.append(block)
         values = np.full((rows, block.width), np.nan, np.float32) if values is None else values
         values = widened(values, block.width)
         values[block.start : block.stop, : block.width] = found
         errors.update(block.errors)
+    if len(missing := missing_rows(there, rows)):
+        raise writer.incomplete(f"{len(missing)} of {rows} rows are missing, the first {missing[0]}")
     answers = values if values is not None else np.zeros((rows, 0), np.float32)
     content = npy(answers)
     done = Done(rows, answers.shape[1], sha256(content).hexdigest(), dict(sorted(errors.items())))

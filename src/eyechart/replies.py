@@ -90,9 +90,12 @@ def kept(held: Entry | Writer) -> dict[int, Kept]:
     return found
 
 
-def finish(writer: Writer, found: Mapping[int, Kept]) -> None:
-    """Turn the parts into one file of replies, and one of what they took."""
-    ordered: Sequence[Kept] = [found[place] for place in range(len(found))]
+def finish(writer: Writer, count: int) -> None:
+    """Turn the parts into one file of `count` replies, and one of what they took; StoreError if one is missing."""
+    found = kept(writer)
+    if missing := [place for place in range(count) if place not in found]:
+        raise writer.incomplete(f"{len(missing)} of {count} replies are missing, the first {missing[0]}")
+    ordered: Sequence[Kept] = [found[place] for place in range(count)]
     content = b"".join(msgspec.json.encode(reply) + b"\n" for reply, _ in ordered)
     counts = b"".join(b"[%d,%d,%d]\n" % (usage.prompt, usage.cached, usage.answer) for _, usage in ordered)
     writer.seal({SERVED: counts, FILE: content}, Done(len(ordered), sha256(content).hexdigest()))

@@ -166,18 +166,41 @@ class Writer:
             file = self.open_part()
             file.write(framed(header, payload))
             file.flush()
+        self.check_part()
 
     def open_part(self) -> BinaryIO:
         """This run's own part, after those of earlier runs."""
-        if self.part is None:
+        while self.part is None:
             numbers = [int(path.stem) for path in self.folder.glob("*.part")]  # one may be missing
             number = max(numbers, default=-1) + 1
-            self.part = (self.folder / f"{number:05d}.part").open("ab")
+            with suppress(FileExistsError):  # a run that the lock did not keep out was first
+                self.part = (self.folder / f"{number:05d}.part").open("xb")
         return self.part
+
+    def check_part(self) -> None:
+        """Raise StoreError if another run deleted the part that this one writes: what is in it would be lost."""
+        if self.part is not None and os.fstat(self.part.fileno()).st_nlink == 0:
+            raise self.conflict(f"the part {self.part.name} was deleted while this run was writing it")
+
+    def conflict(self, why: str) -> StoreError:
+        """Return the error for two runs that write one entry at once."""
+        return StoreError(
+            f"Another run wrote to {self.folder} at the same time: {why}. The lock file there does not exclude other "
+            "runs, as on network file systems without locks. Nothing was replaced. Run the same command again, one "
+            "run at a time, or choose a local folder with --eye-store."
+        )
+
+    def incomplete(self, why: str) -> StoreError:
+        """Return the error for an entry that cannot be sealed, since some of its answers are not in the store."""
+        return StoreError(
+            f"The answers in {self.folder} are incomplete ({why}): another run may have deleted them. Nothing was "
+            "replaced. Run the same command again, one run at a time; it asks for the missing ones."
+        )
 
     def replace(self, ordered: Iterable[tuple[bytes, bytes]]) -> None:
         """Put one part with these blocks in the place of all parts; further runs may add theirs."""
         first, *others = [self.folder / FIRST, *self.folder.glob("*.part")]
+        self.check_part()
         self.close()
         with writable(self.folder):
             self.drop_drafts(FIRST)
@@ -186,12 +209,20 @@ class Writer:
                 path.unlink()
 
     def seal(self, files: Mapping[str, bytes], done: object) -> None:
-        """Put whole files in the place of the parts; `done` is written last."""
+        """Put whole files in the place of the parts; `done` is written last.
+
+        Raises StoreError if another run deleted this run's part, or sealed the entry with other answers.
+        """
+        self.check_part()
+        content = msgspec.json.encode(done)
         with writable(self.folder):
+            sealed = self.folder / DONE
+            if sealed.is_file() and sealed.read_bytes() != content:
+                raise self.conflict(f"{sealed} is there already, with other answers than this run's")
             self.drop_drafts(*files, DONE)
-            for name, content in files.items():
-                stamp(self.folder / name, content)
-            stamp(self.folder / DONE, msgspec.json.encode(done))
+            for name, data in files.items():
+                stamp(self.folder / name, data)
+            stamp(sealed, content)
         self.close()
         sweep(self.folder)
 

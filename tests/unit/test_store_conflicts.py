@@ -1,0 +1,115 @@
+"""Two runs that write one entry at once, as happens where file locks do not exclude: no answer is lost or replaced."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eyechart import replies
+from eyechart.errors import StoreError
+from eyechart.models.interfaces import Answer, Floats, Identity
+from eyechart.predictions import Block, append, finish, load
+from eyechart.store import Entry, Key, Store, Writer
+
+IDENTITY = Identity(
+    backend="test", name="m", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
+)
+COUNT = 8
+
+
+@pytest.fixture
+def entry(tmp_path: Path) -> Entry:
+    return Store(tmp_path / "store").entry(Key(question="image_features", model=IDENTITY, data="d"))
+
+
+@contextmanager
+def two_writers(entry: Entry) -> Iterator[tuple[Writer, Writer]]:
+    """Open two writers of one entry: on POSIX, a deleted lock file no longer excludes."""
+    with entry.writing() as first:
+        (entry.folder / "lock").unlink()
+        with entry.writing() as second:
+            yield first, second
+
+
+def row(number: float) -> Floats:
+    return np.full((1, 3), number, np.float32)
+
+
+def append_rows(writer: Writer, *numbers: int) -> None:
+    for number in numbers:
+        append(writer, Block(number, number + 1, 3), row(number))
+
+
+def test_each_writer_has_a_part_of_its_own(entry: Entry) -> None:
+    with two_writers(entry) as (first, second):
+        append_rows(first, 0)
+        append_rows(second, 1)
+        assert {path.name for path in entry.folder.glob("*.part")} == {"00000.part", "00001.part"}
+
+
+def test_a_writer_whose_part_was_deleted_is_an_error_and_the_sealed_answers_stay(entry: Entry) -> None:
+    with two_writers(entry) as (first, second):
+        append_rows(first, *range(COUNT))
+        append_rows(second, 0)
+        finish(first, COUNT)
+        with pytest.raises(StoreError, match=r"at the same time.*00001\.part was deleted.*--eye-store"):
+            append_rows(second, 4)
+        with pytest.raises(StoreError):
+            finish(second, COUNT)
+    assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
+
+
+def test_sealing_without_all_rows_is_an_error(entry: Entry) -> None:
+    with entry.writing() as writer:
+        append_rows(writer, 0, 1, 2, 5)
+        with pytest.raises(StoreError, match=r"incomplete \(4 of 8 rows are missing, the first 3\).*Run the same"):
+            finish(writer, COUNT)
+    assert not entry.complete
+
+
+def test_sealing_nothing_is_an_error(entry: Entry) -> None:
+    with entry.writing() as writer, pytest.raises(StoreError, match="8 of 8 rows are missing"):
+        finish(writer, COUNT)
+    assert not entry.complete
+
+
+def test_a_sealed_entry_is_not_replaced_by_other_answers(entry: Entry) -> None:
+    with two_writers(entry) as (first, second):
+        append_rows(first, *range(COUNT))
+        finish(first, COUNT)
+        append_rows(second, *range(COUNT - 1))
+        append(second, Block(COUNT - 1, COUNT, 3), row(99))
+        with pytest.raises(StoreError, match=r"done\.json is there already, with other answers"):
+            finish(second, COUNT)
+    assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
+
+
+def test_sealing_equal_answers_again_changes_nothing(entry: Entry) -> None:
+    with two_writers(entry) as (first, second):
+        append_rows(first, *range(COUNT))
+        finish(first, COUNT)
+        append_rows(second, *range(COUNT))
+        finish(second, COUNT)
+    assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
+
+
+def test_sealing_without_all_replies_is_an_error(entry: Entry) -> None:
+    with entry.writing() as writer:
+        for place in (0, 2):
+            replies.append(writer, place, Answer("a cat", (), True))
+        with pytest.raises(StoreError, match=r"incomplete \(1 of 3 replies are missing, the first 1\)"):
+            replies.finish(writer, 3)
+    assert not entry.complete
+
+
+def test_a_writer_of_replies_whose_part_was_deleted_is_an_error(entry: Entry) -> None:
+    with two_writers(entry) as (first, second):
+        replies.append(second, 0, Answer("a dog", (), True))
+        for place in range(2):
+            replies.append(first, place, Answer("a cat", (), True))
+        replies.finish(first, 2)
+        with pytest.raises(StoreError, match="deleted while this run was writing it"):
+            replies.append(second, 1, Answer("a dog", (), True))
+    assert [reply.text for reply in replies.load(entry).said] == ["a cat", "a cat"]
