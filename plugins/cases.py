@@ -14,6 +14,7 @@ from eyechart.protocols.choices import PROTOCOLS
 from eyechart.settings import Case
 
 from .options import idle, settings, suits, text
+from .own_tests import refuse_namesakes
 
 ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
 # How a case ends a node id.
@@ -58,7 +59,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
         for variant in PROTOCOLS[protocol].variants(chosen.choices, offers(model))
     ]
-    metafunc.parametrize(ARGUMENT, [pytest.param(case, id=str(case)) for case in cases])
+    if cases:
+        refuse_namesakes(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
+    metafunc.parametrize(ARGUMENT, [pytest.param(case, id=case.id) for case in cases])
 
 
 def case_of(item: pytest.Item) -> Case | None:

@@ -9,6 +9,7 @@ import pytest
 from eyechart.settings import Settings
 
 from .options import settings
+from .own_tests import name_of
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,12 @@ def eye_settings(request: pytest.FixtureRequest) -> Settings:
 def eye_run(request: pytest.FixtureRequest) -> Path:
     """The run's folder, made when something is written into it."""
     return part(request, "recorder").folder  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def eye_test(request: pytest.FixtureRequest) -> str:
+    """The name of a test that is not packaged, which belongs to its case."""
+    return name_of(request.node)
 
 
 @pytest.fixture(scope="session")

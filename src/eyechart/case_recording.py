@@ -85,7 +85,7 @@ class CaseRecording(ABC):
             benchmark=self.case.benchmark,
             split=self.case.split,
             protocol=self.case.protocol,
-            variant=self.variant(),
+            variant=self.variant() | ({"test": self.case.test} if self.case.test else {}),
             model=self.model(),
             data=self.data(),
             limit=settings.limit,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -36,17 +36,26 @@ class Settings:
 
 @dataclass(frozen=True)
 class Case:
-    """One test: a split put to a model under a protocol, with all of the protocol's choices."""
+    """One test: a split put to a model under a protocol, with all of the protocol's choices.
+
+    `test` names a test function that is not packaged, so that two that ask the same are two cases.
+    """
 
     benchmark: str
     split: str
     model: ModelSpec
     protocol: str
     choices: Chosen = field(default_factory=dict)
+    test: str = ""
 
     def __str__(self) -> str:
-        chosen = differing(self.protocol, self.choices)
+        chosen = ",".join(filter(None, (differing(self.protocol, self.choices), self.test and f"test={self.test}")))
         return f"{self.benchmark}/{self.split}/{self.model}{chosen and f'@{chosen}'}"
+
+    @property
+    def id(self) -> str:
+        """The case within the brackets of its node id, which names the test itself."""
+        return str(replace(self, test=""))
 
     @property
     def slug(self) -> str:

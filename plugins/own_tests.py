@@ -1,0 +1,65 @@
+"""Which test function a case belongs to: the packaged ones need no name, a user's own are told apart by theirs."""
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from eyechart.settings import Case
+
+PACKAGE = "eyechart.benchmarks"
+SEEN = pytest.StashKey[dict[tuple[str, str, str], str]]()  # by name, protocol and case: the node id of the function
+
+
+def name_of(item: pytest.Item) -> str:
+    """Return the name of a test as its case keeps it, such as `test_own.py::test_it`; nothing for a packaged test.
+
+    The folder is left out, since a node id's depends on where pytest is started. Parameters other than the case count.
+    """
+    inner = item.nodeid.partition("::")[2]
+    found = getattr(item, "callspec", None)
+    parameters = ""
+    if found is not None:
+        inner = inner.removesuffix(f"[{found.id}]")
+        parameters = found.id
+        for value in found.params.values():
+            if isinstance(value, Case):
+                parameters = parameters.replace(value.id, "").strip("-")
+    rest = f"[{parameters}]" if parameters else ""
+    if is_packaged(item.path) and not rest:
+        return ""
+    return f"{item.path.name}::{inner}{rest}"
+
+
+def is_packaged(path: Path) -> bool:
+    """Whether a file is one of the packaged benchmarks, as they are installed or in a clone."""
+    return any(
+        path.resolve().is_relative_to(home)
+        or (path.parent.parent.name == home.name and (home / path.parent.name / path.name).is_file())
+        for home in homes()
+    )
+
+
+@cache
+def homes() -> tuple[Path, ...]:
+    """Return the folders of the packaged benchmarks."""
+    found = find_spec(PACKAGE)
+    return tuple(Path(home).resolve() for home in (found.submodule_search_locations or ())) if found else ()
+
+
+def refuse_namesakes(config: pytest.Config, path: Path, nodeid: str, cases: Iterable[Case]) -> None:
+    """Refuse a second test function of the same name in a file of the same name that asks the same.
+
+    As an error of collection, so that it is shown once whether or not workers collect.
+    """
+    seen = config.stash.setdefault(SEEN, {})
+    name = "" if is_packaged(path) else path.name
+    for case in cases:
+        key = (f"{name}::{nodeid.partition('::')[2]}", case.protocol, case.id)
+        if (other := seen.setdefault(key, nodeid)) != nodeid:
+            raise pytest.Collector.CollectError(
+                f"{other} and {nodeid} have the same name and ask the same ({case.id}, {case.protocol}), so that their "
+                "records could not be told apart. Rename one of the functions or files."
+            )

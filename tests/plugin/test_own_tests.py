@@ -1,0 +1,101 @@
+"""A user's own test functions: beside one another, and beside the packaged ones that ask the same."""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+OWN = """
+import pytest
+
+@pytest.mark.eyechart("imagenet", protocol="supervised")
+def test_all(eye_predictions, eye_label_sets, eye_record):
+    for labels in eye_label_sets:
+        eye_record.accuracy(eye_predictions, labels)
+"""
+TWO = f"{OWN}\ntest_again = test_all\n"
+PARAMETRIZED = OWN.replace("\n@", '\n@pytest.mark.parametrize("least", ["low", "high"])\n@').replace(
+    "test_all(", "test_all(least, "
+)
+HELD = "--eye-baseline=kept"
+PACKAGED = "imagenet/tiny/tinyclass[]"
+
+
+@pytest.fixture
+def write_test(world: Any) -> Callable[..., None]:
+    """Write test files of the user's own into the folder; one model knows all classes."""
+    world.models = ("tinyclass[]",)
+
+    def write(**files: str) -> None:
+        for name, text in files.items():
+            path = world.folder / name.replace("__", "/")
+            path.parent.mkdir(exist_ok=True)
+            path.with_suffix(".py").write_text(text)
+
+    return write
+
+
+def run_own(world: Any, *arguments: str, code: int = 0) -> str:
+    """Run the folder's own tests; what was printed."""
+    result = world.call("--import-mode=importlib", f"--eye-data={world.data}", "--eye-model=tinyclass[]", *arguments)
+    said: str = result.stdout.str() + result.stderr.str()
+    assert result.ret == code, said
+    return said
+
+
+def cases_of(world: Any) -> list[str]:
+    """The cases of the last run's records."""
+    return [record["case"] for record in world.records]
+
+
+def assert_files_are_intact(world: Any) -> None:
+    """Every file of every record has the content that was recorded, and no two records share one."""
+    files = [record[kind] for record in world.records for kind in ("predictions", "evidence")]
+    assert len({file["path"] for file in files}) == len(files)
+    for file in files:
+        assert sha256((world.latest / file["path"]).read_bytes()).hexdigest() == file["sha256"]
+
+
+def test_two_functions_that_ask_the_same_are_kept_apart(world: Any, write_test: Callable[..., None]) -> None:
+    write_test(test_own=TWO)
+    run_own(world, "-k", "tiny/", HELD, "--eye-update-baseline")
+    tests = [f"test_own.py::test_{name}" for name in ("again", "all")]
+    names = [f"{PACKAGED}@test={test}" for test in tests]
+    assert cases_of(world) == names
+    assert [record["variant"]["test"] for record in world.records] == tests
+    assert_files_are_intact(world)
+    (kept,) = (world.folder / "kept").rglob("*.json")
+    assert [case["case"] for case in json.loads(kept.read_text())["cases"]] == names
+    said = (run_own(world, "-k", chosen, HELD) for chosen in ("tiny/ and test_all", "tiny/"))
+    alone, both = (int(each.partition("gate: ")[2].split()[0]) for each in said)
+    assert both == 2 * alone > 0
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_an_own_test_stands_beside_the_packaged_one(world: Any, write_test: Callable[..., None], workers: str) -> None:
+    write_test(mine__test_own=OWN)
+    said = run_own(world, "--pyargs", "eyechart.benchmarks", "mine", "-k", "tiny/", workers)
+    assert "2 passed" in said
+    assert cases_of(world) == [PACKAGED, f"{PACKAGED}@test=test_own.py::test_all"]
+    assert "test" not in world.records[0]["variant"]
+    assert_files_are_intact(world)
+
+
+def test_parameters_of_an_own_test_are_kept_apart(world: Any, write_test: Callable[..., None]) -> None:
+    write_test(test_own=PARAMETRIZED)
+    run_own(world, "-k", "tiny/")
+    assert cases_of(world) == [f"{PACKAGED}@test=test_own.py::test_all[{each}]" for each in ("high", "low")]
+    assert_files_are_intact(world)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_two_files_of_one_name_with_one_function_are_refused(
+    world: Any, write_test: Callable[..., None], workers: str
+) -> None:
+    write_test(one__test_own=OWN, two__test_own=OWN)
+    said = run_own(world, "-k", "tiny/", workers, code=2 if workers == "-n0" else 1)
+    assert "one/test_own.py::test_all and two/test_own.py::test_all" in said
+    assert "Rename one of the functions or files." in said
+    assert "FAILED" not in said
