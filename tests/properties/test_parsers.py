@@ -163,3 +163,31 @@ def test_a_yes_or_no_that_is_read_was_said(text: str) -> None:
 def test_every_letter_folds_alike_in_both_cases() -> None:
     letters = (chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000)
     assert [sign for sign in letters if not fold(sign) == fold(sign.upper()) == fold(sign.lower())] == []
+
+
+@given(
+    st.integers(1, 9), st.integers(1, 12), st.sampled_from(("There are {} dogs:\n", "I see **{}** dogs.\n\n", "{}\n"))
+)
+def test_a_list_does_not_change_the_count_before_it_unless_it_is_longer(count: int, items: int, form: str) -> None:
+    said = form.format(count) + "\n".join(f"{item}. a dog" for item in range(1, items + 1))
+    assert number.read(said).lenient == (count if items <= count else None)
+    bound = (
+        f"At least {said}" if form == "{}\n" else said.replace("are ", "are at least ").replace("see ", "see at least ")
+    )
+    assert number.read(bound).lenient == (count if items == count else None)
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=4), st.integers(1, 30))
+def test_parts_are_read_past_where_they_add_up_to_the_count(parts: list[int], count: int) -> None:
+    said = f"There are {count} dogs: {', '.join(f'{part} brown' for part in parts)}"
+    same = {count, *parts} == {count}
+    assert number.read(said).lenient == (count if same or sum(parts) == count else None)
+
+
+@given(
+    st.sampled_from(("yes", "Yes", "**Yes**", "Yes,", "No", "no.")), st.sampled_from(("dog", "visible books", "one"))
+)
+def test_no_before_a_noun_is_no_second_answer(word: str, noun: str) -> None:
+    answer = word.strip("*,.").lower() == "yes"
+    assert yes_no.read(f"{word} there is no {noun} in the image").lenient is answer
+    assert yes_no.read(f"{word} there is {noun} in the image. No.").lenient is (None if answer else False)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 from eyechart.parsers.class_name import unshared
-from eyechart.parsers.number import chunks, numbers
+from eyechart.parsers.number_words import chunks, numbers
 from eyechart.parsers.text import spoken
 
 VERSION = 1

@@ -57,6 +57,15 @@ DOUBT = listed(
     "aren't wasn't didn't won't wouldn't couldn't"
 )
 
+CORRECTION = re.compile(
+    r"\b(?:actually|wait|correction|or rather|scratch that|on second thoughts?|mistaken?|mistakes|i (?:was|am) wrong"
+    r"|sorry(?= \w|[,:.]? (?:i|it|that|there|this)\b))\b"
+)
+UNCERTAIN = re.compile(
+    r"\b(?:not (?:(?:\w+ly|so|too|quite|100%) )?(?:sure|certain)|unsure|uncertain|(?:or|if) not"
+    r"|no (?:idea|clue)|(?:cannot|can't|can not) (?:tell|say|be sure|be certain|determine))\b"
+)
+
 
 def fold(text: str) -> str:
     """Return the text with its compatibility forms, case, invisible characters and look-alikes made one.

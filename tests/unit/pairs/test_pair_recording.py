@@ -147,7 +147,7 @@ def test_the_record_says_every_choice(recorded: Any, pair_world: Any) -> None:
     assert told.pop("prompt").count("(") == 2
     of_division = {"detectors": "first[]+second[]", "detector_templates": "1", "threshold": "0.05", "most": "3000"}
     others = {"absent": "no", "hard": "none", "division": "made", "source": "coco", "seed": "0"}
-    asked = {"benchmark": "main", "reasoning": "direct", "reading": "lenient", "parser": "yes_no 1", "names": "split"}
+    asked = {"benchmark": "main", "reasoning": "direct", "reading": "lenient", "parser": "yes_no 2", "names": "split"}
     assert told == of_division | others | asked
 
 
@@ -157,7 +157,7 @@ def test_the_record_of_progression_has_its_stages(recorded: Any, pair_world: Any
     assert [(one.name, one.value, one.n) for one in record.metrics if one.category == "OOD-H"] == [
         (stage, 1.0, 1) for stage in ("e_acc", "c_acc", "l_acc")
     ]
-    assert record.variant["parser"] == "yes_no 1, number 1"
+    assert record.variant["parser"] == "yes_no 2, number 2"
     assert "reasoning" not in record.variant
 
 

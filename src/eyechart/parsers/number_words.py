@@ -1,0 +1,43 @@
+"""The numbers of a text: digits, and English number words below a hundred, with the words between which they stand."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+GROUPED = re.compile(r"[0-9]{1,9}|[0-9]{1,3}(?:,[0-9]{3}){1,2}")
+UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+TEENS = "seventeen eighteen nineteen"
+ROUND = "twenty thirty forty fifty sixty seventy eighty ninety"
+SMALL = {word: value for value, word in enumerate(f"{UNITS} {TEENS}".split())}
+TENS = {word: 10 * value for value, word in enumerate(ROUND.split(), 2)}
+NOTHING = {"no": 0, "none": 0}
+COUNTS = SMALL | TENS | NOTHING
+OPENS, CLOSES = "([{\"'~=", ".,;:!?)]}\"'"
+
+
+def chunks(said: str) -> Iterator[str]:
+    """Yield words without the punctuation around them; the parts of 'twenty-one' are two."""
+    for chunk in said.split():
+        word = chunk.lstrip(OPENS).rstrip(CLOSES)
+        parts = word.split("-")
+        yield from parts if all(part in COUNTS for part in parts) else [word]
+
+
+def numbers(words: Sequence[str]) -> Iterator[tuple[int | None, int, int]]:
+    """Yield every number with the words from and to which it stands; None is something with digits that is no count.
+
+    >>> list(numbers(["twenty", "one", "or", "2.5"]))
+    [(21, 0, 2), (None, 3, 4)]
+    """
+    place = 0
+    while place < len(words):
+        first, second = words[place], words[place + 1] if place + 1 < len(words) else ""
+        if first in TENS and 0 < SMALL.get(second, 0) < 10:
+            yield TENS[first] + SMALL[second], place, place + 2
+            place += 1
+        elif first in COUNTS or any(letter.isdigit() for letter in first):
+            yield (COUNTS[first] if first in COUNTS else _digits(first)), place, place + 1
+        place += 1
+
+
+def _digits(word: str) -> int | None:
+    return int(word.replace(",", "")) if GROUPED.fullmatch(word) else None

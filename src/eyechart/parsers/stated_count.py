@@ -1,0 +1,181 @@
+"""Reading the first stated count of an answer whose later numbers only enumerate what was counted.
+
+"There are two fences. One is on the left." states 2, and so does "2 cars. Car 1: red. Car 2: blue." Later numbers
+enumerate where they number a list, name a part of the count ("one of them", "one is"), are parts that add up to it, or
+are a pronoun ("the first one"). "Two dogs on the left and one on the right" states no count of all dogs, and a
+correction or a doubt leaves the answer unread.
+
+Source: the answers printed in Figs. 19–22 of arXiv 2602.18094.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from eyechart.parsers.number_words import chunks, numbers
+from eyechart.parsers.text import CORRECTION, UNCERTAIN, listed, sentences
+
+VAGUE = listed(
+    "dozen dozens hundred hundreds thousand thousands million half couple pair pairs several between least most minus "
+    "many multiple numerous few negative percent not idea clue way doubt answer information cannot unable unclear "
+    "unknown unsure sure can't don't"
+)
+BOUND, RANGE = listed("over under than to or up"), listed("or to plus times % + - / x")
+MARKER = re.compile(r"(?:^|(?<=[:.;!?] ))[-•# ]*(?:[a-z]+ )?#?([0-9]{1,2})(?:[.):]|(?= -))(?= )")
+CLAUSE = re.compile(r"([,;:](?= )|\(| - )")
+HOW_MANY = re.compile(r"\bhow many\b")
+AT_LEAST = re.compile(r"\bat least (?=\w)")
+ORDINAL = re.compile(r"[0-9]+(?:st|nd|rd|th)")
+POINTS_OUT = listed("a an the this that another other each every first second third last which")
+JOINS = listed("and or but")
+OTHERS = listed("other others further more")
+ITEM_VERBS = listed("is are was were has have appears appear seems seem looks look sits sit stands stand")
+ITEM_PLACES = listed("on in at near behind beside by under above below next with from of")
+PLACES = listed("left right middle center centre side foreground background front behind back top bottom")
+
+IN_ALL = listed("image picture photo scene visible seen shown present total all altogether")
+
+
+class Mention(NamedTuple):
+    """A number with the words of its clause, from and to which of them it stands, and the sign before that clause.
+
+    `sign` is "" where the clause begins a sentence; `value` is None for something with digits that is no count.
+    """
+
+    value: int | None
+    clause: tuple[str, ...]
+    start: int
+    end: int
+    sign: str
+
+    @property
+    def word(self) -> str:
+        """The number's first word."""
+        return self.clause[self.start]
+
+    @property
+    def follows(self) -> str:
+        """The word after the number, "" where there is none."""
+        return self.clause[self.end] if self.end < len(self.clause) else ""
+
+
+def read_stated_count(said: str) -> int | None:
+    """Return the first count that a spoken text states, None where a later number does more than enumerate.
+
+    >>> read_stated_count("there are two dogs. one is brown."), read_stated_count("there are 3 dogs and 2 cats.")
+    (2, None)
+    """
+    if CORRECTION.search(said) or UNCERTAIN.search(said):
+        return None
+    statement, items = _without_list(HOW_MANY.sub("", said))
+    if len(items) and AT_LEAST.search(statement):
+        statement, exact = AT_LEAST.sub("", statement, count=1), len(items)
+    else:
+        exact = None
+    first, later = _first_and_later(statement)
+    if first is None or first.value is None or _is_open(first) or exact not in (None, first.value):
+        return None
+    inner = [mention for item in items for mention in _mentions(item) if not _is_pronoun(mention)]
+    if len(items) > first.value or (inner and _sum(inner) != first.value):
+        return None
+    words = first.clause[first.end :]
+    place = not PLACES.isdisjoint(words) or (_is_subject(first) and IN_ALL.isdisjoint(words))
+    return first.value if _enumerate_only(later, first.value, place) else None
+
+
+def has_items(said: str) -> bool:
+    """Return whether a later number stands for things of its own, as in "two on the left, two on the right"."""
+    return any(_is_item(mention) for mention in islice(_mentions(said), 1, None))
+
+
+def is_bounded(words: Sequence[str], start: int, end: int) -> bool:
+    """Return whether the number at words[start:end] is a bound or an end of a range."""
+    return not BOUND.isdisjoint(words[max(start - 1, 0) : start]) or not RANGE.isdisjoint(words[end : end + 1])
+
+
+def _without_list(said: str) -> tuple[str, list[str]]:
+    """Return the text outside a numbered list 1, 2, 3, …, and the items of the list; no items if it is no such list."""
+    outside: list[str] = []
+    items: list[str] = []
+    numbered: list[int] = []
+    for line in said.split("\n"):
+        begin, *rest = MARKER.split(line)
+        outside += [begin] if begin.strip() else []
+        numbered += map(int, rest[::2])
+        items += rest[1::2]
+    in_order = numbered == [*range(1, len(numbered) + 1)]
+    return ("\n".join(outside), items) if in_order else (said, [])
+
+
+def _first_and_later(statement: str) -> tuple[Mention | None, list[Mention]]:
+    """Return the first number, None where something vague comes before it, and the later ones."""
+    found = list(_mentions(statement))
+    if not found:
+        return None, []
+    before = statement[: statement.find(found[0].word)]
+    vague = not VAGUE.isdisjoint(chunks(before))
+    return None if vague else found[0], found[1:]
+
+
+def _mentions(said: str) -> Iterator[Mention]:
+    for sentence in sentences(said):
+        parts = ["", *CLAUSE.split(sentence)]
+        for sign, clause in zip(parts[::2], parts[1::2], strict=True):
+            words = tuple(chunks(clause))
+            for value, start, end in numbers(words):
+                yield Mention(value, words, start, end, sign.strip())
+
+
+def _is_open(mention: Mention) -> bool:
+    """Return whether a number is vague, a bound, a part of something, or a pronoun, and so states no count."""
+    bounded = is_bounded(mention.clause, mention.start, mention.end)
+    part = mention.follows == "of" or (mention.start == 0 and mention.follows in ITEM_VERBS)
+    return bounded or part or _is_pronoun(mention) or not VAGUE.isdisjoint(mention.clause)
+
+
+def _is_pronoun(mention: Mention) -> bool:
+    """Return whether this is the 'one' of 'the other one' or 'a brown one', or an ordinal."""
+    if mention.word != "one":
+        return ORDINAL.fullmatch(mention.word) is not None
+    near: list[str] = []
+    for word in reversed(mention.clause[max(mention.start - 3, 0) : mention.start]):
+        if word in JOINS:
+            break
+        near.append(word)
+    return not POINTS_OUT.isdisjoint(near)
+
+
+def _enumerate_only(later: Sequence[Mention], count: int, place: bool) -> bool:
+    """Return whether later numbers leave the count as it is; `place` says that the count may be that of a part only."""
+    rest = [mention for mention in later if not (_is_pronoun(mention) or _is_part(mention, count))]
+    if all(mention.value == count and not _is_item(mention) for mention in rest):
+        return True
+    if rest[0].sign in (":", "(", "-", ";"):
+        return _sum(rest) == count
+    if place or not all(_is_item(mention) for mention in rest) or (rest[0].start and rest[0].sign == ""):
+        return False
+    alone = rest[0].sign == "" and all(mention.clause[: mention.start] in ((), ("and",)) for mention in rest)
+    return _sum(rest) == count or (alone and 0 < _sum(rest) < count)
+
+
+def _is_part(mention: Mention, count: int) -> bool:
+    """Return whether this is 'two of them' or 'no other' of a count."""
+    if mention.value is None or mention.value > count:
+        return False
+    return mention.follows == "of" or (mention.value == 0 and mention.follows in OTHERS)
+
+
+def _is_item(mention: Mention) -> bool:
+    """Return whether a number stands for things that were counted before: 'one is', 'one on the left', 'one dog is'."""
+    verb = mention.follows in ITEM_VERBS or mention.follows.endswith("ing")
+    return verb or mention.follows in ITEM_PLACES or (mention.sign == "" and _is_subject(mention))
+
+
+def _is_subject(mention: Mention) -> bool:
+    """Return whether this is the number of 'one dog is' at the beginning of a clause."""
+    return mention.start == 0 and not ITEM_VERBS.isdisjoint(mention.clause[mention.end + 1 : mention.end + 2])
+
+
+def _sum(mentions: Sequence[Mention]) -> int:
+    return sum(-(10**9) if mention.value is None else mention.value for mention in mentions)
