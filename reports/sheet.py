@@ -58,7 +58,7 @@ def opened(
 def pictures(dataset: Dataset, rows: Sequence[int]) -> Iterator[str]:
     """Each image as a data URI."""
     for row in rows:
-        ((_, data),) = dataset.read(row, row + 1)
+        ((_, data),) = dataset.read([row])
         yield data_uri(data, dataset.keys[row], upright=dataset.upright)
 
 

@@ -5,8 +5,10 @@ Reading and decoding run in threads while the model works; each batch is kept as
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
 from importlib.metadata import version
 from itertools import islice
 from typing import Any
@@ -17,9 +19,9 @@ from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
-from eyechart.errors import ImageError, ModelError
+from eyechart.errors import ImageError, ModelError, StoreError
 from eyechart.models.interfaces import Floats, Model
-from eyechart.predictions import Answers, Block, append, finish, kept, load, missing_rows
+from eyechart.predictions import Answers, Block, append, finish, gather, load, stored_rows, tidy
 from eyechart.store import Entry, Key, Store, Writer
 
 Ask = Callable[[Sequence[Any]], Floats]
@@ -32,16 +34,18 @@ THREADS = min(16, os.cpu_count() or 1)
 DECODER = 1
 
 
-def image_key(question: str, model: Model, dataset: Dataset, *, limit: int | None, seed: int, prompts: str = "") -> Key:
-    """The key of answers about images; `prompts` is the fingerprint of texts that come with each of them."""
+def image_key(question: str, model: Model, dataset: Dataset, prompts: str = "") -> Key:
+    """The key of answers about the images of a split; `prompts` is the fingerprint of texts that come with each.
+
+    It names the whole split: neither a limit nor a seed changes what is answered about an image.
+    """
     return Key(
         question=question,
         model=model.identity,
-        data=dataset.fingerprint,
+        data=dataset.index_fingerprint,
         decoder=decoder(dataset),
         prompts=prompts,
-        limit=limit,
-        seed=seed,
+        batch_size=model.batch_size,
     )
 
 
@@ -51,73 +55,150 @@ def decoder(dataset: Dataset) -> dict[str, Any]:
 
 
 def answers(
-    store: Store, key: Key, dataset: Dataset, model: Model, ask: Ask, prepare: Prepare, progress: Progress
+    store: Store,
+    key: Key,
+    dataset: Dataset,
+    model: Model,
+    ask: Ask,
+    prepare: Prepare,
+    progress: Progress,
+    *,
+    pad: bool = True,
 ) -> Answers:
-    """Give the kept answers, asking only for those that are missing."""
-    entry = store.entry(key)
-    if not entry.complete:
-        complete(entry, dataset, model, ask, prepare, progress)
-    return load(entry)
+    """Return the answers about the selected images, asking only for those that are not stored.
 
-
-def complete(entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Prepare, progress: Progress) -> None:
-    """Answer what is missing of an entry, unless another run did so while this one waited."""
-    with entry.writing() as writer:
-        if entry.complete:
-            return
-        missing = missing_rows([block for block, _ in kept(writer)], len(dataset))
-        done = len(dataset) - len(missing)
-        progress(done, len(dataset), UNIT)
-        asker = Halving(a_row_each(ask, model.identity.name))
-        for batch in prefetched(dataset, missing, model.batch_size, prepare):
-            write_batch(writer, batch, asker, dataset, model)
-            done += len(batch)
-            progress(done, len(dataset), UNIT)
-        finish(writer, len(dataset))
-
-
-def spans(rows: Iterable[int], size: int) -> Iterator[tuple[int, int]]:
-    """Runs of neighbouring rows, cut where a first run would have cut its batches.
-
-    >>> list(spans([0, 1, 2, 3, 4, 9], 3))
-    [(0, 3), (3, 5), (9, 10)]
+    With `pad`, every batch has `batch_size` images: the last one repeats an image, whose further answers are dropped.
     """
-    start = previous = None
-    for row in rows:
-        if start is None or previous is None:
-            start = row
-        elif row != previous + 1 or row % size == 0:
-            yield start, previous + 1
-            start = row
-        previous = row
-    if start is not None and previous is not None:
-        yield start, previous + 1
+    entry = store.entry(key)
+    errors: Mapping[int, str] = {}
+    if not entry.complete and not stored(entry, dataset):
+        errors = complete(entry, dataset, model, ask, prepare, progress, pad)
+    return collected(entry, dataset, errors)
 
 
-def prefetched(dataset: Dataset, rows: Iterable[int], size: int, prepare: Prepare) -> Iterator[list[Prepared]]:
+def stored(entry: Entry, dataset: Dataset) -> bool:
+    """Whether the selected rows are there, and there is nothing to seal; False while another run puts it in order."""
+    try:
+        there = stored_rows(entry)
+    except StoreError:
+        return False
+    return len(there) < len(dataset.index) and there.issuperset(dataset.selected)
+
+
+def collected(entry: Entry, dataset: Dataset, errors: Mapping[int, str]) -> Answers:
+    """Return the stored rows of the selected images, with NaN in those that ended in an error."""
+    if not entry.complete:
+        try:
+            found, there = gather(entry, dataset.selected)
+        except StoreError:
+            if not entry.complete:  # otherwise another run has sealed it meanwhile
+                raise
+        else:
+            lost = [place for place in np.flatnonzero(~there).tolist() if place not in errors]
+            if lost and not entry.complete:
+                raise StoreError(
+                    f"{len(lost)} of {len(dataset)} answers are missing from {entry.folder}: another run may have "
+                    "deleted them. Run the same command again, one run at a time; it asks for the missing ones."
+                )
+            if not lost:
+                return replace(found, errors=dict(sorted(errors.items())))
+    whole = load(entry)
+    if len(whole.values) != len(dataset.index):
+        raise entry.broken(entry.folder, f"it has {len(whole.values)} rows, not {len(dataset.index)}")
+    return replace(whole, values=whole.values[list(dataset.rows)]) if dataset.rows else whole
+
+
+def complete(
+    entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Prepare, progress: Progress, pad: bool
+) -> dict[int, str]:
+    """Answer what is missing, unless another run did so while this one waited; return the errors by position."""
+    try:
+        with entry.writing() as writer:
+            if entry.complete:
+                return {}
+            there = stored_rows(writer)
+            missing = [place for place, row in enumerate(dataset.selected) if row not in there]
+            done, errors = len(dataset) - len(missing), dict[int, str]()
+            progress(done, len(dataset), UNIT)
+            asker = Halving(a_row_each(ask, model.identity.name), model.batch_size, pad)
+            for batch in prefetched(dataset, missing, model.batch_size, prepare):
+                errors.update(write_batch(writer, batch, asker, dataset, model))
+                done += len(batch)
+                progress(done, len(dataset), UNIT)
+            if len(there) + len(missing) - len(errors) == len(dataset.index):
+                finish(writer, len(dataset.index))
+            elif len(missing) > len(errors):
+                tidy(writer)
+            return errors
+    except StoreError:
+        if (unreadable := unreadable_images(entry, dataset)) is None:
+            raise
+        return unreadable  # there is nothing to ask or to write: a store that can only be read serves as well
+
+
+def unreadable_images(entry: Entry, dataset: Dataset) -> dict[int, str] | None:
+    """Return the errors of the images without an answer; None if one of them can be shown."""
+    errors = {}
+    there = stored_rows(entry)
+    for place, row in enumerate(dataset.selected):
+        if row not in there:
+            try:
+                for _, data in dataset.read([place]):
+                    shown_image(dataset, place, data)
+                return None
+            except ImageError as error:
+                errors[place] = str(error)
+    return errors
+
+
+def batches(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """Cut positions into batches, the last of which may be shorter.
+
+    >>> list(batches([0, 1, 2, 3, 4, 9], 4))
+    [[0, 1, 2, 3], [4, 9]]
+    """
+    yield from (places[start : start + size] for start in range(0, len(places), size))
+
+
+def prefetched(dataset: Dataset, places: Sequence[int], size: int, prepare: Prepare) -> Iterator[list[Prepared]]:
     """Batches of prepared images, read and decoded some batches ahead of the model."""
 
     def one(item: tuple[int, bytes]) -> Prepared:
         place, data = item
         try:
-            return place, prepare(decode(data, name(dataset, place), upright=dataset.upright))
+            return place, prepare(shown_image(dataset, place, data))
         except ImageError as error:
             return place, error
 
-    def fetch(span: tuple[int, int]) -> list[Prepared]:
-        return list(decoders.map(one, dataset.read(*span)))
+    def fetch(batch: Sequence[int]) -> list[Prepared]:
+        return list(decoders.map(one, dataset.read(batch)))
 
     with ThreadPoolExecutor(THREADS) as decoders, ThreadPoolExecutor(1) as reader:
-        cuts = spans(map(int, rows), size)
-        waiting: deque[Future[list[Prepared]]] = deque(reader.submit(fetch, span) for span in islice(cuts, AHEAD))
+        cuts = batches(places, size)
+        waiting: deque[Future[list[Prepared]]] = deque(reader.submit(fetch, batch) for batch in islice(cuts, AHEAD))
         try:
             while waiting:
                 batch = waiting.popleft().result()
-                waiting.extend(reader.submit(fetch, span) for span in islice(cuts, 1))
+                waiting.extend(reader.submit(fetch, batch) for batch in islice(cuts, 1))
                 yield batch
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def shown_image(dataset: Dataset, place: int, data: bytes) -> Image.Image:
+    """Return the decoded image at a position, after checking that its bytes are those of the index.
+
+    Raises ImageError for other bytes and for what cannot be decoded.
+    """
+    wanted, found = dataset.index[dataset.selected[place]].sha256, sha256(data).hexdigest()
+    if found != wanted:
+        raise ImageError(
+            f"Image {name(dataset, place)} changed after the data set was indexed, or was read incompletely: the "
+            f"{len(data):,} bytes that were read have the sha256 {found[:12]}…, the index has {wanted[:12]}…. The "
+            "answer is not stored. When nothing writes to the file any more, run the same command again."
+        )
+    return decode(data, name(dataset, place), upright=dataset.upright)
 
 
 def name(dataset: Dataset, place: int) -> str:
@@ -125,17 +206,21 @@ def name(dataset: Dataset, place: int) -> str:
     return f"{dataset.benchmark}/{dataset.split}: {dataset.keys[place]}"
 
 
-def write_batch(writer: Writer, batch: list[Prepared], ask: Ask, dataset: Dataset, model: Model) -> None:
-    """Ask about the images that could be shown, and keep answers and errors alike."""
-    start, stop = batch[0][0], batch[-1][0] + 1
+def write_batch(
+    writer: Writer, batch: list[Prepared], ask: "Halving", dataset: Dataset, model: Model
+) -> dict[int, str]:
+    """Ask about the images that can be shown and keep the answers; return the errors, which are not kept."""
     errors = {place: str(item) for place, item in batch if isinstance(item, ImageError)}
     shown = [(place, item) for place, item in batch if place not in errors]
-    found = ask([item for _, item in shown]) if shown else np.zeros((0, 0), np.float32)
-    values = np.full((stop - start, found.shape[1]), np.nan, np.float32)
-    values[[place - start for place, _ in shown]] = found
-    errors.update(unusable(found, [place for place, _ in shown], dataset, model))
-    values[[place - start for place in errors]] = np.nan
-    append(writer, Block(start, stop, values.shape[1], errors), values)
+    if not shown:
+        return errors
+    found, places = ask([item for _, item in shown]), [place for place, _ in shown]
+    errors.update(unusable(found, places, dataset, model))
+    good = [number for number, place in enumerate(places) if place not in errors]
+    if good:
+        rows = tuple(dataset.selected[places[number]] for number in good)
+        append(writer, Block(rows, found.shape[1], ask.reduced), found[good])
+    return errors
 
 
 def a_row_each(ask: Ask, who: str) -> Ask:
@@ -164,35 +249,43 @@ def unusable(found: Floats, places: Sequence[int], dataset: Dataset, model: Mode
 
 
 class Halving:
-    """Asks in ever smaller batches when memory runs out, and says so once per halving."""
+    """Asks in ever smaller batches when memory runs out, and says so once per halving.
 
-    def __init__(self, ask: Ask) -> None:
+    With `pad`, a batch that is short is filled up with its last item. `reduced` is the size of the batches since memory
+    ran out, 0 before.
+    """
+
+    def __init__(self, ask: Ask, size: int, pad: bool = True) -> None:
         self.ask = ask
-        self.most: int | None = None
+        self.size = size
+        self.pad = pad
+        self.reduced = 0
 
     def __call__(self, items: Sequence[Any]) -> Floats:
         """Answer all items, in one batch while memory lasts."""
-        size = min(self.most or len(items), len(items))
         parts: list[Floats] = []
-        while sum(map(len, parts)) < len(items):
-            start = sum(map(len, parts))
+        start = 0
+        while start < len(items):
+            some = [*items[start : start + self.size]]
+            filled = some + some[-1:] * (self.size - len(some)) if self.pad else some
             try:
-                parts.append(self.ask(items[start : start + size]))
+                parts.append(self.ask(filled)[: len(some)])
             except Exception as error:
                 if not out_of_memory(error):
                     raise
-                size = self.halve(size, error)
+                self.halve(len(filled), error)
+            else:
+                start += len(some)
         return np.concatenate(parts)
 
-    def halve(self, size: int, error: Exception) -> int:
+    def halve(self, size: int, error: Exception) -> None:
         """Half the batch, or give up at one image."""
         if size <= 1:
             raise ModelError(
                 f"Memory ran out on a single image ({error}). Use a smaller model, dtype=bfloat16 or another device."
             ) from error
-        self.most = size // 2
-        warn(f"Memory ran out with {size} images at once; going on with {self.most}.", RuntimeWarning, stacklevel=4)
-        return self.most
+        self.size = self.reduced = size // 2
+        warn(f"Memory ran out with {size} images at once; going on with {self.size}.", RuntimeWarning, stacklevel=4)
 
 
 def out_of_memory(error: Exception) -> bool:

@@ -8,9 +8,8 @@ from itertools import islice
 from operator import itemgetter
 
 from eyechart import replies
-from eyechart.answering import THREADS, Progress, decoder, name
+from eyechart.answering import THREADS, Progress, decoder, shown_image
 from eyechart.data.dataset import Dataset
-from eyechart.data.images import decode
 from eyechart.errors import ImageError, ModelError, StoreError
 from eyechart.models import interfaces
 from eyechart.models.interfaces import Answer, Request, Usage
@@ -114,7 +113,7 @@ def complete(
         for number, answer in answered(dataset, model, questions, round_):
             place = questions.places[number]
             if answer.retry:
-                passing[place] = Reply("", error=f"{answer.error}. The next run asks again")
+                passing[place] = Reply("", error=f"{answer.error.rstrip('.')}. The next run asks again")
             else:
                 found[place] = replies.append(writer, place, answer)
                 progress(done := done + 1, len(numbers), UNIT)
@@ -145,7 +144,7 @@ def answered(
                 sent.append(place)
                 yield made
             else:
-                broken.append((place, Answer("", (), False, error=str(made))))
+                broken.append((place, Answer("", (), False, error=str(made), retry=True)))
 
     max_tokens, schema = questions.asked[places[0]].how
     with closing(stream()) as requests:
@@ -194,12 +193,9 @@ def prepared(
 
 def request(dataset: Dataset, question: Question) -> Request | ImageError:
     """Read the images of a question; the bytes they were decoded from go along, for a model that is elsewhere."""
-    files = [data for row in question.rows for _, data in dataset.read(row, row + 1)]
+    files = [data for row in question.rows for _, data in dataset.read([row])]
     try:
-        images = [
-            decode(data, name(dataset, row), upright=dataset.upright)
-            for row, data in zip(question.rows, files, strict=True)
-        ]
+        images = [shown_image(dataset, row, data) for row, data in zip(question.rows, files, strict=True)]
     except ImageError as error:
         return error
     shown = iter(images)

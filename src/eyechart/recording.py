@@ -180,7 +180,8 @@ class Recording(CaseRecording):
         """What a reader of the numbers must know."""
         unread = sum(len(found.unparsed) for found in self.rounds)
         silent = f"{self.case} ({self.case.protocol}): {unread} of {self.asked} got an answer that could not be read."
-        return (*super().notes(), *((silent,) if unread else ()))
+        batches = (f"{self.case} ({self.case.protocol}): {note}" for note in self.first.notes)
+        return (*super().notes(), *((silent,) if unread else ()), *batches)
 
     def answer_rows(self) -> Iterator[list[Any]]:
         """Every image: the five best classes with their scores, the error, and what each ground truth says."""

@@ -43,6 +43,7 @@ class Predictions:
     unparsed: frozenset[int] = frozenset()
     unasked: frozenset[int] = frozenset()
     spoken: Spoken | None = None
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def answered(self) -> Bools:

@@ -28,6 +28,7 @@ FORMAT = 1
 MAGIC = b"EYE1"
 HEAD = struct.Struct("<4sII")
 TAIL = struct.Struct("<I")
+SCAN = 1 << 16  # bytes that are searched at once for the next block
 DONE, FIRST = "done.json", "00000.part"
 T = TypeVar("T")
 
@@ -42,6 +43,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     decoder: Mapping[str, Any] = {}
     prompts: str = ""
     decoding: Mapping[str, Any] = {}
+    batch_size: int = 0
     limit: int | None = None
     seed: int = 0
 
@@ -66,7 +68,7 @@ class Store:
     def check_format(self) -> None:
         """Refuse a store that another version of the format wrote."""
         path = self.root / "format"
-        found = path.read_text(encoding="ascii").strip() if path.is_file() else str(FORMAT)
+        found = path.read_bytes().decode("ascii", "replace").strip() if path.is_file() else str(FORMAT)
         if found != str(FORMAT):
             raise StoreError(
                 f"The store {self.root} has format {found!r}; this eyechart reads format {FORMAT}. "
@@ -204,12 +206,28 @@ class Writer:
         self.close()
         with writable(self.folder):
             self.drop_drafts(FIRST)
-            stamp(first, b"".join(framed(header, payload) for header, payload in ordered))
+            draft = draft_of(first)
+            with draft.open("wb") as file:
+                file.writelines(framed(header, payload) for header, payload in ordered)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(first)
             for path in {*others} - {first}:
                 path.unlink()
 
-    def seal(self, files: Mapping[str, bytes], done: object) -> None:
-        """Put whole files in the place of the parts; `done` is written last.
+    @contextmanager
+    def draft(self, name: str) -> Iterator[Path]:
+        """Yield the path of a file to be written, which `seal` then moves to its name; it is deleted otherwise."""
+        path = draft_of(self.folder / name)
+        with writable(self.folder):
+            self.drop_drafts(name)
+            try:
+                yield path
+            finally:
+                path.unlink(missing_ok=True)
+
+    def seal(self, files: Mapping[str, bytes | Path], done: object) -> None:
+        """Put whole files, or drafts of them, in the place of the parts; `done` is written last.
 
         Raises StoreError if another run deleted this run's part, or sealed the entry with other answers.
         """
@@ -219,9 +237,13 @@ class Writer:
             sealed = self.folder / DONE
             if sealed.is_file() and sealed.read_bytes() != content:
                 raise self.conflict(f"{sealed} is there already, with other answers than this run's")
-            self.drop_drafts(*files, DONE)
             for name, data in files.items():
-                stamp(self.folder / name, data)
+                if isinstance(data, Path):
+                    data.replace(self.folder / name)
+                else:
+                    self.drop_drafts(name)
+                    stamp(self.folder / name, data)
+            self.drop_drafts(DONE)
             stamp(sealed, content)
         self.close()
         sweep(self.folder)
@@ -250,25 +272,43 @@ def parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
     """Read the whole blocks of every part."""
     for path in sorted(folder.glob("*.part")):
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                yield from blocks(file)
         except OSError as error:
             raise StoreError(
                 f"The kept answers {path} cannot be read: {error.strerror or error}. Run again."
             ) from error
-        yield from blocks(data)
 
 
-def blocks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Read the whole blocks of a part, up to the first torn one."""
+def blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Read the whole blocks of a part; after a damaged one, go on at the next whose checksum fits."""
+    size = file.seek(0, os.SEEK_END)
     place = 0
-    while place + HEAD.size <= len(data):
-        magic, header, payload = HEAD.unpack_from(data, place)
-        body = data[place + HEAD.size : place + HEAD.size + header + payload]
-        end = place + HEAD.size + header + payload
-        if magic != MAGIC or end + TAIL.size > len(data) or TAIL.unpack_from(data, end)[0] != zlib.crc32(body):
-            return
-        yield body[:header], body[header:]
-        place = end + TAIL.size
+    while (place := next_magic(file, place)) >= 0:
+        file.seek(place)
+        _, header, payload = HEAD.unpack(file.read(HEAD.size).ljust(HEAD.size, b"\0"))
+        end = place + HEAD.size + header + payload + TAIL.size
+        body = file.read(header + payload) if end <= size else b""
+        if end <= size and TAIL.unpack(file.read(TAIL.size))[0] == zlib.crc32(body):
+            yield body[:header], body[header:]
+            place = end
+        else:
+            place += 1
+
+
+def next_magic(file: BinaryIO, place: int) -> int:
+    """Return where the next block may begin, -1 if nowhere."""
+    file.seek(place)
+    if file.read(len(MAGIC)) == MAGIC:
+        return place
+    while True:
+        file.seek(place)
+        data = file.read(SCAN)
+        if (found := data.find(MAGIC)) >= 0:
+            return place + found
+        if len(data) < len(MAGIC):
+            return -1
+        place += len(data) - len(MAGIC) + 1
 
 
 def sweep(folder: Path) -> None:
@@ -282,12 +322,17 @@ def stamp(path: Path, content: bytes) -> None:
     """Write a small file so that nobody ever sees half of it; the same content is not written twice."""
     if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
         return
-    draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+    draft = draft_of(path)
     with draft.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     draft.replace(path)
+
+
+def draft_of(path: Path) -> Path:
+    """Return the name under which this thread writes a file before it takes its place."""
+    return path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
 
 
 @contextmanager

@@ -42,14 +42,30 @@ def test_other_prompts_ask_about_no_picture_again(world: Any) -> None:
     assert [int(count) for _, count in world.lines("texts")] == [1000, 7000]
 
 
-@pytest.mark.parametrize("other", [["--eye-seed=7"], ["--eye-limit=4"], ["--eye-model=tiny[weights=1]"]])
-def test_another_choice_is_another_question(world: Any, other: list[str]) -> None:
+def test_another_model_is_another_question(world: Any) -> None:
     world.models = ("tiny[]",)
     world.passes("--eye-limit=5")
     before = set(world.store)
-    world.passes("--eye-limit=5", *other)
-    assert world.asked > 10
+    world.passes("--eye-limit=5", "--eye-model=tiny[weights=1]")
+    assert world.asked == 3 * (5 + 5)
     assert before < set(world.store)
+
+
+def test_other_limits_and_seeds_ask_only_about_new_pictures(world: Any, new_world: Any) -> None:
+    world.models = ("tiny[]",)
+    seen: set[str] = set()
+    for choice in ("--eye-limit=5", "--eye-limit=4", "--eye-seed=7 --eye-limit=5", "--eye-limit=12"):
+        world.passes(*choice.split(), "-k", "imagenet/tiny/")
+        seen |= {*keys(world)}
+        assert world.asked == len(seen)
+    world.passes("-k", "imagenet/tiny/")
+    assert world.asked == 18
+    whole = new_world()
+    whole.models = world.models
+    whole.passes("-k", "imagenet/tiny/")
+    assert {name: data for name, data in world.store.items() if name.endswith(".npy")} == {
+        name: data for name, data in whole.store.items() if name.endswith(".npy")
+    }
 
 
 def test_limit_and_seed_choose_the_pictures(world: Any) -> None:

@@ -64,6 +64,18 @@ def test_not_a_number_is_an_error_naming_picture_and_remedy(world: Any) -> None:
     result.stdout.fnmatch_lines(["*imagenet/tiny: *tiny-00.jpg: tiny answered with NaN*Try dtype=float32*"])
 
 
+def test_a_later_run_asks_again_about_the_errors_alone(world: Any, new_world: Any) -> None:
+    world.models = ("tiny[]",)
+    world.order("tiny", batch=1, do="nan")
+    world.run().assert_outcomes(failed=1, passed=1)
+    world.passes()
+    assert world.asked == 18 + 6 + 1
+    whole = new_world()
+    whole.models = world.models
+    whole.passes()
+    assert (world.records, world.store) == (whole.records, whole.store)
+
+
 def test_a_missing_data_set_is_a_skip_with_its_reason(world: Any, tmp_path: Path) -> None:
     world.data = tmp_path / "data"
     (world.data / "imagenet" / "tiny").mkdir(parents=True)

@@ -71,7 +71,7 @@ def requests(order: str) -> list[Request]:
     """The packaged photographs, each with all class names."""
     dataset = open_sample("sample")
     text = closed_world_prompt().fill(class_list=class_list(class_names("mill").names))
-    images = [Image.open(BytesIO(data)).convert("RGB") for _, data in dataset.read(0, REQUESTS)]
+    images = [Image.open(BytesIO(data)).convert("RGB") for _, data in dataset.read(range(REQUESTS))]
     return [
         Request(tuple(part if isinstance(part, str) else image for part in parts(text, [0], order))) for image in images
     ]

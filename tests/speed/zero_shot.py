@@ -116,7 +116,7 @@ class Bench:
 
     def loader(self) -> Any:
         """The images as the peers read them."""
-        pictures = Pictures([data for _, data in self.dataset.read(0, len(self.dataset))], self.theirs[1])
+        pictures = Pictures([data for _, data in self.dataset.read(range(len(self.dataset)))], self.theirs[1])
         return torch.utils.data.DataLoader(pictures, batch_size=64, num_workers=2)
 
     def peer_run(self) -> object:

@@ -59,13 +59,13 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
         told: Callable[[int, int, str], None] = lambda *_: None,
     ) -> Answers:
         dataset = dataset or pictures([-1] * COUNT, broken)
-        key = image_key("image_features", model, dataset, limit=None, seed=0)
+        key = image_key("image_features", model, dataset)
         return answers(Store(tmp_path), key, dataset, model, model.encode_images, model.prepare, told)
 
     return ask
 
 
-BATCHES = [[*range(start, min(start + SIZE, COUNT))] for start in range(0, COUNT, SIZE)]
+BATCHES = [[min(number, COUNT - 1) for number in range(start, start + SIZE)] for start in range(0, COUNT, SIZE)]
 WANTED = np.array([[number, 2 * number] for number in range(COUNT)], np.float32)
 
 
@@ -118,6 +118,7 @@ def test_a_stopped_run_goes_on_with_the_same_batches(ask: Asks, place: int) -> N
         ask(first := Counter(at=stop_at(place)))
     assert np.array_equal(ask(second := Counter()).values, WANTED)
     assert first.asked + second.asked == BATCHES
+    assert {len(batch) for batch in first.asked + second.asked} == {SIZE}
 
 
 def no_memory_for(most: int, allocate: Callable[[], Any]) -> Callable[[list[int]], None]:
@@ -168,7 +169,7 @@ def test_a_broken_picture_is_an_error_and_the_others_are_answered(ask: Asks) -> 
     assert "imagenet/memory: s05" in found.errors[5]
     assert np.array_equal(np.delete(found.values, 5, axis=0), np.delete(WANTED, 5, axis=0))
     assert np.isnan(found.values[5]).all()
-    assert model.asked[1] == [4, 6, 7]
+    assert model.asked[1] == [4, 6, 7, 7]
 
 
 def test_a_data_set_of_broken_pictures_is_all_errors_and_nothing_is_asked(ask: Asks) -> None:

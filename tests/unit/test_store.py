@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 
 from eyechart.errors import StoreError
 from eyechart.models.interfaces import Identity
-from eyechart.predictions import Block, append, finish, kept, load, missing_rows
-from eyechart.store import Entry, Key, Store, Writer, blocks
+from eyechart.predictions import Block, append, finish, load, stored_rows
+from eyechart.store import Entry, Key, Store, Writer, blocks, framed
 
 IDENTITY = Identity(
     backend="test", name="m", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
@@ -33,7 +34,7 @@ def write(store: Store) -> Callable[..., Entry]:
         entry = store.entry(KEY)
         with entry.writing() as writer:
             for start, stop in bounds:
-                append(writer, Block(start, stop, 2), ROWS[start:stop])
+                append(writer, Block((*range(start, stop),), 2), ROWS[start:stop])
             if whole:
                 finish(writer, len(ROWS))
         return entry
@@ -66,30 +67,45 @@ def test_the_parts_are_gone_when_all_is_answered(write: Callable[..., Entry]) ->
     assert not list(write((0, 6)).folder.glob("*.part"))
 
 
-@pytest.mark.parametrize("cut", [1, 5, 30, 60])
+@pytest.mark.parametrize("cut", [1, 5, 30, 45])
 def test_a_torn_tail_is_asked_again_and_the_rest_is_kept(write: Callable[..., Entry], cut: int) -> None:
     part = write((0, 2), (2, 4), whole=False).folder / "00000.part"
     part.write_bytes(part.read_bytes()[:-cut])
-    left = [block for block, _ in kept(Writer(part.parent))]
-    assert [(block.start, block.stop) for block in left] == [(0, 2)]
-    assert missing_rows(left, 6).tolist() == [2, 3, 4, 5]
+    assert stored_rows(Writer(part.parent)) == {0, 1}
 
 
-def test_a_flipped_bit_ends_a_part(write: Callable[..., Entry]) -> None:
-    part = write((0, 2), whole=False).folder / "00000.part"
+BLOCKS = [(b"header %d" % number, b"EYE1 is no block " * number) for number in range(4)]
+PART = b"".join(framed(*block) for block in BLOCKS)
+
+
+@pytest.mark.parametrize("bit", range(0, 8 * len(PART), 7))
+def test_a_flipped_bit_loses_its_own_block_alone(bit: int) -> None:
+    data = bytearray(PART)
+    data[bit // 8] ^= 1 << bit % 8
+    ends = np.cumsum([len(framed(*block)) for block in BLOCKS])
+    hit = int(np.searchsorted(ends, bit // 8, side="right"))
+    assert list(blocks(BytesIO(data))) == [block for number, block in enumerate(BLOCKS) if number != hit]
+
+
+@pytest.mark.parametrize("filler", [b"", b"\0" * 70_000, b"EYE1" * 20_000, b"EYE" * 40_000])
+def test_blocks_behind_what_is_no_block_are_found(filler: bytes) -> None:
+    assert list(blocks(BytesIO(PART + filler + PART + filler))) == BLOCKS * 2
+
+
+def test_rows_behind_a_flipped_bit_are_not_asked_again(write: Callable[..., Entry]) -> None:
+    entry = write((0, 2), (2, 4), (4, 6), whole=False)
+    part = entry.folder / "00000.part"
     data = bytearray(part.read_bytes())
-    data[-6] ^= 1
-    assert list(blocks(bytes(data))) == []
+    data[len(data) // 2] ^= 1
+    part.write_bytes(data)
+    assert stored_rows(entry) == {0, 1, 4, 5}
 
 
-def test_a_block_of_errors_takes_the_width_of_the_others(store: Store) -> None:
-    entry = store.entry(KEY)
-    with entry.writing() as writer:
-        append(writer, Block(0, 1, 0, {0: "broken"}), np.zeros((1, 0), np.float32))
-        append(writer, Block(1, 6, 2), ROWS[1:])
-        finish(writer, 6)
-    assert np.isnan(load(entry).values[0]).all()
-    assert load(entry).errors == {0: "broken"}
+def test_a_format_that_is_no_text_is_refused(store: Store, write: Callable[..., Entry]) -> None:
+    write((0, 6))
+    (store.root / "format").write_bytes(b"\xff\xfe1\n")
+    with pytest.raises(StoreError, match=r"has format .*reads format 1.*--eye-store"):
+        store.entry(KEY)
 
 
 def test_damaged_answers_are_refused_by_name(write: Callable[..., Entry]) -> None:
@@ -111,7 +127,7 @@ def test_a_full_disk_keeps_what_was_written(write: Callable[..., Entry]) -> None
     with write((0, 2), whole=False).writing() as writer:
         writer.part = Path("/dev/full").open("ab")  # noqa: SIM115  # the writer closes it
         with pytest.raises(StoreError, match=r"No space left.*--eye-store"):
-            append(writer, Block(2, 4, 2), ROWS[2:4])
+            append(writer, Block((2, 3), 2), ROWS[2:4])
     assert np.array_equal(load(write((2, 4), (4, 6))).values, ROWS)
 
 
@@ -162,7 +178,7 @@ from eyechart.store import Store
 with Store(Path(sys.argv[1])).entry(t.KEY).writing() as writer:
     print("holding", flush=True)
     sys.stdin.readline()
-    append(writer, Block(0, 6, 2), t.ROWS)
+    append(writer, Block((*range(6),), 2), t.ROWS)
     finish(writer, 6)
 """
 

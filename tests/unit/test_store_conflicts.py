@@ -39,7 +39,7 @@ def row(number: float) -> Floats:
 
 def append_rows(writer: Writer, *numbers: int) -> None:
     for number in numbers:
-        append(writer, Block(number, number + 1, 3), row(number))
+        append(writer, Block((number,), 3), row(number))
 
 
 def test_each_writer_has_a_part_of_its_own(entry: Entry) -> None:
@@ -80,7 +80,7 @@ def test_a_sealed_entry_is_not_replaced_by_other_answers(entry: Entry) -> None:
         append_rows(first, *range(COUNT))
         finish(first, COUNT)
         append_rows(second, *range(COUNT - 1))
-        append(second, Block(COUNT - 1, COUNT, 3), row(99))
+        append(second, Block((COUNT - 1,), 3), row(99))
         with pytest.raises(StoreError, match=r"done\.json is there already, with other answers"):
             finish(second, COUNT)
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))

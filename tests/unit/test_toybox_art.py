@@ -143,7 +143,7 @@ def test_labels_are_those_of_what_was_drawn() -> None:
 
 def test_pictures_can_be_decoded() -> None:
     dataset = open_toybox("sample")
-    assert {decode(data, str(place)).size for place, data in dataset.read(0, 9)} == {(96, 96)}
+    assert {decode(data, str(place)).size for place, data in dataset.read(range(9))} == {(96, 96)}
 
 
 @pytest.mark.parametrize("name", ["sha256.txt", "pictures.csv", "pictures/000.webp"])

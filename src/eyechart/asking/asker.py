@@ -57,7 +57,7 @@ class Asker:
         prompts: str = "",
     ) -> Answers:
         """Answers to one question about every image; `prompts` is the fingerprint of texts that come with it."""
-        key = image_key(question, model, dataset, limit=self.limit, seed=self.seed, prompts=prompts)
+        key = image_key(question, model, dataset, prompts)
         return answers(self.store, key, dataset, model, ask, model.prepare, self.progress)
 
     def weights(self, model: Encoder, wording: Wording) -> Floats:
@@ -116,7 +116,8 @@ def text_key(model: Encoder, wording: Wording) -> Key:
     """The key of class weights: every prompt as it is read, and how many belong to a class."""
     shape = f"{len(wording.names)} classes, {len(wording.templates)} prompts each"
     asked = "\n".join([shape, *prompts(wording.names, wording.templates)])
-    return Key(question="class_weights", model=model.identity, prompts=sha256(asked.encode()).hexdigest())
+    digest = sha256(asked.encode()).hexdigest()
+    return Key(question="class_weights", model=model.identity, prompts=digest, batch_size=model.batch_size)
 
 
 def nothing(kept: Answers) -> bool:
@@ -137,4 +138,4 @@ def predictions(dataset: Dataset, found: Floats, kept: Answers, variant: dict[st
         allowed = np.zeros(dataset.classes, bool)
         allowed[list(dataset.subset)] = True
         found = np.where(allowed, found, -np.inf).astype(np.float32)
-    return Predictions(dataset.keys, found, kept.errors, variant)
+    return Predictions(dataset.keys, found, kept.errors, variant, notes=kept.notes)

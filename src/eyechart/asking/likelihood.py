@@ -26,7 +26,8 @@ def posterior(sitting: Sitting) -> Predictions:
     scores = np.full((len(sitting.dataset), sitting.dataset.classes), -np.inf, np.float32)
     scores[:, list(sitting.offered)] = found.values if found.values.shape[1] else np.nan
     scores[list(found.errors)] = np.nan
-    return Predictions(sitting.dataset.keys, scores, found.errors, sitting.variant(asked, "none"))
+    variant = sitting.variant(asked, "none")
+    return Predictions(sitting.dataset.keys, scores, found.errors, variant, notes=found.notes)
 
 
 def constrained(sitting: Sitting) -> Predictions:
@@ -86,8 +87,8 @@ def of_each_image(
         return ask([Request(tuple(shown(part, image) for part in parts)) for image in images])
 
     told = sha256(msgspec.json.encode([parts, choices])).hexdigest()
-    key = image_key(question, model, dataset, limit=asker.limit, seed=asker.seed, prompts=told)
-    return answers(asker.store, key, dataset, model, asked, lambda image: image, asker.progress)
+    key = image_key(question, model, dataset, told)
+    return answers(asker.store, key, dataset, model, asked, lambda image: image, asker.progress, pad=False)
 
 
 def shown(part: str | int, image: Image.Image) -> str | Image.Image:

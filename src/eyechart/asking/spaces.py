@@ -57,7 +57,8 @@ def encoder_of(sitting: Sitting) -> TextEncoder:
 def kept_texts(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
     """Features of texts, asked for once."""
     asked = sha256(msgspec.json.encode(texts)).hexdigest()
-    entry = store.entry(Key(question="text_features", model=encoder.identity, prompts=asked))
+    key = Key(question="text_features", model=encoder.identity, prompts=asked, batch_size=encoder.batch_size)
+    entry = store.entry(key)
     found = computed(entry, lambda: encoder.encode_texts(texts))
     if not np.isfinite(found).all():
         raise ModelError(

@@ -61,7 +61,15 @@ class Dataset:
     @cached_property
     def fingerprint(self) -> str:
         """A sha256 over every selected key and image, so that other images are another data set."""
-        lines = (f"{self.index[row].key}\t{self.index[row].sha256}\n" for row in self.selected)
+        return self._fingerprint_of(self.selected)
+
+    @cached_property
+    def index_fingerprint(self) -> str:
+        """The fingerprint of the whole split, whatever part of it is selected."""
+        return self._fingerprint_of(range(len(self.index)))
+
+    def _fingerprint_of(self, rows: Sequence[int]) -> str:
+        lines = (f"{self.index[row].key}\t{self.index[row].sha256}\n" for row in rows)
         return sha256("".join(lines).encode()).hexdigest()
 
     @cached_property
@@ -74,10 +82,10 @@ class Dataset:
         """What was observed in the selected rows; all observations, uncopied, where all are."""
         return self.observations.of(self.rows) if self.observations is not None and self.rows else self.observations
 
-    def read(self, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (position, image bytes) for the selected rows from start to stop."""
-        position = {row: place for place, row in enumerate(self.selected[start:stop], start)}
-        for row, data in self.source.read(self.selected[start:stop]):
+    def read(self, places: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, image bytes) for the selected rows at ascending positions."""
+        position = {self.selected[place]: place for place in places}
+        for row, data in self.source.read([*position]):
             yield position[row], data
 
     def truths(self, empty: Empty | None = None) -> tuple[LabelSet, ...]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -91,7 +92,12 @@ class Exam:
     @property
     def parts(self) -> list[str]:
         """The texts of the replies that are kept in parts."""
-        kept = [block for name, data in self.world.store.items() if name.endswith(".part") for block in blocks(data)]
+        kept = [
+            block
+            for name, data in self.world.store.items()
+            if name.endswith(".part")
+            for block in blocks(BytesIO(data))
+        ]
         return [json.loads(reply)["text"] for _, reply in kept]
 
 
