@@ -181,10 +181,10 @@ class World:
 
     @property
     def store(self) -> dict[str, bytes]:
-        """Every kept file by its place, but for locks."""
+        """Every kept file by its place, but for locks, indexes and digests of weights."""
         root = self.folder / ".eyechart" / "store"
         paths = [path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file() and path.name != "lock"]
-        return {str(path): (root / path).read_bytes() for path in paths if path.parts[0] != "index"}
+        return {str(path): (root / path).read_bytes() for path in paths if path.parts[0] not in ("index", "weights")}
 
 
 def paint(folder: Path, count: int, seed: int) -> None:

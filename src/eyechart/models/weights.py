@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eyechart.errors import ModelError
+from eyechart.models.weight_digests import file_sha256
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,16 +37,9 @@ def digest(*paths: Path) -> str:
 
 def _file_digest(path: Path) -> str:
     try:
-        state = path.stat()
+        return file_sha256(path)
     except OSError as error:
         raise ModelError(f"The weights file {path} cannot be read: {error.strerror}. Check the path.") from error
-    return _read_digest(path, state.st_size, state.st_mtime_ns)
-
-
-@cache
-def _read_digest(path: Path, size: int, changed: int) -> str:  # noqa: ARG001  # they are the cache's key
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def is_path(text: str) -> bool:

@@ -1,0 +1,97 @@
+"""The sha256 of weights files, kept between processes so that a file is read in full only once."""
+
+import re
+import time
+from contextlib import suppress
+from functools import cache
+from hashlib import file_digest, sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import msgspec
+
+BLOB = re.compile(r"[0-9a-f]{64}")
+FRESH = 2_000_000_000  # nanoseconds before hashing in which a further write may leave the time of change as it is
+
+
+class State(msgspec.Struct, frozen=True):
+    """What a file is told by without reading it; any change of it makes a kept digest void."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+    device: int
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A file's state when it was hashed, and its sha256."""
+
+    state: State
+    sha256: str
+
+
+class _Folder:
+    """Where digests are kept; None: for this process alone."""
+
+    path: Path | None = None
+
+
+def keep_digests(folder: Path | None) -> None:
+    """Keep digests in a folder that other processes read as well."""
+    _Folder.path = folder
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's bytes, read in full only if nothing that is kept knows it. Raises OSError.
+
+    A file of the hub's cache is a link to `blobs/` and the sha256 of its bytes, which its name tells.
+    """
+    real = path.resolve(strict=True)
+    if path.is_symlink() and real.parent.name == "blobs" and BLOB.fullmatch(real.name):
+        return real.name
+    return _digest(_state(real), _Folder.path)
+
+
+def _state(path: Path) -> State:
+    found = path.stat()
+    return State(str(path), found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev)
+
+
+@cache
+def _digest(state: State, folder: Path | None) -> str:
+    place = folder / f"{sha256(state.path.encode(errors='surrogateescape')).hexdigest()}.json" if folder else None
+    if place and (found := _kept(place, state)):
+        return found
+    began = time.time_ns()
+    found = _read(Path(state.path))
+    settled = state.mtime_ns < began - FRESH  # as git does: a file changed just now may change again unnoticed
+    if place and settled and _state(Path(state.path)) == state:
+        with suppress(OSError):  # only time is lost
+            _keep(place, Kept(state, found))
+    return found
+
+
+def _read(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _kept(place: Path, state: State) -> str | None:
+    try:
+        found = msgspec.json.decode(place.read_bytes(), type=Kept)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return found.sha256 if found.state == state and BLOB.fullmatch(found.sha256) else None
+
+
+def _keep(place: Path, kept: Kept) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=place.parent, delete=False) as file:
+        try:
+            file.write(msgspec.json.encode(kept))
+            file.close()
+            Path(file.name).replace(place)
+        except OSError:
+            Path(file.name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,148 @@
+"""Weights files are hashed once, also by other processes, and again after any change."""
+
+import os
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from eyechart.models import weight_digests, weights
+from eyechart.models.weight_digests import keep_digests
+
+OLD = 1_600_000_000
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The files that were read in full."""
+    seen: list[Path] = []
+    read = weight_digests._read
+
+    def counted(path: Path) -> str:
+        seen.append(path)
+        return read(path)
+
+    monkeypatch.setattr(weight_digests, "_read", counted)
+    return seen
+
+
+@pytest.fixture
+def new_process(tmp_path: Path) -> Iterator[Callable[[], None]]:
+    """Forget what this process knows, as another process would not know it; the kept digests stay."""
+
+    def begin() -> None:
+        weight_digests._digest.cache_clear()
+        keep_digests(tmp_path / "store" / "weights")
+
+    begin()
+    yield begin
+    keep_digests(None)
+    weight_digests._digest.cache_clear()
+
+
+def written(path: Path, data: bytes, changed: float = OLD) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    os.utime(path, (changed, changed))
+    return path
+
+
+def test_another_process_does_not_read_the_file_again(
+    tmp_path: Path, reads: list[Path], new_process: Callable[[], None]
+) -> None:
+    path = written(tmp_path / "weights.pt", b"one")
+    for _ in range(3):
+        assert weights.digest(path) == sha256(b"one").hexdigest()
+        new_process()
+    assert reads == [path]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: written(path, b"two"[:2]),
+        lambda path: written(path, b"two", OLD + 1),
+        lambda path: written(path.with_name("new"), b"two").replace(path),
+    ],
+    ids=["size", "time", "inode"],
+)
+def test_a_changed_file_is_read_again(
+    tmp_path: Path, reads: list[Path], new_process: Callable[[], None], change: Callable[[Path], object]
+) -> None:
+    path = written(tmp_path / "weights.pt", b"one")
+    weights.digest(path)
+    change(path)
+    assert weights.digest(path) == sha256(path.read_bytes()).hexdigest()
+    new_process()
+    assert weights.digest(path) == sha256(path.read_bytes()).hexdigest()
+    assert len(reads) == 2
+
+
+def test_a_file_that_was_changed_just_now_is_not_kept(
+    tmp_path: Path, reads: list[Path], new_process: Callable[[], None]
+) -> None:
+    path = tmp_path / "weights.pt"
+    path.write_bytes(b"one")
+    ahead = path.stat().st_mtime + 3600  # no clock can have passed it
+    os.utime(path, (ahead, ahead))
+    weights.digest(path)
+    path.write_bytes(b"two")
+    os.utime(path, (ahead, ahead))
+    new_process()
+    assert weights.digest(path) == sha256(b"two").hexdigest()
+    assert len(reads) == 2
+
+
+def test_a_link_is_the_file_that_it_leads_to(
+    tmp_path: Path, reads: list[Path], new_process: Callable[[], None]
+) -> None:
+    one, two = written(tmp_path / "one.pt", b"one"), written(tmp_path / "two.pt", b"two")
+    link = tmp_path / "link.pt"
+    for target in (one, two):
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        assert weights.digest(link) == sha256(target.read_bytes()).hexdigest()
+    assert reads == [one, two]
+
+
+def test_a_blob_of_the_hub_is_not_read(tmp_path: Path, reads: list[Path], new_process: Callable[[], None]) -> None:
+    data = b"weights"
+    blob = written(tmp_path / "models--o--n" / "blobs" / sha256(data).hexdigest(), data)
+    link = tmp_path / "models--o--n" / "snapshots" / "main" / "model.safetensors"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(blob)
+    assert weights.digest(link) == sha256(data).hexdigest()
+    assert reads == []
+
+
+@pytest.mark.parametrize("name", ["a" * 40, "A" * 64, "g" * 64])
+def test_a_blob_with_another_name_is_read(
+    tmp_path: Path, reads: list[Path], new_process: Callable[[], None], name: str
+) -> None:
+    link = tmp_path / "model.safetensors"
+    link.symlink_to(written(tmp_path / "blobs" / name, b"weights"))
+    assert weights.digest(link) == sha256(b"weights").hexdigest()
+    assert len(reads) == 1
+
+
+@pytest.mark.parametrize("kept", [b"", b"{}", b"null", b'{"state": 1}', b"\xff"])
+def test_a_damaged_note_is_written_anew(
+    tmp_path: Path, reads: list[Path], new_process: Callable[[], None], kept: bytes
+) -> None:
+    path = written(tmp_path / "weights.pt", b"one")
+    weights.digest(path)
+    (note,) = (tmp_path / "store" / "weights").iterdir()
+    note.write_bytes(kept)
+    for _ in range(2):
+        new_process()
+        assert weights.digest(path) == sha256(b"one").hexdigest()
+    assert len(reads) == 2
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(
+    tmp_path: Path, reads: list[Path], new_process: Callable[[], None]
+) -> None:
+    path = written(tmp_path / "weights.pt", b"one")
+    (tmp_path / "store").write_bytes(b"a file in the folder's place")
+    assert weights.digest(path) == sha256(b"one").hexdigest()
