@@ -69,7 +69,8 @@ OPTIONS = (
     Option("data", "the folder that holds BENCHMARK/SPLIT folders, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
     Option("out", "where a run's folder is made", "reports/runs", "DIR"),
     Option("store", "where answers are kept", str(STORE), "DIR"),
-    Option("limit", "only this many images of each split, a seeded choice", metavar="N"),
+    Option("limit", "only this many images of each split, a seeded choice; a k-NN support split stays whole",
+           metavar="N"),
     Option("seed", "the seed of every choice", "42", "N"),
     Option("offline", "never open a connection", flag=True),
     Option("strict", "what is not there fails: a data set, which is else skipped; a case's baseline, where cases are "

@@ -47,7 +47,7 @@ def test_another_model_is_another_question(world: Any) -> None:
     world.passes("--eye-limit=5")
     before = set(world.store)
     world.passes("--eye-limit=5", "--eye-model=tiny[weights=1]")
-    assert world.asked == 3 * (5 + 5)
+    assert world.asked == 2 * (5 + 5)
     assert before < set(world.store)
 
 
@@ -66,6 +66,19 @@ def test_other_limits_and_seeds_ask_only_about_new_pictures(world: Any, new_worl
     assert {name: data for name, data in world.store.items() if name.endswith(".npy")} == {
         name: data for name, data in whole.store.items() if name.endswith(".npy")
     }
+
+
+def test_a_limit_leaves_the_support_split_of_nearest_neighbours_whole(world: Any) -> None:
+    world.models = ("knn[tiny[],k=1,support=imagenet/tiny2]",)
+    scores = []
+    for limit in ("18", "3"):
+        world.passes(f"--eye-limit={limit}", "-k", "imagenet/tiny/")
+        (record,) = world.records
+        assert (record["limit"], record["variant"]["support_n"]) == (int(limit), "6")
+        rows = (world.latest / record["predictions"]["path"]).read_text().splitlines()[1:]
+        scores.append({row.split(",")[0]: row for row in rows})
+    assert scores[1].items() <= scores[0].items()
+    assert world.asked == 18 + 6
 
 
 def test_limit_and_seed_choose_the_pictures(world: Any) -> None:

@@ -127,7 +127,21 @@ def neighbours(k: int = 1) -> Any:
 def test_the_nearest_pictures_vote(asker: Asker, pictures: Make) -> None:
     found = asker.knn(neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
     assert found.top[:, 0].tolist() == [2, 1, 0]
-    assert found.variant == {"k": "1", "support": "imagenet/support", "weights": "uniform"}
+    assert found.variant.items() >= {"k": "1", "support": "imagenet/support", "weights": "uniform"}.items()
+
+
+def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(asker: Asker, pictures: Make) -> None:
+    split = pictures([0, 1, 2])
+
+    def voters(labels: list[int], broken: frozenset[int] = frozenset()) -> tuple[str, str]:
+        variant = asker.knn(neighbours(), split, pictures(labels, broken, split="support")).variant
+        return variant["support_n"], variant["support_sha256"]
+
+    usual = voters([2, 1, 0, 0])
+    assert usual == voters([2, 1, 0, 0])
+    assert usual[0] == "4"
+    assert usual[1] != voters([2, 1, 0, 1])[1]
+    assert [voters([2, 1, 0, -1])[0], voters([2, 1, 0, 0], frozenset({3}))[0]] == ["3", "3"]
 
 
 def test_pictures_without_label_or_answer_do_not_vote(asker: Asker, pictures: Make) -> None:

@@ -92,7 +92,14 @@ class Asker:
                 seen.values[rows], near.values[usable], labels, dataset.classes, model.k, model.weights
             )
         variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
-        return predictions(dataset, found, seen, variant)
+        return predictions(dataset, found, seen, variant | voters(support, usable))
+
+
+def voters(support: Dataset, places: Sequence[int]) -> dict[str, str]:
+    """Return how many images of a support split vote, and a sha256 of their keys, bytes and labels."""
+    rows = [support.index[support.selected[place]] for place in places]
+    lines = (f"{row.key}\t{row.sha256}\t{row.label}\n" for row in rows)
+    return {"support_n": str(len(rows)), "support_sha256": sha256("".join(lines).encode()).hexdigest()[:12]}
 
 
 def check_length(dataset: Dataset, names: Sequence[str], names_by: str) -> None:

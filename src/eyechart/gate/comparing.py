@@ -35,7 +35,7 @@ UNDIRECTED = frozenset((
 ))  # fmt: skip
 SAME = ("fingerprint", "limit", "seed", "samples")
 WHEN = ("in the baseline", "now")
-RULES = ("parser", "equivalences", "categories")  # how answers and labels are read
+RULES = ("parser", "equivalences", "categories", "support_n", "support_sha256")  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 ALPHA = 0.01
 VERDICTS = LOSS, LET_PASS, GAIN, NOISE, UNTESTED = "loss", "loss let pass", "gain", "noise", "not tested"

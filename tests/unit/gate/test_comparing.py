@@ -172,13 +172,14 @@ def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, sh
 @pytest.mark.parametrize("other", [
     {"fingerprint": "g"}, {"truths": {"ImGT": "u"}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
     {"variant": {"parser": "2"}}, {"variant": {}}, {"variant": {"parser": "1", "equivalences": "none"}},
+    {"variant": {"parser": "1", "support_n": "7"}}, {"variant": {"parser": "1", "support_sha256": "0123456789ab"}},
 ])  # fmt: skip
 def test_what_forbids_a_comparison(make: Any, share: Any, other: Any) -> None:
     base = make(share(acc1=[1, 0]))
     (said,) = differences(base, replace(base, **other))
     assert " in the baseline, " in said
     what = {"truths": "ground truth ImGT"}.get(key := next(iter(other)), key)
-    assert what in said or "parser" in said or "equivalences" in said
+    assert any(name in said for name in (what, "parser", "equivalences", "support_"))
 
 
 EMPTY = ("ImGT=exclude", "ImGT=exclude, ReaL=correct", "ImGT=exclude, ReaL=wrong", "ReaL=correct, ImGT=exclude")
