@@ -22,7 +22,7 @@ WIDE = (SIMPLE + INITIAL, HARD + INITIAL)
 MEANING = (
     "Num: answers, two opposite questions a pair. Accuracy to MCC, in %, positive is yes: an answer that cannot be "
     "read is wrong, a pair with an error counts nowhere. Yes and Unparsed: shares of the answers. "
-    "Brackets: 95 % intervals, bootstrap over pairs, within each data set."
+    "Brackets: 95 % intervals, bootstrap over images with all their pairs, within each data set."
 )
 
 
@@ -61,22 +61,28 @@ class Block:
         """Which pairs of which split: blocks with the same stand in one table."""
         return tuple((entry.record.split, entry.pairs.identity) for entry in self.entries)
 
-    def rows(self, name: str) -> tuple[Ints, Ints, Bools]:
-        """Of a set's pairs, in one order for all who were asked: `Pairs.counts`, the data set's number, answered."""
+    def rows(self, name: str) -> tuple[Ints, Ints, Ints, Bools]:
+        """Of a set's pairs, in one order for all: `Pairs.counts`, the data set, the image in it, answered."""
         found = [(number, entry.pairs, entry.pairs.places(name)) for number, entry in enumerate(self.entries)]
         counts = np.concatenate([pairs.counts[places] for _, pairs, places in found])
         strata = np.concatenate([np.full(len(places), number, np.int64) for number, _, places in found])
-        return counts, strata, np.concatenate([pairs.answered[places] for _, pairs, places in found])
+        images = np.concatenate([pairs.images[places] for _, pairs, places in found])
+        return counts, strata, images, np.concatenate([pairs.answered[places] for _, pairs, places in found])
 
     def counts(self, name: str) -> Ints:
         """(m, 7) of the pairs of a set that have both answers, as `Pairs.counts`, data set by data set."""
-        counts, _, answered = self.rows(name)
+        counts, _, _, answered = self.rows(name)
         return counts[answered]
 
     def strata(self, name: str) -> Ints:
         """(m,) which data set each of them is of."""
-        _, strata, answered = self.rows(name)
+        _, strata, _, answered = self.rows(name)
         return strata[answered]
+
+    def images(self, name: str) -> Ints:
+        """(m,) which image of its data set each of them is about."""
+        _, _, images, answered = self.rows(name)
+        return images[answered]
 
     def sets(self) -> Iterator[str]:
         """The sets that hold a pair, those of the initial benchmark where it was asked."""

@@ -80,7 +80,7 @@ def of_blocks(blocks: Sequence[Block]) -> list[Covered]:
 
 def wrong_or_lost(block: Block, name: str) -> tuple[Bools, Bools]:
     """Of a set's pairs, those with a wrong answer, and those with none that is wrong and not both."""
-    counts, _, answered = block.rows(name)
+    counts, *_, answered = block.rows(name)
     wrong: Bools = counts[:, 1:3].sum(axis=1) > 0
     return wrong, ~(wrong | answered)
 

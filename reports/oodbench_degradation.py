@@ -20,10 +20,11 @@ from .render import Cell, Number, Row, Style, Table
 from .runs import Pool
 
 CHANGED, CHANCE = Style(100, 2, signed=True), Style(1, 4)
-FALL = f"Δ: ID less OOD, in % points; brackets: 95 % intervals of {TIMES:,} resamples of pairs, within each data set."
+FALL = f"Δ: ID less OOD, in % points; brackets: 95 % intervals of {TIMES:,} resamples of images, within each data set."
 SHUFFLED = (
-    f"p: how often {TIMES:,} shuffles of pairs between ID and OOD, within each data set, fall as much; brackets: 95 % "
-    "intervals, Clopper and Pearson, of what more shuffles would make of it."
+    f"p: how often {TIMES:,} shuffles of whole images between ID and OOD, within each data set, fall as much (an image "
+    "in both sets exchanges its pairs of either); brackets: 95 % intervals, Clopper and Pearson, of what more shuffles "
+    "would make of it."
 )
 SPREAD = "Shuffled Δ: the mean of the shuffles and, in brackets, the middle 95 % of them."
 
@@ -40,7 +41,8 @@ class Fall:
         """Every measure's fall."""
         one, other = (self.block.counts(name)[:, :4] for name in (ID, self.name))
         strata = (self.block.strata(ID), self.block.strata(self.name))
-        return degradation(one, other, TIMES, self.block.seed, strata)
+        clusters = (self.block.images(ID), self.block.images(self.name))
+        return degradation(one, other, TIMES, self.block.seed, strata, clusters)
 
     @property
     def kind(self) -> str:

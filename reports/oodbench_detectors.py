@@ -8,7 +8,7 @@ import numpy as np
 
 from eyechart.data.divisions import HARD
 from eyechart.errors import SpecError
-from eyechart.metrics.resampling import percentile, resampled
+from eyechart.metrics.resampling import clustered, percentile
 from eyechart.metrics.yes_no import measures
 from eyechart.spec import parse, pieces
 
@@ -24,7 +24,7 @@ from .runs import model_name
 OPTION = "--eye-detectors"
 CHOICES = ("detectors", "detector_templates")
 CHANGED = Style(100, 2, signed=True)
-DELTA = "Δ: the first detectors' value less that of these, as published; a pair that both flag is drawn for both."
+DELTA = "Δ: the first detectors' value less that of these, as published; an image is drawn for both with all its pairs."
 
 
 def detectors(block: Block) -> tuple[str, ...]:
@@ -85,25 +85,26 @@ def t9_rows(found: Compared, model: str) -> Iterator[Row]:
 
 
 def apart(first: Block, other: Block, name: str) -> list[Number]:
-    """How much higher the first block's measures of a set are, with intervals from the pairs of both."""
-    rows = united([block.entries[0].pairs for block in (first, other)], name)
+    """How much higher the first block's measures of a set are, with intervals from the images of both."""
+    rows, images = united([block.entries[0].pairs for block in (first, other)], name)
     found = []
-    for totals in (rows.sum(axis=0), resampled(rows, TIMES, first.seed)):
+    for totals in (rows.sum(axis=0), clustered(rows, images, TIMES, first.seed)):
         one, two = measures(totals[..., :4]), measures(totals[..., 4:])
         found.append({head: one[head] - two[head] for head in HEADS})
     value, draws = found
     return [Number(float(value[head]), ci=ends(percentile(draws[head])), style=CHANGED) for head in HEADS]
 
 
-def united(sides: Sequence[Pairs], name: str) -> Ints:
-    """(u, 8) every image and category in a set of either side, with its table on each, zeros where it is not in it."""
+def united(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
+    """(u, 8) every pair in a set of either side with its table on each, zeros if not in it; (u,) the image."""
     chosen = [(side.of(name) & side.answered).nonzero()[0].tolist() for side in sides]
     keys = [[(side.keys[p], int(side.categories[p])) for p in of] for side, of in zip(sides, chosen, strict=True)]
     places = {key: place for place, key in enumerate(dict.fromkeys(key for of in keys for key in of))}
     rows = np.zeros((len(places), 4 * len(sides)), np.int64)
     for start, side, of, named in zip((0, 4), sides, chosen, keys, strict=True):
         np.add.at(rows[:, start : start + 4], [places[key] for key in named], side.tables[of])
-    return rows
+    images = {key: place for place, key in enumerate(dict.fromkeys(key for key, _ in places))}
+    return rows, np.array([images[key] for key, _ in places], np.int64)
 
 
 def beginnings(blocks: Sequence[Block]) -> list[Sequence[Block]]:

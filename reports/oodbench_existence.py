@@ -52,7 +52,7 @@ def joined(block: Block) -> str:
 def numbers(block: Block, name: str, heads: Sequence[str] = (*HEADS, *RATES)) -> list[Cell]:
     """How many answers, then each number with its interval."""
     counts = block.counts(name)
-    found = measured(counts, block.strata(name), block.seed)
+    found = measured(counts, block.strata(name), block.images(name), block.seed)
     return [int(counts[:, :4].sum()), *(found[head] for head in heads)]
 
 

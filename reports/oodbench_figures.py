@@ -105,15 +105,14 @@ def f13(pool: Pool, _: str | None) -> "Figure":
     return figure
 
 
-def trend(ax: "Axes", found: Compared, measure: str, name: str) -> None:
+def trend(ax: "Axes", found: Compared, measure: str, label: str) -> None:
     """One model's line."""
-    numbers = [
-        measured(b.counts(found.named(HARD)), b.strata(found.named(HARD)), b.seed)[measure] for b in found.blocks
-    ]
+    name = found.named(HARD)
+    numbers = [measured(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in found.blocks]
     counts = [len(detectors(block)) for block in found.blocks]
     shown = [(count, number) for count, number in zip(counts, numbers, strict=True) if number.known]
     values = [100 * (number.value or 0) for _, number in shown]
-    (line,) = ax.plot([count for count, _ in shown], values, marker="o", markersize=4, label=name)
+    (line,) = ax.plot([count for count, _ in shown], values, marker="o", markersize=4, label=label)
     for count, number in shown:
         low, high = number.ci or (number.value or 0,) * 2
         ax.vlines(count, 100 * low, 100 * high, color=line.get_color(), alpha=0.4, linewidth=3)

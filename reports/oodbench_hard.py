@@ -20,7 +20,7 @@ CHANCE = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
 FALLS = {MINED: "ID − Hard", HARD: "ID − OOD-H"}
 CHANGED = Style(100, 2, signed=True)
 COMMAND = 'pytest -k "oodbench and existence" --eye-hard=own'
-SHUFFLED = "p: how often shuffled sets fall as far, one-sided, with its Monte Carlo interval."
+SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def t8_table(group: Group) -> Table:
         f"{group.title}: ID, OOD-H and hard samples (%)",
         ("Model", "Data Type", "Num", *HEADS.values(), "ID − Accuracy", "p"),
         (chance, *rows),
-        (BOOTSTRAP.format("pairs"), f"Num: answers. {SHUFFLED}", *mined, *about(group.entries)),
+        (BOOTSTRAP.format("images with all their pairs"), f"Num: answers. {SHUFFLED}", *mined, *about(group.entries)),
         {"split": group.title, "asked": group.entries[0].wording},
     )
 
@@ -124,7 +124,12 @@ def f11_table(group: Group) -> Table:
         f"{group.title}: falls of accuracy from ID (percentage points)",
         ("Model", *(head for fallen in FALLS.values() for head in (fallen, f"{fallen} p"))),
         tuple(rows),
-        (*trends(entries), BOOTSTRAP.format("pairs"), f"n: answers to both sets. {SHUFFLED}", *about(entries)),
+        (
+            *trends(entries),
+            BOOTSTRAP.format("images with all their pairs"),
+            f"n: answers to both sets. {SHUFFLED}",
+            *about(entries),
+        ),
         {"split": group.title, "asked": group.entries[0].wording},
     )
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from eyechart.metrics.alike import measure_intervals, share_interval
-from eyechart.metrics.resampling import resampled
+from eyechart.metrics.resampling import clustered
 from eyechart.metrics.yes_no import measures
 
 from .answers import Floats, Ints
@@ -14,13 +14,19 @@ HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Rec
 RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
 
 
-def measured(counts: Ints, strata: Ints, seed: int) -> dict[str, Number]:
-    """Every measure and rate of a set with its interval; of one data set, what its record says."""
+def measured(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, Number]:
+    """Every measure and rate of a set with its interval over images; of one data set, what its record says."""
     tables, said = counts[:, :4], counts[:, 4:]
-    values, draws = measures(tables.sum(axis=0)), measures(resampled(tables, TIMES, seed, strata))
-    sure = measure_intervals(tables, draws)
-    parts, drawn = rates(said.sum(axis=0)), rates(resampled(said, TIMES, seed, strata))
-    of = {name: share_interval(drawn[name], float(part), len(said)) for name, part in parts.items() if part == part}
+    _, units = np.unique(np.column_stack([strata, images]), axis=0, return_inverse=True)
+    units = units.ravel()
+    values, draws = measures(tables.sum(axis=0)), measures(clustered(tables, images, TIMES, seed, strata))
+    sure = measure_intervals(tables, draws, clusters=units)
+    parts, drawn = rates(said.sum(axis=0)), rates(clustered(said, images, TIMES, seed, strata))
+    of = {
+        name: share_interval(drawn[name], float(part), len(np.unique(units)))
+        for name, part in parts.items()
+        if part == part
+    }
     return {
         name: Number(float(value), ci=ends({**sure, **of}.get(name))) for name, value in {**values, **parts}.items()
     }

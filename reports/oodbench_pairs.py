@@ -58,6 +58,12 @@ class Pairs:
         return np.array(sorted(found, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
 
     @cached_property
+    def images(self) -> Ints:
+        """(m,) the image of each pair: equal numbers are pairs of one image, which are no independent samples."""
+        places = {key: place for place, key in enumerate(dict.fromkeys(self.keys))}
+        return np.array([places[key] for key in self.keys], np.int64)
+
+    @cached_property
     def answered(self) -> Bools:
         """(m,) which pairs have both answers; the others count nowhere, as in the records."""
         complete: Bools = (self.answers != MISSING).all(axis=1)

@@ -23,7 +23,7 @@ from .runs import Pool
 BAND = "Band: from the lowest lower to the highest upper end of the reference models' intervals of Δ."
 ALIKE = (
     f"δ: the model's Δ less the mean Δ of the reference models, in % points, over pairs that all have answered; "
-    f"brackets: 90 % intervals of {TIMES:,} resamples, which draw the same pairs for all models. η: the standard "
+    f"brackets: 90 % intervals of {TIMES:,} resamples, which draw the same images for all. η: the standard "
     "deviation of the reference models' resampled Δ, pooled. Equivalent: the interval lies inside ±η (two one-sided "
     "tests at 5 %)."
 )
@@ -43,14 +43,15 @@ class Candidate(Fall):
     @cached_property
     def equivalence(self) -> Mapping[str, Equivalence]:
         """Whether the model falls as the reference models do on average."""
-        (one, home), (other, place) = (self.all_answered(name) for name in (ID, self.name))
-        return tost(one, other, TIMES, self.block.seed, (home, place))
+        one, other = (self.all_answered(name) for name in (ID, self.name))
+        strata, images = (one[1], other[1]), (one[2], other[2])
+        return tost(one[0], other[0], TIMES, self.block.seed, strata, images)
 
-    def all_answered(self, name: str) -> tuple[Ints, Ints]:
-        """Every model's tables of the pairs of a set that all have answered, (models, m, 4), and their data sets."""
+    def all_answered(self, name: str) -> tuple[Ints, Ints, Ints]:
+        """Every model's tables of a set's pairs that all answered, (models, m, 4), their data sets and images."""
         rows = [block.rows(name) for block in (self.block, *(fall.block for fall in self.references))]
-        kept = np.all([answered for _, _, answered in rows], axis=0)
-        return np.stack([counts[kept, :4] for counts, _, _ in rows]), rows[0][1][kept]
+        kept = np.all([answered for *_, answered in rows], axis=0)
+        return np.stack([counts[kept, :4] for counts, *_ in rows]), rows[0][1][kept], rows[0][2][kept]
 
 
 def candidates(pool: Pool, name: str) -> list[list[Candidate]]:

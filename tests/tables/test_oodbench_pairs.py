@@ -61,7 +61,11 @@ def test_the_initial_benchmark_and_other_answers_are_about_the_same_pairs(entry,
 def test_a_data_sets_table_has_the_intervals_of_its_record(entry, existing):
     row = next(row for row in existing.bench.rows("oodbench-T10") if row["Data Type"] == "OOD-H")
     chosen = entry.pairs.of("OOD-H") & entry.pairs.answered
-    numbers = [*measured("OOD-H", entry.pairs.tables[chosen], 42), *said("OOD-H", entry.pairs.answers[chosen], 42)]
+    images = entry.pairs.images[chosen]
+    numbers = [
+        *measured("OOD-H", entry.pairs.tables[chosen], images, 42),
+        *said("OOD-H", entry.pairs.answers[chosen], images, 42),
+    ]
     heads = ("Accuracy", "F1", "Precision", "Recall", "MCC", "Yes", "Unparsed")
     for number, head in zip(numbers, heads, strict=True):
         shown = [float(row[f"{head}{part}"]) for part in ("", " low", " high")]

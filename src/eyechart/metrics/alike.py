@@ -1,11 +1,9 @@
 """How sure a number is where resamples cannot differ, since all units are alike: a bootstrap would make it a point."""
 
-from itertools import product
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, whole
+from eyechart.metrics._checks import demand, integers, lengths, whole
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.yes_no import MEASURES, measures
@@ -42,54 +40,82 @@ def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) 
     (0.9143, 1.0)
     """
     demand(0 <= share <= 1, "share_interval", "share", "in [0, 1]", share)
-    values = np.asarray(draws, np.float64)
-    known = values[~np.isnan(values)]
-    if known.size and np.ptp(known) > ROUNDING:
-        return percentile(values, level)
+    if not is_constant(draws):
+        return percentile(draws, level)
     other = unseen(n, level)
     return Interval((1 - other) * share, (1 - other) * share + other)
 
 
-def measure_intervals(tables: ArrayLike, draws: dict[str, Floats], level: float = 0.95) -> dict[str, Interval]:
-    """The percentile intervals of the measures; where all pairs are alike, what others could make of them.
+def measure_intervals(
+    tables: ArrayLike, draws: dict[str, Floats], level: float = 0.95, clusters: ArrayLike | None = None
+) -> dict[str, Interval]:
+    """The percentile intervals of the measures; where no resample of one differs, what other units could make of it.
 
-    A kind of pair is a way to answer its questions; what it could make is the measure of a mixture in which it has the
-    share of `unseen`, and the interval holds that of every kind.
+    A unit is a pair, or a cluster of pairs such as an image. The other units are as large as the mean one and have all
+    questions of either kind answered in one way; their share of the mixture is that of `unseen`, and the interval holds
+    the measures of all such mixtures.
 
     Args: `tables` (m, 4), each pair's counts as `yes_no.tables` gives them; `draws`, each measure's (times,) values of
-    resamples; `level` in (0, 1).
+    resamples; `level` in (0, 1); `clusters` (m,), the unit of each pair that was resampled, None if each is its own.
     Returns: for each of MEASURES an Interval around its value; NaN without an answer.
-    Raises: ValueError where there are not four counts or the level is no level.
+    Raises: ValueError where there are not four counts, the clusters are no m whole numbers or the level is no level.
     Source: own definition.
 
     >>> points = dict.fromkeys(MEASURES, np.ones(9))
     >>> low, high = measure_intervals([[1, 0, 0, 1]] * 41, points)["mcc"]  # every answer is right
     >>> round(low, 3), high
     (0.829, 1.0)
+    >>> low, high = measure_intervals([[1, 0, 0, 1]] * 82, points, clusters=[*range(41)] * 2)["mcc"]  # of 41 images
+    >>> round(low, 3), high
+    (0.829, 1.0)
     """
     rows = integers("measure_intervals", "tables", tables, ndim=2, least=0)
     demand(rows.shape[1] == 4, "measure_intervals", "tables", "of shape (m, 4)", rows)
-    rows = rows[rows.sum(axis=1) > 0]
-    if not len(rows) or (rows != rows[0]).any():
-        return {name: percentile(draws[name], level) for name in MEASURES}
-    return alike(rows[0], len(rows), level)
+    given = np.arange(len(rows)) if clusters is None else clusters
+    unit = integers("measure_intervals", "clusters", given, ndim=1, least=0)
+    lengths("measure_intervals", "clusters", unit, len(rows))
+    answered = rows.sum(axis=1) > 0
+    units = len(np.unique(unit[answered]))
+    constant = alike(rows.sum(axis=0) / units, units, level) if units else {}
+    return {
+        name: constant[name] if units and is_constant(draws[name]) else percentile(draws[name], level)
+        for name in MEASURES
+    }
+
+
+def is_constant(draws: ArrayLike) -> bool:
+    """Whether all draws that have a value are equal but for rounding, which says nothing about how sure a number is.
+
+    Args: `draws` (times,), NaN where a resample has no value.
+    Returns: True also where no draw has a value.
+    Raises: ValueError where a draw is no number.
+    Source: own definition.
+
+    >>> is_constant([0.5, float("nan"), 0.5]), is_constant([0.5, 0.6])
+    (True, False)
+    """
+    values = np.asarray(draws, np.float64)
+    known = values[~np.isnan(values)]
+    return not known.size or bool(np.ptp(known) <= ROUNDING)
 
 
 def alike(row: ArrayLike, n: int, level: float = 0.95) -> dict[str, Interval]:
-    """The measures' intervals of n pairs that were all answered in one way.
+    """The measures' intervals of n units whose resamples do not differ.
 
-    Args: `row` (4,), that way's true and false positives, false and true negatives; `n` pairs, at least 1; `level`.
+    Args: `row` (4,), the mean unit's true and false positives, false and true negatives, not always whole; `n` units,
+    at least 1; `level`.
     Returns: for each of MEASURES an Interval around the measure of `row`.
     Raises: ValueError for n below 1 or no level.
-    Source: own definition, as `measure_intervals` says.
+    Source: own definition, as `measure_intervals` says; every measure grows with the true positives and falls with the
+    false ones, so that its extremes are those of units that are all right or all wrong about either question.
 
     >>> low, high = alike([0, 0, 1, 1], 41)["recall"]  # never yes
     >>> low, round(high, 4)
     (0.0, 0.0857)
     """
-    tp, fp, fn, tn = (int(cell) for cell in np.asarray(row))
-    yes, no = tp + fn, fp + tn
-    kinds = np.array([[a, b, yes - a, no - b] for a, b in product(range(yes + 1), range(no + 1))], np.float64)
+    mean = np.asarray(row, np.float64)
+    yes, no = mean[0] + mean[2], mean[1] + mean[3]
+    kinds = np.array([[a, b, yes - a, no - b] for a in (0.0, yes) for b in (0.0, no)])
     share = unseen(n, level)
-    found = measures((1 - share) * np.asarray(row, np.float64) + share * kinds)
+    found = measures(np.concatenate([mean[None], (1 - share) * mean + share * kinds]))
     return {name: Interval(float(values.min()), float(values.max())) for name, values in found.items()}

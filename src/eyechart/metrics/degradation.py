@@ -1,19 +1,20 @@
 """How much worse a model is on one set than on another, whether that is chance, and whether models fall alike."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, whole
-from eyechart.metrics.alike import measure_intervals
+from eyechart.metrics._checks import demand, integers, lengths, whole
+from eyechart.metrics.alike import is_constant, measure_intervals
 from eyechart.metrics.intervals import Interval, clopper_pearson
-from eyechart.metrics.resampling import Strata, percentile, permuted, resampled
+from eyechart.metrics.resampling import Counts, Strata, exchanged, percentile, permuted, resampled, row_sums
 from eyechart.metrics.yes_no import MEASURES, measures
 
 Floats = NDArray[np.float64]
+_CELLS = 4  # of a pair's table
 _NONE = Interval(float("nan"), float("nan"))
 _TIE = 1e-12  # apart by rounding alone
 
@@ -45,21 +46,25 @@ def degradation(
     times: int = 2000,
     seed: int = 0,
     strata: Strata | None = None,
+    clusters: Strata | None = None,
 ) -> dict[str, Degradation]:
     """How much each measure falls from the ID set to the OOD set, and how often chance alone makes it fall as much.
 
-    Pairs are resampled, and shuffled between the sets, with all their questions. A permutation in which a set has no
-    answer counts as one that falls as much, and falls that differ by rounding alone are equal.
-    Limits: pairs are taken for independent, although some share an image. The interval's level is approximate: at 0.95,
-    simulated coverage is 0.93 to 0.97 from 100 pairs a set on, and as low as 0.75 with 30 pairs nearly all of which are
-    right. Where all pairs of a set are alike (every answer right, say), its resamples cannot differ, and the interval
-    is put together of the two sets' own (`alike.measure_intervals`) as MOVER does. The p-value is exact, or too large,
-    where the pairs of both sets are exchangeable; where the sets differ otherwise (in how many answers are missing,
-    say) but not in the measure, it is approximate.
+    The unit that is drawn is a cluster of pairs, such as an image, with all its pairs of both sets. In a permutation
+    the clusters that are in one set alone are shuffled between the sets as wholes, and a cluster that is in both
+    exchanges its pairs of one set for those of the other with even chances. A permutation in which a set has no answer
+    counts as one that falls as much, and falls that differ by rounding alone are equal.
+    Limits: the interval's level is approximate: at 0.95, simulated coverage is 0.93 to 0.97 from 100 clusters a set on,
+    and as low as 0.75 with 30 nearly all of which are right. Where the resamples of a measure do not differ in a set
+    (every answer right, say), the interval is put together of the two sets' own (`alike.measure_intervals`) as MOVER
+    does. The p-value is exact, or too large, where the clusters of both sets are exchangeable; where the sets differ
+    otherwise (in how many pairs an image has, say) but not in the measure, it is approximate.
 
     Args: `id` (m, 4) and `ood` (n, 4), each pair's true positives, false positives, false negatives and true negatives,
     as `yes_no.tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`; `strata`, (m,)
-    and (n,), the stratum of each pair, such as its data set, within which pairs are resampled and shuffled.
+    and (n,), the stratum of each pair, such as its data set, within which clusters are resampled and shuffled;
+    `clusters`, (m,) and (n,), the cluster of each pair, the same number in both sets for the same image of a stratum;
+    None if every pair is a cluster of its own.
     Returns: for each of MEASURES: delta = ID - OOD; its 95 % interval, the percentile one; the one-sided p-value
     (1 + #{null >= delta}) / (times + 1) with the 95 % Clopper-Pearson interval of what more permutations would make of
     it; the resamples' draws and the permutations' null. All NaN where a set has no answer.
@@ -69,17 +74,17 @@ def degradation(
 
     >>> found = degradation([[1, 0, 0, 1]] * 40, [[1, 0, 0, 1]] * 20 + [[0, 0, 1, 1]] * 20, times=999)
     >>> found["acc"].delta, found["acc"].p, [round(end, 2) for end in found["acc"].ci]
-    (0.25, 0.001, [0.13, 0.32])
+    (0.25, 0.001, [0.13, 0.33])
     """
     times = whole("degradation", "times", times, least=1)
     one, other = (_tables("degradation", name, rows, 2) for name, rows in (("id", id), ("ood", ood)))
     random = np.random.default_rng(seed)
     observed = _falls(one.sum(axis=0), other.sum(axis=0))
-    inside = strata or (None, None)
-    totals = [resampled(rows, times, random, side) for rows, side in zip((one, other), inside, strict=True)]
+    units = _units("degradation", one, other, strata, clusters)
+    totals = np.split(resampled(units.rows, times, random, units.strata), 2, axis=1)
     draws = _falls(*totals)
-    null = _falls(*permuted(one, other, times, random, strata))
-    ends = _ends([one, other], totals) if any(map(_alike, (one, other))) else {}
+    null = _falls(*_shuffled(units, times, random))
+    ends = _ends((one, other), totals, units.places)
     return {name: _tested(float(observed[name]), draws[name], null[name], ends.get(name)) for name in MEASURES}
 
 
@@ -126,19 +131,21 @@ def tost(
     times: int = 2000,
     seed: int = 0,
     strata: Strata | None = None,
+    clusters: Strata | None = None,
 ) -> dict[str, Equivalence]:
     """Whether a model falls from the ID set to the OOD set as reference models do on average.
 
-    Every resample draws the same pairs for all models. The margin eta is the reference models' natural fluctuation: the
-    standard deviation of their draws, all models' pooled, which has in it how the models differ and what resampling
-    adds. With one reference model it is that model's resampling error alone, and the difference is hardly ever
+    Every resample draws the same clusters of pairs, such as images, for all models and both sets. The margin eta is the
+    reference models' natural fluctuation: the standard deviation of their draws, all models' pooled, which has in it
+    how the models differ and what resampling adds. With one reference model it is that model's resampling error alone,
+    and the difference is hardly ever
     equivalent: take two or more.
     Limits: eta is estimated and then taken for given, so that the size of 5 % holds for a given eta only; reference
     models that differ much make everything equivalent.
 
     Args: `id` (models, m, 4) and `ood` (models, n, 4), each model's tables as for `degradation`, of the same pairs in
     the same order; the first model is the one in question, the others, at least one, are the reference; `times` at
-    least 1; `seed`; `strata` as for `degradation`.
+    least 1; `seed`; `strata` and `clusters` as for `degradation`.
     Returns: for each of MEASURES: delta = the model's fall - the mean of the others'; its 90 % percentile interval; eta
     (divided by the number of draws); whether that interval is inside (-eta, eta), ends excluded; the draws of delta.
     NaN and not equivalent where a set has no answer.
@@ -157,8 +164,9 @@ def tost(
     demand(len(other) == models, "tost", "ood", f"of {models} models, as id", other)
     random = np.random.default_rng(seed)
     observed = _falls(one.sum(axis=1), other.sum(axis=1))
-    sides = zip((one, other), strata or (None, None), strict=True)
-    draws = _falls(*(_together(rows, times, random, side) for rows, side in sides))
+    units = _units("tost", _side_by_side(one), _side_by_side(other), strata, clusters)
+    totals = resampled(units.rows, times, random, units.strata).reshape(times, 2, models, _CELLS)
+    draws = _falls(totals[:, 0], totals[:, 1])
     return {name: _compared(observed[name], draws[name]) for name in MEASURES}
 
 
@@ -177,20 +185,64 @@ def _falls(one: NDArray[np.int64], other: NDArray[np.int64]) -> dict[str, Floats
     return {name: first[name] - second[name] for name in MEASURES}
 
 
-def _alike(rows: NDArray[np.int64]) -> bool:
-    """Whether all pairs that have an answer were answered in one way."""
-    answered = rows[rows.sum(axis=1) > 0]
-    return len(answered) > 0 and not (answered != answered[0]).any()
+class _Units(NamedTuple):
+    """The units that are drawn: their counts in the first set and, beside them, in the second, and their strata.
+
+    `places` are the units of the rows of either set.
+    """
+
+    rows: Counts
+    strata: Counts
+    places: tuple[Counts, Counts]
 
 
-def _ends(sides: Sequence[NDArray[np.int64]], totals: Sequence[NDArray[np.int64]]) -> dict[str, Interval]:
-    """The fall's interval from those of both sides."""
+def _units(function: str, one: Counts, other: Counts, strata: Strata | None, clusters: Strata | None) -> _Units:
+    """Put the rows of both sets together by stratum and cluster."""
+    sizes = len(one), len(other)
+    apart = np.split(np.arange(sum(sizes)), [sizes[0]])
+    of = [_sides(function, "strata", strata, sizes), _sides(function, "clusters", clusters or (*apart,), sizes)]
+    names, places = np.unique(np.stack([np.concatenate(each) for each in of], axis=1), axis=0, return_inverse=True)
+    first, second = np.split(places.ravel(), [sizes[0]])
+    sums = [row_sums(rows, place, len(names)) for rows, place in zip((one, other), (first, second), strict=True)]
+    return _Units(np.concatenate(sums, axis=1), names[:, 0], (first, second))
+
+
+def _sides(function: str, parameter: str, given: Strata | None, sizes: tuple[int, int]) -> list[Counts]:
+    sides = [np.zeros(size, np.int64) for size in sizes] if given is None else given
+    found = [integers(function, parameter, side, ndim=1, least=0) for side in sides]
+    for side, size in zip(found, sizes, strict=True):
+        lengths(function, parameter, side, size)
+    return found
+
+
+def _shuffled(units: _Units, times: int, random: np.random.Generator) -> list[Counts]:
+    """Totals (times, 4) of both sets after a permutation of the units."""
+    inside = np.zeros((2, len(units.rows)), np.bool_)
+    for side, place in zip(inside, units.places, strict=True):
+        side[place] = True
+    (one, other), both = inside & ~inside.all(axis=0), inside.all(axis=0)
+    first, second = np.split(units.rows, 2, axis=1)
+    moved = permuted(first[one], second[other], times, random, (units.strata[one], units.strata[other]))
+    turned = exchanged(first[both], second[both], times, random)
+    return [one + other for one, other in zip(moved, turned, strict=True)]
+
+
+def _ends(
+    sides: tuple[Counts, Counts], totals: Iterable[Counts], places: tuple[Counts, Counts]
+) -> Mapping[str, Interval]:
+    """The fall's interval from those of both sides, for every measure whose resamples do not differ on a side."""
+    drawn = [measures(total) for total in totals]
+    point = [name for name in MEASURES if any(is_constant(draws[name]) for draws in drawn)]
+    if not point:
+        return {}
     values = [measures(rows.sum(axis=0)) for rows in sides]
-    found = [measure_intervals(rows, measures(drawn)) for rows, drawn in zip(sides, totals, strict=True)]
-    return {name: _mover([float(each[name]) for each in values], [each[name] for each in found]) for name in MEASURES}
+    found = [
+        measure_intervals(rows, draws, clusters=place) for rows, draws, place in zip(sides, drawn, places, strict=True)
+    ]
+    return {name: _mover([float(each[name]) for each in values], [each[name] for each in found]) for name in point}
 
 
-def _mover(values: Sequence[float], found: Sequence[Interval]) -> Interval:
+def _mover(values: list[float], found: list[Interval]) -> Interval:
     """The interval of the first value less the second."""
     (one, other), (first, second) = values, found
     low, high = hypot(one - first.low, second.high - other), hypot(first.high - one, other - second.low)
@@ -208,13 +260,10 @@ def _tested(delta: float, draws: Floats, null: Floats, ends: Interval | None) ->
     )
 
 
-def _together(
-    rows: NDArray[np.int64], times: int, random: np.random.Generator, strata: ArrayLike | None
-) -> NDArray[np.int64]:
-    """Totals (times, models, 4) of the same pairs for all models."""
+def _side_by_side(rows: Counts) -> Counts:
+    """Tables (models, pairs, 4) as rows (pairs, models * 4), so that a pair is drawn for all models at once."""
     models, pairs, cells = rows.shape
-    wide = rows.transpose(1, 0, 2).reshape(pairs, models * cells)
-    return resampled(wide, times, random, strata).reshape(times, models, cells)
+    return rows.transpose(1, 0, 2).reshape(pairs, models * cells)
 
 
 def _compared(observed: Floats, draws: Floats) -> Equivalence:

@@ -35,10 +35,27 @@ def change_interval(before: ArrayLike, after: ArrayLike, level: float = 0.95) ->
     moved = (second - first)[~np.isnan(second - first)]
     if not moved.size:
         return Interval(float("nan"), float("nan"))
-    return _adjusted(int((moved > 0).sum()), int((moved < 0).sum()), moved.size, float(ndtri((1 + level) / 2)))
+    return adjusted_change(int((moved > 0).sum()), int((moved < 0).sum()), moved.size, level)
 
 
-def _adjusted(gained: int, lost: int, n: int, z: float) -> Interval:
+def adjusted_change(gained: float, lost: float, n: float, level: float = 0.95) -> Interval:
+    """The interval of `change_interval` where only the numbers are known, of samples that became right and wrong.
+
+    Args: `gained` and `lost`, at least 0 and not always whole; `n`, the number of samples, at least their sum and above
+    0; `level` in (0, 1).
+    Returns: Interval of fractions, inside [-1, 1] and around (gained - lost) / n.
+    Raises: ValueError where a number is out of range.
+    Source: as `change_interval`.
+
+    >>> low, high = adjusted_change(4, 1, 8)
+    >>> round(low, 3), round(high, 3)
+    (-0.184, 0.784)
+    """
+    demand(gained >= 0, "adjusted_change", "gained", "at least 0", gained)
+    demand(lost >= 0, "adjusted_change", "lost", "at least 0", lost)
+    demand(0 < n < np.inf and gained + lost <= n * (1 + 1e-9), "adjusted_change", "n", "at least gained and lost", n)
+    demand(0 < level < 1, "adjusted_change", "level", "between 0 and 1", level)
+    z = float(ndtri((1 + level) / 2))
     up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
     half = z * sqrt((up + down - (up - down) ** 2) / (n + 2))
     change = (gained - lost) / n

@@ -79,11 +79,14 @@ def permuted(
     return totals, one.sum(axis=0) + other.sum(axis=0) - totals
 
 
-def clustered(rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: Seed = 0) -> Counts:
+def clustered(
+    rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None
+) -> Counts:
     """The totals of bootstrap resamples of clusters, such as images, whose rows are drawn all or none.
 
     Args: `rows` (m, d) counts; `clusters` (m,) which cluster a row is in, any whole numbers of at least 0; `times` and
-    `seed` as for `resampled`.
+    `seed` as for `resampled`; `strata` (m,), the stratum of each row: of each as many clusters are drawn as it has, and
+    rows of two strata are in two clusters.
     Returns: (times, d) int64, the sum of the rows of as many clusters as there are, drawn with replacement.
     Raises: ValueError where the lengths differ, a value is no whole number of at least 0 or `times` is negative.
     Source: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application (1997), Section 3.8, resampling
@@ -95,10 +98,48 @@ def clustered(rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: See
     table = integers("clustered", "rows", rows, ndim=2, least=0)
     cluster = integers("clustered", "clusters", clusters, ndim=1, least=0)
     demand(len(cluster) == len(table), "clustered", "clusters", f"of length {len(table)}, one a row", cluster)
-    names, place = np.unique(cluster, return_inverse=True)
-    sums = np.zeros((len(names), table.shape[1]), np.int64)
-    np.add.at(sums, place, table)
-    return resampled(sums, times, seed)
+    stratum = _strata("clustered", table, strata)
+    names, place = np.unique(np.column_stack([stratum, cluster]), axis=0, return_inverse=True)
+    return resampled(row_sums(table, place.ravel(), len(names)), times, seed, names[:, 0])
+
+
+def row_sums(rows: Counts, places: Counts, count: int) -> Counts:
+    """The sums of the rows of each cluster.
+
+    Args: `rows` (m, d) counts; `places` (m,) the cluster of each row, less than `count`.
+    Returns: (count, d) int64, zeros for a cluster without a row.
+    Raises: IndexError where a place is not less than `count`.
+    Source: own definition.
+
+    >>> row_sums(np.array([[1, 0], [2, 0], [0, 4]]), np.array([1, 1, 0]), 3).tolist()
+    [[0, 4], [3, 0], [0, 0]]
+    """
+    sums = np.zeros((count, rows.shape[1]), np.int64)
+    np.add.at(sums, places, rows)
+    return sums
+
+
+def exchanged(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0) -> tuple[Counts, Counts]:
+    """The totals of two sets after each unit that is in both exchanged its two rows, or not, with even chances.
+
+    Args: `first` and `second` (m, d) counts, the rows of the same m units in either set; `times` and `seed` as for
+    `resampled`.
+    Returns: two (times, d) int64, the sums of the first set and of the second; together they are always the total.
+    Raises: ValueError where rows are not whole numbers of at least 0, the shapes differ, or `times` is negative.
+    Source: R. A. Fisher, The Design of Experiments (1935), Section 21, the randomisation test of paired differences.
+
+    >>> one, other = exchanged([[1, 0]], [[0, 1]], times=4, seed=1)
+    >>> one.tolist()
+    [[0, 1], [0, 1], [1, 0], [0, 1]]
+    """
+    times = whole("exchanged", "times", times)
+    one, other = (
+        integers("exchanged", name, rows, ndim=2, least=0) for name, rows in (("first", first), ("second", second))
+    )
+    demand(one.shape == other.shape, "exchanged", "second", f"of shape {one.shape}, as first", other)
+    moves, counts = np.unique(other - one, axis=0, return_counts=True)
+    moved = np.random.default_rng(seed).binomial(counts, 0.5, (times, len(counts))) @ moves
+    return one.sum(axis=0) + moved, other.sum(axis=0) - moved
 
 
 def drawn(n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None) -> Iterator[Counts]:

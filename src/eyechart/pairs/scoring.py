@@ -11,7 +11,7 @@ from eyechart.gate.evidence import TIMES as DRAWS
 from eyechart.gate.pairing import Draw, Key
 from eyechart.metrics.alike import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation, degradation
-from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, resampled
+from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, row_sums
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
 from eyechart.pairs.answers import Existence, Progression
 from eyechart.records import Metric, Outcomes
@@ -19,6 +19,7 @@ from eyechart.scoring import defined
 
 LABELS = "OODBench"
 TIMES = 2000
+SHARES = ("yes_rate", "unparsed")
 STAGES = ("e_acc", "c_acc", "l_acc")
 number = partial(defined, labels=LABELS)
 Ints = NDArray[np.int64]
@@ -30,12 +31,18 @@ def existence_metrics(found: Existence, seed: int) -> Iterator[Metric]:
     """Every measure of every set, then how far it falls from ID, with the p-value of the fall."""
     masks = answered(found)
     counts = {name: tables(found.answers[mask], found.expected[mask]) for name, mask in masks.items()}
+    images = {name: images_of(found)[mask] for name, mask in masks.items()}
     for name, mask in masks.items():
-        yield from measured(name, counts[name], seed)
-        yield from said(name, found.answers[mask], seed)
+        yield from measured(name, counts[name], images[name], seed)
+        yield from said(name, found.answers[mask], images[name], seed)
     for name in counts:
         if name != ID and ID in counts:
-            yield from fallen(name, counts[ID], counts[name], seed)
+            yield from fallen(name, (counts[ID], counts[name]), (images[ID], images[name]), seed)
+
+
+def images_of(found: Existence) -> Ints:
+    """The image of each pair: several pairs of one image are no independent samples."""
+    return found.division.rows[found.places]
 
 
 def answered(found: Existence) -> dict[str, Bools]:
@@ -50,8 +57,7 @@ def existence_draws(found: Existence, seed: int) -> Mapping[Key, Draw]:
     @cache
     def drawn(name: str) -> dict[str, Floats]:
         mask = answered(found)[name]
-        rows = found.division.rows[found.places[mask]]
-        counts = by_image(tables(found.answers[mask], found.expected[mask]), rows, len(found.keys))
+        counts = row_sums(tables(found.answers[mask], found.expected[mask]), images_of(found)[mask], len(found.keys))
         return measures(drawn_totals(counts, DRAWS, seed))
 
     def draw(measure: str, name: str) -> Floats:
@@ -62,41 +68,46 @@ def existence_draws(found: Existence, seed: int) -> Mapping[Key, Draw]:
 
 def existence_units(found: Existence) -> Mapping[Key, int]:
     """Of how many images the questions of every set are."""
-    rows = found.division.rows[found.places]
-    images = {name: len(np.unique(rows[mask])) for name, mask in answered(found).items()}
-    return {(measure, LABELS, name): count for name, count in images.items() for measure in MEASURES}
+    rows, masks = images_of(found), answered(found)
+    units = {
+        (measure, LABELS, name): len(np.unique(rows[mask]))
+        for name, mask in masks.items()
+        for measure in (*MEASURES, *SHARES)
+    }
+    falls = {
+        (f"{measure}_{what}", LABELS, name): len(np.unique(rows[masks[ID] | mask]))
+        for name, mask in masks.items()
+        for measure in MEASURES
+        for what in ("delta", "p")
+        if ID in masks and name != ID
+    }
+    return units | falls
 
 
-def by_image(rows: Ints, images: Ints, count: int) -> Ints:
-    """The sums (count, d) of the rows (m, d) of each image."""
-    sums = np.zeros((count, rows.shape[1]), np.int64)
-    np.add.at(sums, images, rows)
-    return sums
-
-
-def measured(name: str, counts: Ints, seed: int) -> Iterator[Metric]:
-    """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over pairs, whose questions share an image."""
-    values, draws = measures(counts.sum(axis=0)), measures(resampled(counts, TIMES, seed))
+def measured(name: str, counts: Ints, images: Ints, seed: int) -> Iterator[Metric]:
+    """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over images, which several pairs share."""
+    values, draws = measures(counts.sum(axis=0)), measures(clustered(counts, images, TIMES, seed))
     n = int(counts.sum())
-    sure = measure_intervals(counts, draws) if n else {}
+    sure = measure_intervals(counts, draws, clusters=images) if n else {}
     for measure in MEASURES:
         yield number(measure, name, float(values[measure]), n, sure.get(measure))
 
 
-def said(name: str, answers: Ints, seed: int) -> Iterator[Metric]:
-    """The share of answers that say yes, and of those that could not be read."""
-    rows = np.stack([(answers == what).sum(axis=1) for what in (YES, UNPARSED)], axis=1)
-    n, drawn = answers.size, resampled(rows, TIMES, seed)
-    for place, what in enumerate(("yes_rate", "unparsed")):
+def said(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Metric]:
+    """The share of answers that say yes, and of those that could not be read, with intervals over images."""
+    counted = [(answers == what).sum(axis=1) for what in (YES, UNPARSED)]
+    rows = np.stack([*counted, np.full(len(answers), answers.shape[1])], axis=1).astype(np.int64)
+    n, drawn = answers.size, clustered(rows, images, TIMES, seed)
+    for place, what in enumerate(SHARES):
         value = float(rows[:, place].sum() / n) if n else float("nan")
-        sure = share_interval(drawn[:, place] / n, value, len(rows)) if n else None
-        yield number(what, name, value, n, sure)
+        draws, count = quotients(drawn[:, place], drawn[:, 2]), len(np.unique(images))
+        yield number(what, name, value, n, share_interval(draws, value, count) if n else None)
 
 
-def fallen(name: str, one: Ints, other: Ints, seed: int) -> Iterator[Metric]:
-    """How far each measure falls from ID to a set, and how often shuffled sets fall as far."""
-    n = int(one.sum() + other.sum())
-    falls: Mapping[str, Degradation] = degradation(one, other, TIMES, seed)
+def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int) -> Iterator[Metric]:
+    """How far each measure falls from ID to a set, and how often permutations of whole images fall as far."""
+    n = sum(int(rows.sum()) for rows in counts)
+    falls: Mapping[str, Degradation] = degradation(*counts, TIMES, seed, clusters=images)
     for measure, fall in falls.items():
         yield number(f"{measure}_delta", name, fall.delta, n, fall.ci)
     for measure, fall in falls.items():
@@ -128,7 +139,7 @@ def progression_draws(found: Progression, seed: int) -> Mapping[Key, Draw]:
 
     def draw(place: int, mask: Bools) -> Floats:
         right = np.column_stack([found.right[mask, place], np.ones(int(mask.sum()), np.int64)])
-        part, whole = by_image(right, rows[mask], len(found.keys)).T
+        part, whole = row_sums(right, rows[mask], len(found.keys)).T
         return drawn_shares(part, whole, DRAWS, seed)
 
     return {
