@@ -158,8 +158,63 @@ def test_draws_of_a_seed_are_those_of_its_generator_however_often_they_are_asked
     expected = np.array(list(drawn(n, 5, np.random.default_rng(4))))
     for counts in drawn(n, 5, 4):
         counts[:] = 0  # what somebody does to them is nobody else's
-    for kept in (True, False):
-        monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", 5 * n - (not kept))
+    for kept, spilled in ((5 * n, 5 * n), (5 * n - 1, 5 * n), (5 * n - 1, 5 * n - 1)):
+        monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", kept)
+        monkeypatch.setattr(sys.modules[drawn.__module__], "SPILLED", spilled)
         found = np.array(list(drawn(n, 5, 4)))
         np.testing.assert_array_equal(found, expected)
         assert found.dtype == np.int64
+
+
+def test_half_a_million_units_are_drawn_once_for_all_numbers_of_a_case(monkeypatch) -> None:
+    """What is drawn for the first number is read again for the others, in memory or from a file."""
+    resampling, times, units = sys.modules[drawn.__module__], 1000, 500_000
+    assert times * units <= resampling.SPILLED
+    made, draw = [], resampling._drawn
+
+    def counting(stratum, times, random):
+        made.append(len(stratum) * times)
+        return draw(stratum, times, random)
+
+    monkeypatch.setattr(resampling, "_drawn", counting)
+    for n in (301, 302):
+        for kept in (5 * n, 5 * n - 1):  # in memory, in a file
+            monkeypatch.setattr(resampling, "KEPT", kept)
+            for _ in range(6):
+                assert sum(1 for _ in drawn(n, 5, 17)) == 5
+    assert made == [5 * 301, 5 * 301, 5 * 302, 5 * 302]
+
+
+def test_several_readers_go_through_the_same_file(monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", 0)
+    found = [np.array(pair) for pair in zip(drawn(50, 6, 3), drawn(50, 6, 3), strict=True)]
+    assert all((one == other).all() for one, other in found)
+    np.testing.assert_array_equal([one for one, _ in found], list(drawn(50, 6, np.random.default_rng(3))))
+
+
+def test_without_room_for_a_file_draws_are_made_anew(monkeypatch) -> None:
+    resampling = sys.modules[drawn.__module__]
+
+    def full():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(resampling, "KEPT", 0)
+    monkeypatch.setattr(resampling, "TemporaryFile", full)
+    for _ in range(2):
+        np.testing.assert_array_equal(list(drawn(31, 4, 23)), list(drawn(31, 4, np.random.default_rng(23))))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), max_size=9), seeds)
+def test_units_of_a_cluster_are_drawn_as_often_as_one_another(units, seed) -> None:
+    strata, clusters = (np.array([unit[side] for unit in units], int) for side in range(2))
+    names = list(dict.fromkeys(units))
+    of_clusters = list(drawn(len(names), 5, seed, [stratum for stratum, _ in names]))
+    for counts, wanted in zip(drawn(len(units), 5, seed, strata, clusters), of_clusters, strict=True):
+        assert counts.tolist() == [wanted[names.index(unit)] for unit in units]
+
+
+@given(st.lists(st.integers(0, 1), max_size=9), seeds)
+def test_units_alone_in_their_clusters_are_drawn_as_without(strata, seed) -> None:
+    clusters = 7 * np.arange(len(strata))[::-1]
+    plain, same = (list(drawn(len(strata), 5, seed, strata, each)) for each in (None, clusters))
+    np.testing.assert_array_equal(plain, same)

@@ -4,9 +4,12 @@ Rows that are equal are exchangeable, so that only how often each distinct row i
 is the same experiment as drawing row by row, and takes a hundredth of the time.
 """
 
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
+from tempfile import TemporaryFile
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +20,8 @@ from eyechart.metrics.intervals import Interval
 Counts = NDArray[np.int64]
 Seed = int | np.random.Generator
 TOGETHER = 64  # resamples that are summed up in one product
-KEPT = 2**26  # bytes of draws that may be asked for again
+KEPT = 2**26  # bytes of draws that are kept in memory, to be asked for again
+SPILLED = 2**29  # bytes of draws that are kept in a file, which the memory does not hold: 1,000 of 536,870 units
 Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the second's
 
 
@@ -142,14 +146,18 @@ def exchanged(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed
     return one.sum(axis=0) + moved, other.sum(axis=0) - moved
 
 
-def drawn(n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None) -> Iterator[Counts]:
+def drawn(
+    n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None, clusters: ArrayLike | None = None
+) -> Iterator[Counts]:
     """How often each of n units is drawn, resample by resample: weights for a metric that needs more than totals.
 
     Args: `n` units, a row each; `times` and `seed` as for `resampled`; `strata` (n,), the stratum of each unit: of each
-    as many are drawn as it has.
-    Returns: an iterator of (n,) int64, `times` of them, each of sum n. Each takes, stratum by stratum, as many whole
-    numbers from `Generator.integers` as the stratum has units, so that a loop over rows can draw the same.
-    Raises: ValueError where n or `times` is negative, or the strata are no n whole numbers of at least 0.
+    as many are drawn as it has; `clusters` (n,), the cluster of each unit, whose units of one stratum are drawn all or
+    none, as often as one another: of each stratum as many clusters are drawn as it has.
+    Returns: an iterator of (n,) int64, `times` of them, each of sum n where no two units share a cluster. Each takes,
+    stratum by stratum, as many whole numbers from `Generator.integers` as the stratum has clusters, in the order in
+    which these first come, so that a loop over rows can draw the same.
+    Raises: ValueError where n or `times` is negative, or strata or clusters are no n whole numbers of at least 0.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
     >>> [counts.tolist() for counts in drawn(4, times=2, strata=[0, 0, 0, 1])]
@@ -157,20 +165,53 @@ def drawn(n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = 
     """
     n, times = whole("drawn", "n", n), whole("drawn", "times", times)
     stratum = _strata("drawn", np.zeros((n, 0), np.int64), strata)
+    if clusters is not None:
+        first, place = cluster_places(stratum, clusters)
+        if len(first) < n:
+            return (counts.take(place) for counts in drawn(len(first), times, seed, stratum[first]))
     if isinstance(seed, int) and n * times <= KEPT:
         return (counts.astype(np.int64) for counts in _kept(n, times, seed, stratum.tobytes()))
+    if isinstance(seed, int) and n * times <= SPILLED and (kept := _spilled(n, times, seed, stratum.tobytes())):
+        return kept.rows()
     return _drawn(stratum, times, np.random.default_rng(seed))
 
 
+def cluster_places(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
+    """The clusters of units, numbered in the order in which they first come; those of two strata are two.
+
+    Args: `strata` and `clusters` (n,), the stratum and the cluster of each unit, whole numbers of at least 0.
+    Returns: (c,) the first unit of each cluster, and (n,) the number of each unit's cluster.
+    Raises: ValueError where the lengths differ or a number is no whole number of at least 0.
+    Source: own definition.
+
+    >>> first, place = cluster_places([0, 0, 1, 0], [7, 5, 7, 7])
+    >>> first.tolist(), place.tolist()
+    ([0, 1, 2], [0, 1, 2, 0])
+    """
+    stratum = integers("cluster_places", "strata", strata, ndim=1, least=0)
+    cluster = integers("cluster_places", "clusters", clusters, ndim=1, least=0)
+    lengths("cluster_places", "clusters", cluster, len(stratum))
+    pairs = np.column_stack([stratum, cluster])
+    _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    return first[order].astype(np.int64), number[place.ravel()]
+
+
 def drawn_totals(
-    rows: ArrayLike, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None
+    rows: ArrayLike,
+    times: int = 1000,
+    seed: Seed = 0,
+    strata: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """The totals of resamples of units in a given order, so that other rows of the same units are drawn alike.
 
     `resampled` draws kinds of rows, which is quicker, but another run's kinds are others.
 
-    Args: `rows` (n, d), what each of n units adds to d totals; `times`, `seed` and `strata` as for `drawn`, which says
-    how often each unit is taken.
+    Args: `rows` (n, d), what each of n units adds to d totals; `times`, `seed`, `strata` and `clusters` as for `drawn`,
+    which says how often each unit is taken.
     Returns: (times, d), the sum of each resample's rows.
     Raises: ValueError where `rows` are not of two dimensions, or as `drawn` does.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
@@ -180,19 +221,24 @@ def drawn_totals(
     """
     table = np.asarray(rows, np.float64)
     demand(table.ndim == 2, "drawn_totals", "rows", "an array of 2 dimensions", table)
-    samples, parts = drawn(len(table), times, seed, strata), [np.zeros((0, table.shape[1]))]
+    samples, parts = drawn(len(table), times, seed, strata, clusters), [np.zeros((0, table.shape[1]))]
     while some := [*islice(samples, TOGETHER)]:
         parts.append(np.array(some, np.float64) @ table)
     return np.concatenate(parts)
 
 
 def drawn_shares(
-    right: ArrayLike, asked: ArrayLike, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None
+    right: ArrayLike,
+    asked: ArrayLike,
+    times: int = 1000,
+    seed: Seed = 0,
+    strata: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Shares in resamples of units that several samples share: of each resample, all that is right by all that counts.
 
-    Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed` and
-    `strata` as for `drawn`, which says how often each unit is taken.
+    Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed`,
+    `strata` and `clusters` as for `drawn`, which says how often each unit is taken.
     Returns: (times,) or (times, k) fractions, NaN where a resample has nothing that counts.
     Raises: ValueError where the shapes differ or `times` is negative.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
@@ -203,7 +249,7 @@ def drawn_shares(
     one, other = (np.asarray(values, np.float64) for values in (right, asked))
     demand(one.shape == other.shape and one.ndim in (1, 2), "drawn_shares", "asked", f"of shape {one.shape}", other)
     sides = np.concatenate([side.reshape(len(side), one[:1].size) for side in (one, other)], axis=1)
-    part, total = np.split(drawn_totals(sides, times, seed, strata), 2, axis=1)
+    part, total = np.split(drawn_totals(sides, times, seed, strata, clusters), 2, axis=1)
     found = quotients(part, total)
     return found.reshape(len(found), *one.shape[1:])
 
@@ -264,6 +310,33 @@ def _kept(n: int, times: int, seed: int, strata: bytes) -> NDArray[np.uint8]:
     for row, counts in zip(table, _drawn(stratum, times, np.random.default_rng(seed)), strict=True):
         row[:] = counts
     return table
+
+
+class _Spilled:
+    """Draws in a file without a name, which is gone when nobody reads it: read again, they cost no new draws."""
+
+    def __init__(self, n: int, times: int, draws: Iterator[Counts]) -> None:
+        self.n, self.times = n, times
+        self.file = TemporaryFile()  # noqa: SIM115  # it lives as long as the draws may be asked for
+        finalize(self, self.file.close)
+        for counts in draws:
+            self.file.write(counts.astype(np.uint8).tobytes())
+        self.file.flush()
+
+    def rows(self) -> Iterator[Counts]:
+        """The draws, one after another; several readers may go through them at once."""
+        for place in range(self.times):
+            data = os.pread(self.file.fileno(), self.n, place * self.n)
+            yield np.frombuffer(data, np.uint8).astype(np.int64)
+
+
+@lru_cache(maxsize=1)
+def _spilled(n: int, times: int, seed: int, strata: bytes) -> _Spilled | None:
+    """The draws in a file; None where there is no room for it, and they are made anew each time."""
+    try:
+        return _Spilled(n, times, _drawn(np.frombuffer(strata, np.int64), times, np.random.default_rng(seed)))
+    except OSError:
+        return None
 
 
 def _drawn(stratum: Counts, times: int, random: np.random.Generator) -> Iterator[Counts]:
