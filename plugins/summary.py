@@ -61,7 +61,7 @@ class Summary:
         for line in map(served, records):
             if line:
                 terminalreporter.write_line(line)
-        methods = "Wilson, over repeats Student, of pairs and areas bootstrap"
+        methods = "Wilson for shares, bootstrap for others, over images (all answers to an image are drawn together)"
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
         terminalreporter.write_line(f"intervals: 95 %, {methods}; records and answers: {folder}")
 

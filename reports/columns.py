@@ -60,7 +60,8 @@ def counted(found: Number, digits: int = 0, *, signed: bool = False) -> Number:
 
 
 def mean(metric: Metric | None) -> Number | None:
-    """A number of a record, ± Student's interval where it is a mean over repeats."""
+    """A number of a record, ± Student's interval over the repeats where it is a mean over them, as it is published."""
     if metric is None:
         return None
-    return Number(metric.value, metric.n, metric.ci, half_width=metric.ci_method == "t")
+    repeated = metric.repeats_ci is not None
+    return Number(metric.value, metric.n, metric.repeats_ci if repeated else metric.ci, half_width=repeated)

@@ -13,7 +13,10 @@ from .runs import REPEATED, Entry, Group, NothingToShowError, Pool
 
 MC, CW = "multiple_choice", "closed_world"
 VARIED = ("setting", "distractors", "encoder")
-STUDENT = "±: 95 % intervals of the mean over the repeats, Student's t. Brackets: 95 % intervals, Wilson, of one run."
+STUDENT = (
+    "±: 95 % intervals of the mean over the repeats, Student's t, as published: what other repeats of the same images "
+    "would give; over other images, see the record. Brackets: 95 % intervals, Wilson, of one run."
+)
 ROWS = (*SETTINGS, CLOSED_WORLD)
 WITHOUT_TEXT = tuple(row for row in ROWS if row not in SETTINGS or SETTINGS[row].hardness != "text")
 

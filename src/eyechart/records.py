@@ -22,7 +22,10 @@ T = TypeVar("T")
 
 
 class Metric(msgspec.Struct, frozen=True, kw_only=True):
-    """One number: under which labels, over which category of images, how many, and how sure. None: not defined."""
+    """One number: under which labels, over which category of images, how many, and how sure. None: not defined.
+
+    `repeats_ci` is Student's interval of a mean over repeats, which other repeats of the same images would vary in.
+    """
 
     name: str
     labels: str
@@ -31,6 +34,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     ci: tuple[float, float] | None
     ci_method: str
+    repeats_ci: tuple[float, float] | None = None
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -158,6 +158,15 @@ def out_of_prompt(
         yield accuracy(f"oop_{kind.lower()}", labels, (kinds[kinds != ""] == kind).astype(np.float64), category)
 
 
+def out_of_prompt_outcomes(predictions: Predictions, mask: Bools) -> Float64s | None:
+    """Whether each answer in a mask is out of the prompt (n,), NaN for the others; None where nobody looked."""
+    spoken = predictions.spoken
+    if spoken is None or spoken.out is None or spoken.mapped:
+        return None
+    outside = np.array([kind != "" for kind in spoken.out], np.float64)
+    return np.where(mask & predictions.answered, outside, np.nan)
+
+
 def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Metric:
     """The share of right answers with Wilson's interval."""
     scored = correct[~np.isnan(correct)]

@@ -4,11 +4,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eyechart.asking.closed_world import closed_world
 from eyechart.data.class_names import class_names
 from eyechart.errors import EyechartError, ModelError, SpecError
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.models.interfaces import Answer
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.protocols.closed_world import closed_world_prompt
@@ -287,8 +289,11 @@ def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -
     numbers = sit.metrics(sitting, repeated, sit.truth([(0,)] * 4))
     assert {name for name, _ in numbers} == {"repeated_acc", "repeated_oop"}
     mean = numbers["repeated_acc", "A"]
-    assert (mean.value, mean.n, mean.ci_method) == (pytest.approx((1 + 0.5 + 0) / 3), 4, "t")
-    assert mean.ci == (pytest.approx(0.5 - 4.302653 * 0.5 / 3**0.5), pytest.approx(0.5 + 4.302653 * 0.5 / 3**0.5))
+    assert (mean.value, mean.n, mean.ci_method) == (pytest.approx((1 + 0.5 + 0) / 3), 4, "clustered wilson")
+    of_images = clustered_wilson([1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0], np.repeat(np.arange(4), 3))
+    assert mean.ci == pytest.approx(of_images)
+    half = 4.302653 * 0.5 / 3**0.5
+    assert mean.repeats_ci == pytest.approx((0.5 - half, 0.5 + half))
     assert numbers["repeated_oop", "A"].value == pytest.approx(0.25 / 3)
     closed_world(sit(model, [0, 0, 0, 0]))
     assert len(model.asked) == 12

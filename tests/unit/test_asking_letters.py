@@ -14,6 +14,7 @@ from scipy.stats import t
 
 from eyechart.asking.letters import mcq, multiple_choice
 from eyechart.errors import DataError, SpecError, VocabularyError
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
 from eyechart.models.interfaces import Answer
 from eyechart.protocols.choices import SHORT
@@ -303,12 +304,13 @@ def test_thirty_one_repeats_have_students_interval(sit: Any, choice: Any, talker
     mean, answered = numbers["mc_acc", "A"], np.array([number % 7 != 0 for number in range(1, 31 * 6 + 1)])
     runs = answered.reshape(31, 6).mean(axis=1)
     half = t.ppf(0.975, 30) * runs.std(ddof=1) / sqrt(31)
-    assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(runs.mean()), 6, "t")
-    assert mean.ci == (pytest.approx(runs.mean() - half), pytest.approx(runs.mean() + half))
+    assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(runs.mean()), 6, "clustered wilson")
+    assert mean.ci == pytest.approx(clustered_wilson(answered, np.arange(31 * 6) % 6))
+    assert mean.repeats_ci == (pytest.approx(runs.mean() - half), pytest.approx(runs.mean() + half))
     assert {name for name, _ in numbers} == {"mc_acc"}
 
 
-def test_a_number_that_one_repeat_alone_has_comes_without_an_interval(sit: Any, choice: Any, talker: Any) -> None:
+def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, choice: Any, talker: Any) -> None:
     first = [True]
 
     def say(*_: Any) -> str | Answer:
@@ -317,4 +319,15 @@ def test_a_number_that_one_repeat_alone_has_comes_without_an_interval(sit: Any, 
 
     sitting = choice(talker(say), "ImGT+random", [0], [(0,)], repeats=3)
     numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(0,)]))
-    assert (numbers["mc_acc", "A"].ci, numbers["mc_acc", "A"].ci_method) == (None, "t")
+    assert numbers["mc_acc", "A"].ci == pytest.approx(wilson(0, 1))
+    assert numbers["mc_acc", "A"].repeats_ci is None
+
+
+def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, talker: Any) -> None:
+    """Five of six images right in every repeat: the interval is that of six images, and not a point."""
+    table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
+    sitting = choice(talker(choose(table)), "ImGT+random", repeats=31)
+    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(label,) for label in LABELS]))
+    mean = numbers["mc_acc", "A"]
+    assert mean.ci == pytest.approx(wilson(5, 6))
+    assert mean.repeats_ci == pytest.approx((5 / 6, 5 / 6))

@@ -1,0 +1,140 @@
+"""Shares of clustered samples: plain where nothing is shared, of the clusters where all is, and as sure as they say."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eyechart.metrics.clusters import (
+    clustered_change_interval,
+    clustered_mcnemar,
+    clustered_wilson,
+    effective_number,
+)
+from eyechart.metrics.intervals import wilson
+from eyechart.metrics.paired import change_interval
+from eyechart.metrics.significance import mcnemar
+
+WORLDS = 800
+outcome = st.sampled_from([0.0, 1.0, float("nan")])
+outcomes = st.lists(outcome, max_size=12)
+pairs = st.lists(st.tuples(outcome, outcome, st.integers(0, 3)), min_size=1, max_size=12)
+
+
+def columns(rows):
+    before, after, clusters = zip(*rows, strict=True)
+    return np.array(before), np.array(after), np.array(clusters)
+
+
+@given(st.lists(st.tuples(outcome, outcome), max_size=12))
+def test_samples_alone_in_their_clusters_are_plain(rows) -> None:
+    before, after = (np.array([row[side] for row in rows]) for side in range(2))
+    alone = np.arange(len(rows))[::-1] * 3
+    known = before[~np.isnan(before)]
+    np.testing.assert_array_equal(clustered_wilson(before, alone), wilson(known.sum(), len(known)))
+    np.testing.assert_array_equal(clustered_mcnemar(before, after, alone), mcnemar(before, after))
+    np.testing.assert_array_equal(clustered_change_interval(before, after, alone), change_interval(before, after))
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=12), st.integers(2, 5))
+def test_samples_that_repeat_their_cluster_say_no_more_than_it(values, copies) -> None:
+    rows, clusters = np.repeat(values, copies), np.repeat(np.arange(len(values)), copies)
+    assert effective_number(rows, clusters) == pytest.approx(len(values))
+    assert clustered_wilson(rows, clusters) == pytest.approx(wilson(sum(values), len(values)))
+
+
+@given(pairs)
+def test_the_effective_number_lies_between_clusters_and_samples(rows) -> None:
+    values, _, clusters = columns(rows)
+    known = ~np.isnan(values)
+    found = effective_number(values, clusters)
+    if not known.any():
+        assert np.isnan(found)
+        return
+    sizes = np.bincount(clusters[known])
+    assert known.sum() ** 2 / (sizes**2).sum() - 1e-9 <= found <= known.sum() + 1e-9
+    low, high = clustered_wilson(values, clusters)
+    plain = wilson(values[known].sum(), known.sum())
+    assert low <= plain.low + 1e-12
+    assert plain.high <= high + 1e-12
+
+
+@given(pairs)
+def test_the_p_value_is_that_of_all_signs(rows) -> None:
+    before, after, clusters = columns(rows)
+    found = clustered_mcnemar(before, after, clusters)
+    moved = np.nan_to_num(after - before)
+    changes = [moved[clusters == each].sum() for each in range(4)]
+    if not found.n:
+        assert np.isnan(found.p)
+        return
+    every = [abs(np.dot(signs, changes)) >= abs(sum(changes)) for signs in product((-1, 1), repeat=4)]
+    assert found.p == pytest.approx(np.mean(every))
+    assert found[:3] == mcnemar(before, after)[:3]
+
+
+@given(pairs)
+def test_turning_the_runs_round_turns_the_change_round(rows) -> None:
+    before, after, clusters = columns(rows)
+    low, high = clustered_change_interval(before, after, clusters)
+    assert clustered_change_interval(after, before, clusters) == pytest.approx((-high, -low), nan_ok=True)
+    p, turned = (clustered_mcnemar(*sides, clusters).p for sides in ((before, after), (after, before)))
+    assert turned == pytest.approx(p, nan_ok=True)
+
+
+def test_many_clusters_of_many_sizes_are_tested_exactly() -> None:
+    """Against the normal distribution, which the sum of so many signs is near to."""
+    random = np.random.default_rng(3)
+    clusters = np.repeat(np.arange(20_000), random.integers(1, 9, 20_000))
+    before, after = (random.integers(0, 2, len(clusters)).astype(float) for _ in range(2))
+    changes = np.bincount(clusters, after - before)
+    z = abs(changes.sum()) / np.sqrt((changes**2).sum())
+    from scipy.stats import norm
+
+    assert clustered_mcnemar(before, after, clusters).p == pytest.approx(2 * norm.sf(z), rel=0.02)
+
+
+def chances(random, count, mean, deviation):
+    return 1 / (1 + np.exp(-mean - deviation * random.normal(size=count)))
+
+
+@pytest.mark.parametrize("images", [54, 100])
+@pytest.mark.parametrize(("mean", "deviation"), [(1, 1), (3, 2), (4, 2.5), (5, 3)])  # shares of 0.70, 0.87, 0.90, 0.92
+def test_repeats_of_images_are_covered_as_often_as_the_interval_says(images, mean, deviation) -> None:
+    """31 repeats of some images, most of which are nearly always right."""
+    random, covered = np.random.default_rng(1), 0
+    truth, clusters = chances(random, 400_000, mean, deviation).mean(), np.repeat(np.arange(images), 31)
+    for _ in range(WORLDS):
+        correct = random.random(images * 31) < np.repeat(chances(random, images, mean, deviation), 31)
+        low, high = clustered_wilson(correct.astype(float), clusters)
+        covered += low <= truth <= high
+    assert 0.93 <= covered / WORLDS <= 0.985
+
+
+@pytest.mark.parametrize(("mean", "deviation"), [(0, 1.5), (1.5, 1.5), (3, 1.5), (4, 0.5)])  # 0.50, 0.75, 0.90, 0.98
+def test_clusters_of_several_sizes_are_covered_as_often_as_the_interval_says(mean, deviation) -> None:
+    random, covered = np.random.default_rng(2), 0
+    truth = chances(random, 400_000, mean, deviation).mean()
+    for _ in range(WORLDS):
+        clusters = np.repeat(np.arange(60), 1 + random.poisson(1.5, 60))
+        correct = random.random(len(clusters)) < chances(random, 60, mean, deviation)[clusters]
+        low, high = clustered_wilson(correct.astype(float), clusters)
+        covered += low <= truth <= high
+    assert 0.93 <= covered / WORLDS <= 0.975
+
+
+@pytest.mark.parametrize("per", [1, 3, 6])
+def test_the_test_of_a_change_holds_its_size_and_the_interval_its_level(per) -> None:
+    """Two runs that differ by chance alone, of the same model: a cluster changes as a whole more often than not."""
+    random, rejected, covered = np.random.default_rng(4), 0, 0
+    for _ in range(WORLDS):
+        clusters = np.repeat(np.arange(120), 1 + random.poisson(per - 1, 120))
+        effect = random.normal(0.5, 1.5, (2, 120))[:, clusters]
+        before, after = (random.random(effect.shape) < 1 / (1 + np.exp(-effect))).astype(float)
+        rejected += clustered_mcnemar(before, after, clusters).p <= 0.05
+        low, high = clustered_change_interval(before, after, clusters)
+        covered += low <= 0 <= high
+    assert rejected / WORLDS <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / WORLDS)
+    assert 0.93 <= covered / WORLDS <= 0.98
