@@ -96,10 +96,10 @@ def nothing(asked: Asked, wish: Wish) -> str:
 
 
 def open_data(entry: Entry, root: str | None, store: Path) -> Dataset:
-    """Open the split that a case answered."""
+    """Open the split that a case answered, where it was then unless another root is given."""
     record, saw = entry.record, entry.record.data.fingerprint
-    name = f"{record.benchmark}/{record.split}"
-    return opened(name, root, store, fingerprint=saw, limit=record.limit, seed=record.seed)
+    name, given = f"{record.benchmark}/{record.split}", root or record.data.root or None
+    return opened(name, given, store, fingerprint=saw, limit=record.limit, seed=record.seed, offline=root is None)
 
 
 def shown(item: Item) -> list[str]:

@@ -8,7 +8,7 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.gate.comparing import DIRECTIONS, Verdict
 from eyechart.spec import did_you_mean, parse
 
-from .proven import Cases, cases
+from .proven import Cases, cases, place_names
 from .render import Row, Table
 from .runs import model_name
 from .verdicts import CELLS, USUAL, WHEN, Key, Pairs, Rule, cells, changed, gone, judge, label, refusals
@@ -34,8 +34,8 @@ class Sides:
 
 def runs(places: Sequence[Path]) -> Sides:
     """Two runs or baselines, case by case."""
-    one, other = places
-    return Sides((str(one), str(other)), cases(one), cases(other))
+    found, names = [*map(cases, places)], place_names(places)
+    return Sides((names[0], names[1]), found[0], found[1])
 
 
 def models(places: Sequence[Path], specs: Sequence[str]) -> Sides:

@@ -24,6 +24,7 @@ from .published import mill_tables
 from .realbirdid import OVERVIEW
 from .realbirdid import TABLES as REALBIRDID
 from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
+from .run_names import run_names
 from .runs import SINGLE, Entry, Group, NothingToShowError, Pool
 from .tasks import t6
 
@@ -55,9 +56,9 @@ def write(pool: Pool, folder: Path) -> str:
 def markdown(pool: Pool, found: list[Table]) -> str:
     """Where the numbers come from, then every table."""
     runs = [
-        f"{folder.name}: eyechart {run.eyechart}, {run.started}, {run.seconds:.0f} s, exit status {run.exit_status}, "
+        f"{name}: eyechart {run.eyechart}, {run.seconds:.0f} s, exit status {run.exit_status}, "
         f"{run.workers} workers, {run.loads} model loads: {run.command}"
-        for folder, run in pool.runs
+        for name, (_, run) in zip(run_names(pool.runs), pool.runs, strict=True)
     ]
     head = "".join(f"- {markdown_item(line)}\n" for line in (*runs, *pool.notes))
     return "\n".join((f"# eyechart\n\n{head}", *map(to_markdown, found)))

@@ -1,6 +1,6 @@
 """What the numbers of a run or a baseline are made of, for what compares them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,6 +11,7 @@ from eyechart.gate.evidence import Evidence, Given, proofs, read_evidence
 from eyechart.records import FILE, Record, read_run
 
 from .answers import intact
+from .run_names import run_names
 
 Cases = Mapping[tuple[str, str], Evidence]  # by case and protocol
 
@@ -71,6 +72,13 @@ def of_run(place: Path) -> Cases:
     folder = place if place.is_dir() else place.parent
     found = [evidence_of(record, folder) for record in read_run(place).records]
     return {name(evidence): evidence for evidence in found}
+
+
+def place_names(places: Sequence[Path]) -> list[str]:
+    """What runs and baselines are called: a run by its folder and time, a baseline by its path."""
+    runs = [(place if place.is_dir() else place.parent, read_run(place).run) for place in places if is_run(place)]
+    names = iter(run_names(runs))
+    return [next(names) if is_run(place) else str(place) for place in places]
 
 
 def is_run(place: Path) -> bool:

@@ -12,6 +12,7 @@ from eyechart.spec import did_you_mean, parse
 
 from .answers import Answered, read_answers
 from .oodbench_pairs import Pairs, read_pairs
+from .run_names import run_names
 
 RULES = ("equivalences", "categories")
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
@@ -265,22 +266,20 @@ def remarks(entries: Iterable[Entry]) -> tuple[str, ...]:
 def load(paths: Sequence[Path]) -> Pool:
     """Read runs; of two records for one case, protocol and variant, that of the later run is kept, and it is said."""
     found: list[Entry] = []
-    runs = []
-    for path in paths:
-        records = read_run(path)
-        folder = path.parent if path.suffix == ".json" else path
-        runs.append((folder, records.run))
+    read = [(path.parent if path.suffix == ".json" else path, read_run(path)) for path in paths]
+    runs = tuple((folder, records.run) for folder, records in read)
+    for (folder, records), name in zip(read, run_names(runs), strict=True):
         for record in records.records:
             entry = Entry(record, folder)
             kept = [other for other in found if not entry.replaces(other)]
             if len(kept) < len(found):
-                said = f"{record.case} ({record.protocol}): the record of {folder} replaces an earlier run's."
+                said = f"{record.case} ({record.protocol}): the record of {name} replaces an earlier run's."
                 entry = replace(entry, said=(said,))
             found = [*kept, entry]
     if not found:
         raise ReportError(f"{paths[-1]} holds no record. Run the suite first: pytest -k imagenet")
     refuse_namesakes(found)
-    return Pool(grouped(found), tuple(runs))
+    return Pool(grouped(found), runs)
 
 
 def refuse_namesakes(entries: Iterable[Entry]) -> None:

@@ -35,7 +35,15 @@ class Sheet:
 
 
 def opened(
-    name: str, root: str | None, store: Path, *, fingerprint: str, limit: int | None, seed: int, who: str = "run"
+    name: str,
+    root: str | None,
+    store: Path,
+    *,
+    fingerprint: str,
+    limit: int | None,
+    seed: int,
+    who: str = "run",
+    offline: bool = False,
 ) -> Dataset:
     """Open the split of a run, or of something else; one with other images than it saw is refused."""
     refs = available(root)
@@ -46,7 +54,7 @@ def opened(
             f"There is no split {name}{did_you_mean(name, known)} Splits: {', '.join(known)}; give the root that "
             f"the {who} was given with --data=ROOT."
         )
-    dataset = open_split(ref, store / "index").limited(limit, seed)
+    dataset = open_split(ref, store / "index", offline=offline).limited(limit, seed)
     if dataset.fingerprint != fingerprint:
         raise ReportError(
             f"{name} has the fingerprint {dataset.fingerprint[:12]}, and the {who} saw images with the fingerprint "

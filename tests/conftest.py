@@ -155,7 +155,9 @@ class Maker:
         scores[list(errors)] = np.nan
         return scores
 
-    def record(self, case: Case, dataset: Dataset, said: Predictions, folder: Path, limit: int | None) -> Record:
+    def record(
+        self, case: Case, dataset: Dataset, said: Predictions, folder: Path, limit: int | None, data: str | None = None
+    ) -> Record:
         """What a benchmark does, then what the plugin does."""
         who = Identity(
             backend=case.model.backend,
@@ -166,16 +168,16 @@ class Maker:
             processor={},
             libraries={},
         )
-        recording = Recording(case, self.settings(case, limit), dataset, who, said, folder, Rules(pairs("12")))
+        recording = Recording(case, self.settings(case, limit, data), dataset, who, said, folder, self.rules(dataset))
         for labels in dataset.truths("correct"):
             recording.accuracy(said, labels)
         return recording.finish(1.25, {}, "pytest -k imagenet")
 
-    def settings(self, case: Case, limit: int | None) -> Settings:
+    def settings(self, case: Case, limit: int | None, data: str | None = None) -> Settings:
         """The defaults of the command line."""
         return Settings(
             models=(case.model,),
-            data=None,
+            data=data,
             out=self.root,
             store=self.root / "store",
             limit=limit,
@@ -190,6 +192,10 @@ class Maker:
             equivalences="12",
             categories="equivalent",
         )
+
+    def rules(self, dataset: Dataset) -> Rules:
+        """ImageNet's equivalent classes, where they are its classes."""
+        return Rules(pairs("12") if dataset.classes == 1000 else ())
 
 
 @pytest.fixture

@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from eyechart.data.class_names import class_names
 from eyechart.data.dataset import Dataset
-from eyechart.errors import EyechartError, VocabularyError
+from eyechart.errors import EyechartError, ReportError, VocabularyError
 
-from ..answers import Floats
+from ..answers import Floats, intact
 from ..runs import Entry, Group, Pool
 from ..sheet import opened
 from .before import Moved, Old, Previous, kept_outcomes, moved
@@ -109,23 +110,41 @@ class Curator:
         """The images of a group, if they are where they were."""
         record = group.entries[0].record
         finger, limit, seed = record.data.fingerprint, record.limit, record.seed
+        root = record.data.root or None if self.data is None else self.data
+        offline = self.data is None  # nothing is downloaded unless it is asked for
         try:
-            return opened(group.benchmark, self.data, self.store, fingerprint=finger, limit=limit, seed=seed)
+            return opened(
+                group.benchmark, root, self.store, fingerprint=finger, limit=limit, seed=seed, offline=offline
+            )
         except EyechartError as error:
             self.said.append(f"{group.title}: no images. {error}")
         return None
 
 
 def names_of(group: Group, dataset: Dataset | None) -> Sequence[str]:
-    """The names of the classes: the data set's own, else the cleaned ones of ImageNet for splits of it."""
+    """The names of the classes: the data set's own, those that the run kept, or the cleaned ones of ImageNet."""
     if dataset is not None and dataset.names:
         return dataset.names
+    if found := next(filter(None, map(read_class_names, group.entries)), ()):
+        return found
     if (dataset is not None and dataset.classes != 1000) or group.entries[0].record.benchmark != "imagenet":
         return ()
     try:
         return class_names("kisel").names
     except VocabularyError:
         return ()
+
+
+def read_class_names(entry: Entry) -> Sequence[str]:
+    """The class names that a run kept; () where it kept none."""
+    file = entry.record.data.class_names
+    if file is None:
+        return ()
+    path = entry.folder / file.path
+    try:
+        return msgspec.json.decode(intact(path, entry.folder, file), type=tuple[str, ...])
+    except msgspec.DecodeError as error:
+        raise ReportError(f"{path} is no list of class names ({error}). Run the case again.") from error
 
 
 def album_of(group: Group, exhibits: Sequence[Exhibit], dataset: Dataset | None) -> Album:

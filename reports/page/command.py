@@ -26,7 +26,11 @@ def page(given: Sequence[str]) -> int:
     more("runs", metavar="RUN", type=Path, nargs="+", help=text)
     more("--baseline", metavar="PATH", type=Path, help="compare with this run, or this file or folder of baselines")
     rule_arguments(parser)
-    more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
+    more(
+        "--data",
+        metavar="ROOT",
+        help="where the images are, as for pytest --eye-data (default: where the run had them)",
+    )
     more("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
     more("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
     more(

@@ -1,12 +1,13 @@
 """What the page says of cases without looking at items: how each came out, and every number."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from eyechart.records import Metric, Record, Run
 
 from ..render import one_line
+from ..run_names import folder_names, start_time
 from ..runs import Entry, Group, Pool
 
 ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
@@ -77,11 +78,17 @@ def metric_rows(pool: Pool) -> list[list[Any]]:
     return rows
 
 
-def run_row(folder: Path, run: Run) -> dict[str, Any]:
+def run_rows(runs: Sequence[tuple[Path, Run]]) -> list[dict[str, Any]]:
+    """Where numbers come from, run by run, each under a name of its own."""
+    names = folder_names([folder for folder, _ in runs])
+    return [run_row(name, run) for name, (_, run) in zip(names, runs, strict=True)]
+
+
+def run_row(name: str, run: Run) -> dict[str, Any]:
     """Where numbers come from."""
     return {
-        "folder": one_line(folder.name),
-        "started": one_line(run.started),
+        "folder": one_line(name),
+        "started": one_line(start_time(run)),
         "seconds": run.seconds,
         "status": run.exit_status,
         "workers": run.workers,
@@ -101,7 +108,7 @@ def trend(runs: list[tuple[Path, Run, list[Entry]]]) -> dict[str, Any]:
                 key = (entry.record.case, entry.record.protocol, entry.wording, metric.name, metric.labels)
                 line = series.setdefault(key, line_of(entry, metric))
                 line["points"].append([place, metric.value, metric.ci, metric.n, source(entry.record)])
-    return {"runs": [run_row(folder, run) for folder, run, _ in ordered], "lines": [*series.values()]}
+    return {"runs": run_rows([(folder, run) for folder, run, _ in ordered]), "lines": [*series.values()]}
 
 
 def headlines(record: Record) -> Iterator[Metric]:

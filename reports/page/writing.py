@@ -10,6 +10,7 @@ from eyechart.data.splits import available
 from eyechart.errors import ReportError
 from eyechart.store import STORE
 
+from ..proven import is_run, place_names
 from ..runs import Pool, load
 from ..verdicts import USUAL, Rule
 from .albums import Album, Curator, Exhibit
@@ -21,7 +22,7 @@ from .chunks import write_chunk
 from .exhibits import FOLDER as FIGURES
 from .exhibits import write_figures, write_tables
 from .shelving import write_album
-from .summary import case_rows, metric_rows, run_row, trend
+from .summary import case_rows, metric_rows, run_rows, trend
 from .thumbnails import Copier
 
 SCHEMA = 1
@@ -44,7 +45,10 @@ class Wish:
     @property
     def against(self) -> str:
         """What numbers are compared with, in a word."""
-        return "/".join(self.baseline.parts[-2:]) if self.baseline else "the run before"
+        if self.baseline is None:
+            return "the run before"
+        is_kept = not self.baseline.exists() or not is_run(self.baseline)
+        return "/".join(self.baseline.parts[-2:]) if is_kept else place_names([self.baseline])[0]
 
 
 def write(wish: Wish, folder: Path) -> list[str]:
@@ -99,7 +103,7 @@ def rest(folder: Path, pool: Pool, wish: Wish, found: Since, places: Places) -> 
     write_chunk(folder, "trends", lines)
     return {
         "schema": SCHEMA,
-        "runs": [run_row(*run) for run in pool.runs],
+        "runs": run_rows(pool.runs),
         "since": found.summary() if found.any else None,
         "side": wish.side,
         "cases": [row | found.of_case(entry, places) for entry, row in case_rows(pool, places)],

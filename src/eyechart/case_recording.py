@@ -1,6 +1,7 @@
 """What every case writes down: one record, a csv with every answer, and further files beside it."""
 
 import csv
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -121,8 +122,21 @@ class CaseRecording(ABC):
         """What was asked about."""
         found = self.dataset
         return DataRecord(
-            fingerprint=found.fingerprint, n=len(found), expected_n=found.expected, labels=dict(self.truths())
+            fingerprint=found.fingerprint,
+            n=len(found),
+            expected_n=found.expected,
+            labels=dict(self.truths()),
+            root=absolute_root(self.settings.data),
+            class_names=self.write_class_names(),
         )
+
+    def write_class_names(self) -> File | None:
+        """Write the split's own class names, once for all cases of the split; None where it has none."""
+        if not self.dataset.names:
+            return None
+        content = encode(self.dataset.names)
+        name = re.sub(r"[^A-Za-z0-9_.=-]", "-", f"{self.case.benchmark}-{self.case.split}")[:100]
+        return self.keep(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
 
     def evidence(self, metrics: Sequence[Metric], environment: Mapping[str, str]) -> Evidence:
         """What another run's numbers can be compared by."""
@@ -198,6 +212,13 @@ def served(requests: int, usage: Usage, cost: float | None, sets: Mapping[str, A
         cost=cost,
         sets=sets or {},
     )
+
+
+def absolute_root(root: str | None) -> str:
+    """The data root as it can be given again from any folder; "" where there is none."""
+    if not root or root.startswith("hub:"):
+        return root or ""
+    return str(Path(root).absolute())
 
 
 def named(key: str, error: str) -> str:

@@ -49,13 +49,25 @@ class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
     device: str = ""
 
 
+class File(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the run's folder."""
+
+    path: str
+    sha256: str
+
+
 class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked about; `labels` holds the sha256 of each ground truth."""
+    """What was asked about; `labels` holds the sha256 of each ground truth.
+
+    `root` is the data root, a folder as an absolute path, "" for packaged splits; `class_names` a JSON list.
+    """
 
     fingerprint: str
     n: int
     expected_n: int | None
     labels: Mapping[str, str] = {}
+    root: str = ""
+    class_names: File | None = None
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,13 +107,6 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
     value: float
     source: str
     delta: float | None
-
-
-class File(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the run's folder."""
-
-    path: str
-    sha256: str
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

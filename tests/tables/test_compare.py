@@ -299,7 +299,7 @@ def test_the_command_writes_every_format(run, capsys):
     assert main(["compare", *places, "--format", "csv"]) == 0
     read = csv.DictReader(StringIO(capsys.readouterr().out))
     first = next(row for row in read if row["Test"] == "exact McNemar")
-    assert (first["before"], first["Δ"], first["Lost"]) == (places[0], "-7.50", "9")
+    assert (first["before"], first["Δ"], first["Lost"]) == ("a (2026-01-01 00:00:00 UTC)", "-7.50", "9")
 
 
 @pytest.mark.parametrize("places", [["a"], ["a", "b", "c"], ["a", "b", "c", "--models", "x", "y"]])

@@ -78,7 +78,7 @@ def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
         "overview.tex",
     ]
     assert (tmp_path / "out" / "overview.md").read_text() == text
-    assert text.startswith("# eyechart\n\n- run: eyechart 0.1.0, 2026-01-01T00:00:00+00:00, 2 s, exit status 0")
+    assert text.startswith("# eyechart\n\n- run (2026-01-01 00:00:00 UTC): eyechart 0.1.0, 2 s, exit status 0")
     assert (tmp_path / "out" / "overview.tex").read_text().count(r"\begin{tabular}") == text.count("### ")
 
 

@@ -52,7 +52,8 @@ def test_the_later_run_wins_and_it_is_said(make_run):
     first, second = make_run("first", ONE), make_run("second", OTHER)
     there, back = load([first, second]), load([second, first])
     assert (accuracies(there), accuracies(back)) == ({"conse[]": 2 / 17}, {"conse[]": 3 / 17})
-    assert there.notes == (f"imagenet/val/conse[] (zero_shot): the record of {second} replaces an earlier run's.",)
+    name = "second (2026-01-01 00:00:00 UTC)"
+    assert there.notes == (f"imagenet/val/conse[] (zero_shot): the record of {name} replaces an earlier run's.",)
 
 
 def test_models_of_several_runs_stand_together(make_run):

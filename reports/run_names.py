@@ -1,0 +1,33 @@
+"""What runs are called: by the folder that a link such as `latest` leads to, and by the time at which they began."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from eyechart.records import Run
+
+
+def start_time(run: Run) -> str:
+    """The time at which a run began, as `2026-01-31 12:00:00 UTC`; one that is no ISO time is left as it is."""
+    with suppress(ValueError):
+        return f"{datetime.fromisoformat(run.started).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return run.started
+
+
+def folder_names(folders: Sequence[Path]) -> list[str]:
+    """A name for each folder: its last part behind links, and as many more as tell folders apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    counts = range(1, max(map(len, parts), default=1) + 1)
+    return [next(name for count in counts if alone(name := "/".join(own[-count:]), own, parts, count)) for own in parts]
+
+
+def alone(name: str, own: tuple[str, ...], parts: Sequence[tuple[str, ...]], count: int) -> bool:
+    """Whether no other folder has this name, if it is named by as many parts."""
+    return count >= len(own) or not any(other != own and "/".join(other[-count:]) == name for other in parts)
+
+
+def run_names(runs: Sequence[tuple[Path, Run]]) -> list[str]:
+    """A name for each run, as `nightly (2026-01-31 12:00:00 UTC)`."""
+    names = folder_names([folder for folder, _ in runs])
+    return [f"{name} ({start_time(run)})" for name, (_, run) in zip(names, runs, strict=True)]

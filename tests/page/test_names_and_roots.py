@@ -1,0 +1,175 @@
+"""A run keeps the class names and the data root, so that its page needs no --data; runs are named by label and time."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.data.splits import available, open_split
+from eyechart.errors import ReportError
+from eyechart.records import Records, encode, read_run
+from eyechart.reports.__main__ import main
+from eyechart.reports.page.writing import Wish, write
+from eyechart.scoring import Predictions
+from eyechart.settings import Case
+from eyechart.spec import parse
+
+NAMES = ("Abyssinian", "beagle", "pug <b>")
+ANSWERS = [0, 1, 1, 2, 2, 0]
+
+
+@pytest.fixture
+def pets(tmp_path: Path) -> Path:
+    """A data root with a split of class folders: two images of each class."""
+    noise = np.random.default_rng(0).integers(0, 256, (2 * len(NAMES), 8, 8, 3), dtype=np.uint8)
+    for place, pixels in enumerate(noise):
+        folder = tmp_path / "data" / "pets" / "test" / NAMES[place // 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(folder / f"{place}.png")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def run(make_run: Any, pets: Path) -> Callable[..., Path]:
+    """Record a run about the pets, with the data root that the command line gave."""
+
+    def run(name: str = "run", root: str | None = None, models: tuple[str, ...] = ("timm[a]", "timm[b]")) -> Path:
+        folder = Path(make_run.root / name)
+        (ref,) = [each for each in available(pets) if str(each) == "pets/test"]
+        dataset = open_split(ref)
+        scores = np.zeros((len(dataset), len(NAMES)), np.float32)
+        scores[range(len(dataset)), ANSWERS] = 1
+        said = Predictions(dataset.keys, scores, {}, {})
+        asked = [Case("pets", "test", parse(model), "supervised") for model in models]
+        given = str(pets) if root is None else root
+        records = [make_run.record(case, dataset, said, folder, None, data=given) for case in asked]
+        return Path(make_run.written(folder, tuple(records)))
+
+    return run
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Callable[..., tuple[Any, Path]]:
+    """Write the page of some runs and return its index and its folder."""
+
+    def page(*runs: Path, **wanted: Any) -> tuple[Any, Path]:
+        folder = tmp_path / "page"
+        write(Wish(runs, **{"store": tmp_path / "store", "figures": False} | wanted), folder)
+        return chunk(folder, "index"), folder
+
+    return page
+
+
+def chunk(folder: Path, name: str) -> Any:
+    """The data of one of the page's files."""
+    text = (folder / "data" / f"{name}.js").read_text(encoding="utf-8")
+    found = re.fullmatch(r"\w+\((\".*?\"),\s*(\".*\")\);?\s*", text, re.DOTALL)
+    assert found
+    return json.loads(json.loads(found[2]))
+
+
+def shown_names(folder: Path) -> str:
+    """All texts of the page's data."""
+    return "".join(path.read_text(encoding="utf-8") for path in (folder / "data").rglob("*.js"))
+
+
+def test_a_run_keeps_its_class_names_once_a_split(run: Any) -> None:
+    folder = run()
+    files = {record.data.class_names for record in read_run(folder).records}
+    (file,) = files
+    assert file is not None
+    assert tuple(json.loads((folder / file.path).read_bytes())) == NAMES
+    assert [path.name for path in (folder / "class_names").iterdir()] == [Path(file.path).name]
+
+
+def test_a_record_has_the_data_root_as_an_absolute_path(run: Any, pets: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(pets.parent)
+    assert {record.data.root for record in read_run(run(root="data")).records} == {str(pets)}
+
+
+def test_the_page_without_data_has_names_and_pictures(run: Any, page: Any) -> None:
+    index, folder = page(run())
+    assert "Abyssinian" in shown_names(folder)
+    assert "class 0" not in shown_names(folder)
+    assert len([*(folder / "images").rglob("*.webp")]) == 2 * len(NAMES)
+    assert not any("no images" in note for note in index["notes"])
+
+
+def test_the_page_has_names_where_the_data_are_gone(run: Any, page: Any, pets: Path) -> None:
+    made = run()
+    pets.rename(pets.with_name("elsewhere"))
+    index, folder = page(made)
+    assert "Abyssinian" in shown_names(folder)
+    assert not (folder / "images").exists()
+    (note,) = [note for note in index["notes"] if "no images" in note]
+    assert str(pets) in note
+
+
+def test_the_option_data_wins_over_the_root_of_the_run(run: Any, page: Any, pets: Path) -> None:
+    made = run()
+    moved = pets.rename(pets.with_name("elsewhere"))
+    _, folder = page(made, data=str(moved))
+    assert len([*(folder / "images").rglob("*.webp")]) == 2 * len(NAMES)
+
+
+def test_a_changed_file_of_class_names_is_refused(run: Any, page: Any, pets: Path) -> None:
+    made = run()
+    pets.rename(pets.with_name("elsewhere"))
+    (path,) = (made / "class_names").iterdir()
+    path.write_text('["a", "b", "c"]', encoding="utf-8")
+    with pytest.raises(ReportError, match="has changed since the run"):
+        page(made)
+
+
+@pytest.fixture
+def two(run: Any, tmp_path: Path) -> tuple[Path, Path]:
+    """Two runs, each behind a link `latest` of its own folder."""
+
+    def linked(name: str, started: str) -> Path:
+        folder = run(f"{name}/20260101-00000{len(name)}-000000")
+        found = read_run(folder)
+        begun = msgspec.structs.replace(found.run, started=started)
+        (folder / "records.json").write_bytes(encode(Records(run=begun, records=found.records)))
+        latest = folder.parent / "latest"
+        latest.symlink_to(folder.name)
+        return latest
+
+    return linked("a", "2026-01-01T00:00:01+00:00"), linked("bb", "2026-01-02T12:30:00+00:00")
+
+
+FIRST, SECOND = "20260101-000001-000000", "20260101-000002-000000"
+
+
+def test_the_page_names_runs_behind_links_by_their_folders(two: tuple[Path, Path], page: Any) -> None:
+    index, folder = page(*two)
+    assert [one["folder"] for one in index["runs"]] == [FIRST, SECOND]
+    assert [one["started"] for one in chunk(folder, "trends")["runs"]] == [
+        "2026-01-01 00:00:01 UTC",
+        "2026-01-02 12:30:00 UTC",
+    ]
+
+
+def test_the_page_tells_runs_of_one_name_apart(run: Any, page: Any) -> None:
+    index, _ = page(run("one/latest"), run("two/latest"))
+    assert [one["folder"] for one in index["runs"]] == ["one/latest", "two/latest"]
+
+
+def test_compare_names_runs_by_folder_and_time(two: tuple[Path, Path], capsys: Any) -> None:
+    assert main(["compare", *map(str, two)]) == 0
+    written = capsys.readouterr().out
+    assert f"Before: {FIRST} (2026-01-01 00:00:01 UTC). After: {SECOND} (2026-01-02 12:30:00 UTC)." in written
+    assert "latest" not in written
+
+
+def test_the_overview_names_runs_by_folder_and_time(two: tuple[Path, Path], capsys: Any, tmp_path: Path) -> None:
+    assert main([*map(str, two), "--out", str(tmp_path / "out")]) == 0
+    written = capsys.readouterr().out
+    assert f"{FIRST} (2026-01-01 00:00:01 UTC): eyechart" in written
+    assert f"the record of {SECOND} (2026-01-02 12:30:00 UTC) replaces an earlier run's" in written
+    assert "latest" not in written
