@@ -19,8 +19,10 @@ from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
-from eyechart.errors import ImageError, ModelError, StoreError
+from eyechart.errors import ImageError, ModelError, RequestError, StoreError
+from eyechart.models.attempts import failure_of
 from eyechart.models.interfaces import Floats, Model
+from eyechart.models.runtime import out_of_memory
 from eyechart.predictions import Answers, Block, append, finish, gather, load, stored_rows, tidy
 from eyechart.store import Entry, Key, Store, Writer
 
@@ -169,6 +171,10 @@ def prefetched(dataset: Dataset, places: Sequence[int], size: int, prepare: Prep
             return place, prepare(shown_image(dataset, place, data))
         except ImageError as error:
             return place, error
+        except Exception as error:
+            return place, ImageError(
+                f"{failure_of(error, f'{name(dataset, place)} cannot be prepared for the model').reason}."
+            )
 
     def fetch(batch: Sequence[int]) -> list[Prepared]:
         return list(decoders.map(one, dataset.read(batch)))
@@ -211,16 +217,29 @@ def write_batch(
 ) -> dict[int, str]:
     """Ask about the images that can be shown and keep the answers; return the errors, which are not kept."""
     errors = {place: str(item) for place, item in batch if isinstance(item, ImageError)}
-    shown = [(place, item) for place, item in batch if place not in errors]
+    shown, found = ask_the_rest(ask, [(place, item) for place, item in batch if place not in errors], errors, dataset)
     if not shown:
         return errors
-    found, places = ask([item for _, item in shown]), [place for place, _ in shown]
+    places = [place for place, _ in shown]
     errors.update(unusable(found, places, dataset, model))
     good = [number for number, place in enumerate(places) if place not in errors]
     if good:
         rows = tuple(dataset.selected[places[number]] for number in good)
         append(writer, Block(rows, found.shape[1], ask.reduced), found[good])
     return errors
+
+
+def ask_the_rest(
+    ask: Ask, shown: list[Prepared], errors: dict[int, str], dataset: Dataset
+) -> tuple[list[Prepared], Floats]:
+    """Return what was answered and the answers; what the model refuses is added to the errors, and asked no more."""
+    while shown:
+        try:
+            return shown, ask([item for _, item in shown])
+        except RequestError as error:
+            errors.update({shown[at][0]: f"{name(dataset, shown[at][0])}: {why}" for at, why in error.errors.items()})
+            shown = [one for at, one in enumerate(shown) if at not in error.errors]
+    return [], np.zeros((0, 0), np.float32)
 
 
 def a_row_each(ask: Ask, who: str) -> Ask:
@@ -270,6 +289,9 @@ class Halving:
             filled = some + some[-1:] * (self.size - len(some)) if self.pad else some
             try:
                 parts.append(self.ask(filled)[: len(some)])
+            except RequestError as error:  # copies that fill up have the errors of their item
+                refused = {start + place: why for place, why in error.errors.items() if place < len(some)}
+                raise RequestError(refused) from error
             except Exception as error:
                 if not out_of_memory(error):
                     raise
@@ -286,10 +308,3 @@ class Halving:
             ) from error
         self.size = self.reduced = size // 2
         warn(f"Memory ran out with {size} images at once; going on with {self.size}.", RuntimeWarning, stacklevel=4)
-
-
-def out_of_memory(error: Exception) -> bool:
-    """Whether an exception of any library means that memory ran out."""
-    said = str(error).lower()
-    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    return named or (isinstance(error, RuntimeError) and ("out of memory" in said or "can't allocate memory" in said))

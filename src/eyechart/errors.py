@@ -7,6 +7,7 @@
     │   └── ImageError     one image; its answer becomes an error, the others go on
     ├── VocabularyError    class names
     ├── ModelError         weights, libraries, features
+    │   └── RequestError   some requests of several that a model cannot answer; the others can be asked without them
     ├── StoreError         kept answers
     ├── BaselineError      what a run is held against
     ├── ToleranceError     more images of a case without an answer than were allowed
@@ -14,6 +15,8 @@
 
 Every message is one sentence or two: the file or option, what was found, what was expected, and the remedy.
 """
+
+from collections.abc import Mapping
 
 
 class EyechartError(Exception):
@@ -42,6 +45,14 @@ class VocabularyError(EyechartError):
 
 class ModelError(EyechartError):
     """Weights, libraries or features that cannot be used."""
+
+
+class RequestError(ModelError):
+    """Some of several requests that a model cannot answer; `errors` has a sentence for each, by its place."""
+
+    def __init__(self, errors: Mapping[int, str]) -> None:
+        self.errors = dict(sorted(errors.items()))
+        super().__init__(next(iter(self.errors.values()), ""))
 
 
 class StoreError(EyechartError):

@@ -12,7 +12,7 @@ from PIL import Image
 
 from eyechart.answering import AHEAD, answers, image_key
 from eyechart.data.dataset import Dataset
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, RequestError
 from eyechart.models.interfaces import Floats, Identity
 from eyechart.predictions import Answers
 from eyechart.store import Store
@@ -172,6 +172,37 @@ def test_a_broken_picture_is_an_error_and_the_others_are_answered(ask: Asks) -> 
     assert model.asked[1] == [4, 6, 7, 7]
 
 
+def test_a_picture_that_cannot_be_prepared_is_an_error_and_the_others_are_answered(ask: Asks) -> None:
+    def refuse(number: int) -> None:
+        if number == 5:
+            raise ValueError("absolute aspect ratio must be smaller than 200")
+
+    found = ask(model := Counter(prepared=refuse))
+    assert [*found.errors] == [5]
+    assert "imagenet/memory: s05 cannot be prepared for the model (ValueError: absolute aspect" in found.errors[5]
+    assert np.array_equal(np.delete(found.values, 5, axis=0), np.delete(WANTED, 5, axis=0))
+    assert model.asked[1] == [4, 6, 7]
+
+
+def test_a_package_that_is_missing_to_prepare_a_picture_ends_the_run(ask: Asks) -> None:
+    def refuse(_: int) -> None:
+        raise ModuleNotFoundError("No module named 'torchvision'")
+
+    with pytest.raises(ModuleNotFoundError):
+        ask(Counter(prepared=refuse))
+
+
+def test_requests_that_a_model_refuses_are_errors_and_the_others_are_asked_without_them(ask: Asks) -> None:
+    def refuse(batch: list[int]) -> None:
+        if odd := {place: f"picture {number} is odd" for place, number in enumerate(batch) if number in (5, 6, 21)}:
+            raise RequestError(odd)
+
+    found = ask(model := Counter(at=refuse))
+    assert found.errors == {place: f"imagenet/memory: s{place:02d}: picture {place} is odd" for place in (5, 6, 21)}
+    assert np.array_equal(np.delete(found.values, [5, 6, 21], axis=0), np.delete(WANTED, [5, 6, 21], axis=0))
+    assert model.asked[1] == [4, 7]
+
+
 def test_a_data_set_of_broken_pictures_is_all_errors_and_nothing_is_asked(ask: Asks) -> None:
     found = ask(model := Counter(), frozenset(range(COUNT)))
     assert len(found.errors) == len(found.values) == COUNT
@@ -215,10 +246,10 @@ def test_an_answer_of_the_wrong_shape_is_refused(
 def test_an_error_in_a_thread_comes_out_and_the_threads_end(ask: Asks) -> None:
     def fail(number: int) -> None:
         if number == 9:
-            raise ZeroDivisionError("in a thread")
+            raise ImportError("in a thread")
 
     before = threading.active_count()
-    with pytest.raises(ZeroDivisionError, match="in a thread"):
+    with pytest.raises(ImportError, match="in a thread"):
         ask(Counter(prepared=fail))
     assert threading.active_count() == before
 

@@ -4,9 +4,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from eyechart.errors import ModelError
 from eyechart.models.interfaces import Request, Usage
@@ -52,6 +54,17 @@ def test_no_more_answers_are_paid_ahead_of_those_taken_than_are_asked_at_once(
     for taken, _ in enumerate(asking(concurrency=3).answers(ask(*map(str, range(12))), 8)):
         time.sleep(0.05)  # as a slow disk would take to keep an answer
         assert len(faulty_server.paid) <= taken + 3
+
+
+def test_a_picture_that_cannot_be_written_is_an_error_and_the_others_are_asked(asking: Asking) -> None:
+    file = BytesIO()
+    Image.effect_noise((64, 64), 90).convert("RGB").save(file, "PNG")
+    cut_off = Image.open(BytesIO(file.getvalue()[:2000]))
+    requests = [*ask("a"), Request((cut_off, "b")), *ask(*map(str, range(9)))]
+    found = generate(asking(concurrency=2), requests, 8)
+    assert "cannot be written as a message (OSError: image file is truncated" in found[1].error
+    assert not found[1].retry
+    assert [answer.text for answer in [found[0], *found[2:]]] == ["a", *map(str, range(9))]
 
 
 @pytest.mark.parametrize("options", [{}, {"budget_tokens": 100_000}], ids=["first of all", "within a budget"])

@@ -35,6 +35,14 @@ def test_a_model_that_can_be_closed_is_closed_once(zoo: Zoo) -> None:
     assert closed == ["mine"]
 
 
+def test_memory_of_a_model_is_freed_before_the_next_is_made(zoo: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[bool] = []
+    first = ref(zoo[parse("timm[]")])
+    monkeypatch.setattr("eyechart.fixtures.models.empty_cache", lambda: left.append(first() is not None))
+    assert zoo[parse("open_clip[toybox-clip]")]
+    assert left == [False]
+
+
 def test_loads_are_told_once(zoo: Zoo) -> None:
     model = zoo[parse("timm[]")]
     assert zoo.fresh_loads() == 0

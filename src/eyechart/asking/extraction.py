@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Protocol
 
 import msgspec
 
 from eyechart.asking.sitting import Sitting, replayed
 from eyechart.data.class_names import check_unique
-from eyechart.errors import ModelError
+from eyechart.errors import ModelError, RequestError
 from eyechart.interviewing import interview
 from eyechart.models.interfaces import Answer, Identity, Request, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
@@ -82,9 +82,14 @@ class Chooser:
         schema: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> Iterator[tuple[int, Answer]]:
         """Give the likeliest choices, chunk by chunk."""
-        left = enumerate(requests)
+        left: Iterator[tuple[int, Request]] = enumerate(requests)
         while some := [*islice(left, CHUNK * self.batch_size)]:
-            found, _ = self.model.best([request for _, request in some], self.choices)
+            try:
+                found, _ = self.model.best([request for _, request in some], self.choices)
+            except RequestError as error:
+                yield from ((some[at][0], Answer("", (), False, error=why)) for at, why in error.errors.items())
+                left = chain([one for at, one in enumerate(some) if at not in error.errors], left)
+                continue
             for (place, _), choice in zip(some, found.tolist(), strict=True):
                 yield place, Answer(self.choices[choice], (), True)
 

@@ -3,19 +3,22 @@
 Answers are the likeliest ones, whatever generation_config.json asks for: no sampling, no penalties.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eyechart.errors import ModelError
+from eyechart.errors import RequestError
 from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
+from eyechart.models.attempts import Attempts, Failure, failure_of
 from eyechart.models.choices import Ints, Trie, check
 from eyechart.models.interfaces import Answer, Floats, Identity, Request, Until
 from eyechart.spec import ModelSpec
 
+T = TypeVar("T")
 OPTIONS = ("dtype", "batch_size")
 AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
 NUMBERS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
@@ -68,36 +71,45 @@ class Hf:
         schema: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> Iterator[tuple[int, Answer]]:
         """Give answers of up to so many tokens batch by batch; no answer is held to a schema."""
-        for prompts in self._ahead(requests, self.batch_size):
-            lengths = {place: hf_batches.length(prompt) for place, prompt in prompts.items()}
-            for place, length in lengths.items():
-                if self._excess(length, max_tokens):
-                    del prompts[place]
-                    yield place, Answer("", (), False, error=self._excess(length, max_tokens))
-            for places, batch in self._joined(prompts, self.batch_size):
-                for place, said in zip(places, self._say(batch, max_tokens), strict=True):
-                    yield place, self._chat.answer(said, lengths[place])
+        attempts = self._attempts(self.batch_size)
+        for prompts, refused in self._ahead(requests, self.batch_size, max_tokens):
+            for place, failure in refused.items():
+                yield place, _unanswered(failure)
+            for batch in hf_batches.cut(prompts, self.batch_size):
+                for places, said in attempts.run(batch, partial(self._say, prompts, max_tokens)):
+                    if isinstance(said, Failure):
+                        yield places[0], _unanswered(said)
+                        continue
+                    for place, tokens in zip(places, said, strict=True):
+                        yield place, self._chat.answer(tokens, hf_batches.length(prompts[place]))
 
-    def _batches(self, requests: Iterable[Request], size: int, room: int) -> Iterator[tuple[list[int], dict[str, Any]]]:
-        """Give batches of prompts with their requests' places."""
-        for prompts in self._ahead(requests, size):
-            if excess := self._excess(max(map(hf_batches.length, prompts.values())), room):
-                raise ModelError(excess)
-            yield from self._joined(prompts, size)
+    def _attempts(self, size: int) -> Attempts:
+        return Attempts(size, f"'{self.spec}'")
 
-    def _ahead(self, requests: Iterable[Request], size: int) -> Iterator[dict[int, hf_batches.Inputs]]:
-        """Read the prompts of some batches."""
+    def _ahead(
+        self, requests: Iterable[Request], size: int, room: int
+    ) -> Iterator[tuple[dict[int, hf_batches.Inputs], dict[int, Failure]]]:
+        """Read the prompts of some batches; those that cannot be made, or leave no room for an answer, are failures."""
         places = enumerate(requests)
-        while prompts := {place: self._chat.inputs(request) for place, request in islice(places, AHEAD * size)}:
-            yield prompts
+        while some := [*islice(places, AHEAD * size)]:
+            prompts: dict[int, hf_batches.Inputs] = {}
+            refused: dict[int, Failure] = {}
+            for place, request in some:
+                try:
+                    prompt = self._chat.inputs(request)
+                except Exception as error:
+                    refused[place] = failure_of(error, f"The processor of '{self.spec}' cannot take this request")
+                    continue
+                if excess := self._excess(hf_batches.length(prompt), room):
+                    refused[place] = Failure(excess)
+                else:
+                    prompts[place] = prompt
+            yield prompts, refused
 
-    def _joined(
-        self, prompts: Mapping[int, hf_batches.Inputs], size: int
-    ) -> Iterator[tuple[list[int], dict[str, Any]]]:
-        """Join prompts into batches, those of like length together."""
+    def _joined(self, prompts: Mapping[int, hf_batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
+        """Join prompts into one batch."""
         like = next(self._module.parameters())
-        for places in hf_batches.cut(prompts, size):
-            yield places, hf_batches.joined([prompts[place] for place in places], self._chat.padding, like)
+        return hf_batches.joined([prompts[place] for place in places], self._chat.padding, like)
 
     def _excess(self, prompt: int, answer: int) -> str:
         """Say that there is no room for a prompt of so many tokens and an answer; nothing if there is."""
@@ -106,10 +118,11 @@ class Hf:
             return ""
         return (
             f"'{self.spec}' reads and writes up to {most} tokens; a prompt of {prompt} leaves no room for an "
-            f"answer of {answer}. Put less into a request."
+            f"answer of {answer}. Put less into a request"
         )
 
-    def _say(self, batch: dict[str, Any], max_tokens: int) -> list[list[int]]:
+    def _say(self, prompts: Mapping[int, hf_batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
+        batch = self._joined(prompts, places)
         with runtime.inference(self.device, "float32"):
             said = self._module.generate(**batch, max_new_tokens=max_tokens)
         rows: list[list[int]] = said[:, batch["input_ids"].shape[1] :].tolist()
@@ -118,33 +131,59 @@ class Hf:
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         """Return log-probabilities (n, choices) of every choice, up to its end of turn or where it is unique."""
         found = np.empty((len(requests), len(choices)), np.float32)
-        if found.size:
-            for places, trie, batch in self._behind(requests, choices, until):
-                with runtime.inference(self.device, "float32"):
-                    edges = hf_trie.log_probabilities(self._module, batch, trie, self._numbers)
-                found[places] = trie.totals(edges)
+
+        def totals(batch: dict[str, Any], trie: Trie) -> NDArray[np.floating]:
+            return trie.totals(hf_trie.log_probabilities(self._module, batch, trie, self._numbers))
+
+        for places, values in self._of_each(requests, choices, until, totals) if found.size else ():
+            found[places] = values
         return found
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
         check(choices)
         found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
-        for places, trie, batch in self._behind(requests, choices):
-            with runtime.inference(self.device, "float32"):
-                found[places], values[places] = hf_trie.best(self._module, batch, trie, self._numbers)
+
+        def likeliest(batch: dict[str, Any], trie: Trie) -> tuple[Ints, Floats]:
+            return hf_trie.best(self._module, batch, trie, self._numbers)
+
+        for places, (best, sure) in self._of_each(requests, choices, "end", likeliest):
+            found[places], values[places] = best, sure
         return found, values
 
     @property
     def _numbers(self) -> int:
         return NUMBERS[self.device == "cpu"]
 
-    def _behind(
-        self, requests: Sequence[Request], choices: Sequence[str], until: Until = "end"
-    ) -> Iterator[tuple[list[int], Trie, dict[str, Any]]]:
-        """Give batches of prompts that may be scored together, with their requests' places and the trie of choices."""
+    def _of_each(
+        self, requests: Sequence[Request], choices: Sequence[str], until: Until, compute: Callable[[Any, Trie], T]
+    ) -> Iterator[tuple[list[int], T]]:
+        """Give what is computed of batches of prompts and the trie of choices, with the requests' places.
+
+        In the end a RequestError names the requests that have no answer; where a prompt is among them that cannot be
+        made, nothing is computed of the others around it, since they are asked again without it.
+        """
         hf_trie.check(self._module)
         trie = self._chat.trie(choices, until)
         fit = self._numbers // (hf_trie.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))
-        for places, batch in self._batches(requests, size, max(map(len, trie.paths))):
-            yield places, trie, batch
+        attempts, errors = self._attempts(size), dict[int, str]()
+
+        def computed(prompts: Mapping[int, hf_batches.Inputs], some: Sequence[int]) -> T:
+            with runtime.inference(self.device, "float32"):
+                return compute(self._joined(prompts, some), trie)
+
+        for prompts, refused in self._ahead(requests, size, max(map(len, trie.paths))):
+            errors.update({place: f"{failure.reason}." for place, failure in refused.items()})
+            for batch in () if refused else hf_batches.cut(prompts, size):
+                for places, found in attempts.run(batch, partial(computed, prompts)):
+                    if isinstance(found, Failure):
+                        errors[places[0]] = f"{found.reason}."
+                    else:
+                        yield places, found
+        if errors:
+            raise RequestError(errors)
+
+
+def _unanswered(failure: Failure) -> Answer:
+    return Answer("", (), False, error=failure.reason + "." * (not failure.retry), retry=failure.retry)

@@ -172,7 +172,8 @@ class Scorer(Generator, Protocol):
         """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included.
 
         With `until="unique"` a choice counts only up to the token that tells it from all others, as in nlg2choice's
-        retrieval setting; one that others begin with counts up to the end of turn.
+        retrieval setting; one that others begin with counts up to the end of turn. Requests that cannot be answered
+        are a RequestError, as in `best`: the others are asked again without them.
         """
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.models import openai_faults as faults
+from eyechart.models.attempts import failure_of
 from eyechart.models.interfaces import Answer
 from eyechart.models.openai_gate import Gate
 from eyechart.models.openai_line import Line
@@ -37,9 +38,11 @@ class Round:
     async def ask(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
         """Answer one request; a ModelError ends the round for all."""
         try:
-            body = await asyncio.to_thread(write)
+            body, fault = await self._written(write)
             await self._room.acquire()
             try:
+                if body is None:
+                    return Answer("", (), False, error=fault)
                 async with self.gate.passed():
                     return await self._persist(body)
             except BaseException:
@@ -52,6 +55,13 @@ class Round:
             self.gate.shut = error if isinstance(error, faults.ShutError) else self.gate.shut
             self._end.set()
             raise
+
+    async def _written(self, write: Callable[[], Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, str]:
+        """Return the body of one request, or None and why it cannot be written."""
+        try:
+            return await asyncio.to_thread(write), ""
+        except Exception as error:
+            return None, failure_of(error, "its images and words cannot be written as a message").reason
 
     def taken(self) -> None:
         """Make room for another request, since an answer was taken; called in any thread."""

@@ -1,5 +1,7 @@
 """Where and in which precision a model runs: what every backend on torch shares."""
 
+import gc
+import sys
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -127,6 +129,21 @@ def stack(images: "Sequence[torch.Tensor]", device: str) -> "torch.Tensor":
 def to_numpy(features: "torch.Tensor") -> Floats:
     """Bring features home as float32."""
     return np.asarray(features.float().cpu().numpy(), dtype=np.float32)
+
+
+def empty_cache() -> None:
+    """Give memory that nothing uses any more back to the accelerator, which another library may want to have."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether an exception of any library means that memory ran out."""
+    said = str(error).lower()
+    named = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    return named or (isinstance(error, RuntimeError) and ("out of memory" in said or "can't allocate memory" in said))
 
 
 def plain(config: "Mapping[str, Any]") -> dict[str, Any]:

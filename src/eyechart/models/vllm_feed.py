@@ -7,6 +7,8 @@ from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread
 from typing import Any
 
+from eyechart.models.attempts import failure_of
+
 Asked = tuple[dict[str, Any], Any]  # a prompt and vLLM's settings for its answer
 
 
@@ -145,6 +147,8 @@ class Beside:
             return _rendered(self.llms[0], prompt, skip_mm_cache=len(self.llms) > 1)  # a cache is one engine's
         except _refusals() as error:
             return RefusedError(_shown(error))
+        except Exception as error:  # of a processor that fails on this image
+            return RefusedError(failure_of(error, "its images and words cannot be prepared").reason)
 
 
 def _refusals() -> tuple[type[Exception], ...]:

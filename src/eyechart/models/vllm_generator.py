@@ -24,7 +24,7 @@ from weakref import finalize
 
 import numpy as np
 
-from eyechart.errors import ModelError
+from eyechart.errors import RequestError
 from eyechart.models import best_first, chat, runtime, vllm_engine, vllm_feed, weights
 from eyechart.models.choices import Ints, Told, Trie, check
 from eyechart.models.interfaces import Answer, Floats, Identity, Request, Until
@@ -144,10 +144,17 @@ class Vllm:
             return found
         trie = self._chat.trie(choices, until)
         values, every = np.empty(len(trie.edges)), np.arange(len(trie.nodes))
+        errors: dict[int, str] = {}
         for row, request in enumerate(requests):
-            _, edges, told = self._told([self._prompt(request)], trie, every[None])
+            try:
+                _, edges, told = self._told([self._prompt(request)], trie, every[None])
+            except RequestError as error:
+                errors[row] = str(error)
+                continue
             values[edges] = told
             found[row] = trie.totals(values)
+        if errors:
+            raise RequestError(errors)
         return found
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
@@ -155,9 +162,15 @@ class Vllm:
         check(choices)
         found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
         trie = self._chat.trie(choices)
+        errors: dict[int, str] = {}
         for start in range(0, len(requests), self.batch_size):
             part = slice(start, start + self.batch_size)
-            found[part], values[part] = self._best([self._prompt(request) for request in requests[part]], trie)
+            try:
+                found[part], values[part] = self._best([self._prompt(request) for request in requests[part]], trie)
+            except RequestError as error:
+                errors.update({start + place: why for place, why in error.errors.items()})
+        if errors:
+            raise RequestError(errors)
         return found, values
 
     def _best(self, prompts: Sequence[dict[str, Any]], trie: Trie) -> tuple[Ints, Floats]:
@@ -173,11 +186,15 @@ class Vllm:
         parts = list(_parts(rows * nodes.shape[1] + columns))
         values = np.empty(len(edges), np.float32)
         asked = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
+        errors: dict[int, str] = {}
         for place, said in self._stream(asked):
             if isinstance(said, vllm_feed.RefusedError):
-                raise ModelError(self._refusal(said))
+                errors[int(rows[parts[place].start])] = self._refusal(said)
+                continue
             given = said.outputs[0].logprobs[0]
             values[parts[place]] = [given[token].logprob for token in trie.said[edges[parts[place]]].tolist()]
+        if errors:
+            raise RequestError(errors)
         return rows, edges, values
 
 

@@ -1,0 +1,92 @@
+"""Runs a model on batches of requests: smaller ones when memory runs out, and an error for what fails by itself."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+from warnings import warn
+
+from eyechart.errors import EyechartError
+from eyechart.models.runtime import empty_cache, out_of_memory
+
+T = TypeVar("T")
+OF_THE_DATA = (RuntimeError, ValueError, ArithmeticError, LookupError)  # what a model raises about an odd image
+SHOWN = 300  # characters of a library's message
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why one request has no answer; with `retry` another run may get one."""
+
+    reason: str
+    retry: bool = False
+
+
+def failure_of(error: Exception, what: str) -> Failure:
+    """Return the failure of one request about which a library raised an error; raise one that concerns all requests."""
+    if isinstance(error, EyechartError | ImportError) or broken_device(error):
+        raise error
+    said = " ".join(str(error).split())[:SHOWN]
+    return Failure(f"{what} ({type(error).__name__}{': ' if said else ''}{said})", retry=out_of_memory(error))
+
+
+def broken_device(error: Exception) -> bool:
+    """Return whether an error means that the accelerator answers nothing any more in this process."""
+    if out_of_memory(error):
+        return False
+    return type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
+
+
+@dataclass
+class Attempts:
+    """Halves batches when memory runs out, with a warning, and goes back to `size` after a request that never fits."""
+
+    size: int
+    name: str
+    most: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.most = self.size
+
+    def run(self, places: Sequence[int], compute: Callable[[list[int]], T]) -> Iterator[tuple[list[int], T | Failure]]:
+        """Yield the result of each part of a batch with its places, or the failure of a single one.
+
+        An error that is about the data is searched for by halves, so that one odd image costs nobody else an answer.
+        """
+        waiting = deque([[*places]])
+        while waiting:
+            part = waiting.popleft()
+            if len(part) > self.most:
+                waiting.extendleft([part[self.most :], part[: self.most]])
+                continue
+            try:
+                yield part, compute(part)
+                continue
+            except Exception as raised:
+                if not (isinstance(raised, OF_THE_DATA) or out_of_memory(raised)) or broken_device(raised):
+                    raise
+                error = raised.with_traceback(None)  # its frames hold the tensors of the batch
+            if out_of_memory(error):
+                empty_cache()
+                yield from self._halve(part, error, waiting)
+            elif len(part) > 1:
+                middle = len(part) // 2
+                waiting.extendleft([part[middle:], part[:middle]])
+            else:
+                yield part, failure_of(error, f"{self.name} cannot answer this request")
+
+    def _halve(
+        self, part: list[int], error: Exception, waiting: deque[list[int]]
+    ) -> Iterator[tuple[list[int], Failure]]:
+        if len(part) == 1:
+            self.most = self.size
+            said = " ".join(str(error).split())[:SHOWN]
+            reason = (
+                f"Memory ran out on a single request to {self.name} ({said}). Use a smaller model, dtype=bfloat16, "
+                "another device or a smaller image"
+            )
+            yield part, Failure(reason, retry=True)
+        else:
+            self.most = len(part) // 2
+            warn(f"Memory ran out with {len(part)} requests at once; going on with {self.most}.", RuntimeWarning, 5)
+            waiting.appendleft(part)
