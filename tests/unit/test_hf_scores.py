@@ -198,13 +198,6 @@ def test_the_best_is_the_first_of_the_likeliest(tiny_chat: Tiny, questions: list
     holds()
 
 
-def test_only_full_attention_is_scored(tiny_chat: Tiny, questions: list[Request]) -> None:
-    model = ours(tiny_chat("fast_vlm"))
-    model._module.config.get_text_config().layer_types = ["full_attention", "sliding_attention"]
-    with pytest.raises(ModelError, match=r"layers of full_attention, sliding_attention.*Use vllm"):
-        model.score(questions[:1], CHOICES)
-
-
 @dataclass
 class Watched:
     """A model, what it read in each pass and what it made: tokens, and the largest of logits and masks."""

@@ -116,13 +116,22 @@ def extracted(
 
 
 def by_reading(sitting: Sitting) -> bool:
-    """Whether choices are read out of the words; those of a file have no model that could be asked."""
-    return sitting.chosen["extraction"] == "inclusion" or replayed(sitting)
+    """Return whether choices are read out of the words: no model could be asked about those of a file, nor one that
+    gives no log-probabilities and keeps to no schema.
+    """
+    return sitting.chosen["extraction"] == "inclusion" or replayed(sitting) or bool(unable(sitting.model))
+
+
+def unable(model: Any) -> str:
+    """Return why a model cannot choose among answers although it is made for that, "" for every other one."""
+    return "" if getattr(model, "structured", False) else str(getattr(model, "no_scores", ""))
 
 
 def variant(sitting: Sitting, asked: Prompt | None, second: Prompt, choices: Sequence[str]) -> dict[str, str]:
     """Every choice, the prompt if there is one for all, and how words became choices; where asked, by which prompt."""
     parser, told = f"inclusion {VERSION}", {"extraction": "inclusion"}
+    if sitting.chosen["extraction"] != "inclusion" and (why := unable(sitting.model)):
+        told["extraction_reason"] = why
     if not by_reading(sitting):
         how = "constrained" if hasattr(sitting.model, "best") else f"json_answers {json_answers.VERSION}"
         parser = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"

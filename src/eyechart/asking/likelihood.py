@@ -1,8 +1,9 @@
 """The exact posterior over class names of a language model, and the likeliest name of all."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -17,6 +18,15 @@ from eyechart.predictions import Answers
 from eyechart.protocols.closed_world import class_list, closed_world_prompt, parts
 from eyechart.protocols.prompt_files import Prompt
 from eyechart.scoring import Predictions
+
+SCORED = ("posterior", "species", "flat_list")
+CONSTRAINED = ("closed_world", "closed_world_plus")
+
+
+def unscored(protocol: str, chosen: Mapping[str, str], model: Any) -> str:
+    """Return why a case that needs log-probabilities cannot be asked of a model, "" for all other cases."""
+    needed = protocol in SCORED or (protocol in CONSTRAINED and chosen.get("answer") == "constrained")
+    return str(getattr(model, "no_scores", "")) if needed else ""
 
 
 def posterior(sitting: Sitting) -> Predictions:

@@ -14,6 +14,10 @@ from eyechart.models.choices import Trie, told_apart
 from eyechart.models.interfaces import Answer, Identity, Request, Until, Usage
 from eyechart.spec import ModelSpec
 
+PLAIN = (
+    "{% for m in messages %}{% for c in m.content %}{{ c.text if c.type == 'text' else '<image>' }}{% endfor %}"
+    "{% endfor %}"
+)
 Inputs = Mapping[str, Any]  # names to torch tensors
 
 
@@ -58,8 +62,10 @@ class Chat:
         found = hf_files.reader("AutoProcessor", self.path)
         if not getattr(found, "chat_template", None):
             raise ModelError(
-                f"The folder {self.path} has no chat template, so nobody knows how its model is spoken to. "
-                "Take an instruction-tuned checkpoint, or add its chat_template.jinja."
+                f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
+                "processor_config.json or tokenizer_config.json, which say how a prompt is written. Take an "
+                "instruction-tuned checkpoint; or write the form that the model was trained with, which its card shows, "
+                f"into chat_template.jinja. For an image before plain words it is: {PLAIN}"
             )
         return found
 

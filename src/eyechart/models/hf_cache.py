@@ -19,6 +19,8 @@ class Layer:
     held: "tuple[torch.Tensor, torch.Tensor] | None" = None
     is_sliding = False
     is_compileable = False
+    is_initialized = True
+    supports_early_init = False
 
     def update(
         self, keys: "torch.Tensor", values: "torch.Tensor", *_: Any, **__: Any

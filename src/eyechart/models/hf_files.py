@@ -93,6 +93,25 @@ def reader(kind: str, path: Path, **options: Any) -> Any:
         ) from error
 
 
+def config(path: Path, kind: str) -> Any:
+    """Return the configuration of a checkpoint whose family is one of an Auto class, without loading weights.
+
+    Raises ModelError for a family that transformers, or this class of it, does not know.
+    """
+    repair()
+    import transformers
+
+    family = str(settings(path / "config.json").get("model_type", "none"))
+    known = family in transformers.CONFIG_MAPPING
+    found = reader("AutoConfig", path) if known else None
+    if found is None or type(found) not in getattr(transformers, kind)._model_mapping:
+        raise ModelError(
+            f"{path / 'config.json'} has the model_type '{family}', which transformers {transformers.__version__} does "
+            f"not load as {kind}. Use vllm[…] or openai[…] with a server that knows it, or another checkpoint."
+        )
+    return found
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Let transformers neither report nor draw progress while it loads; what is wrong is said in an error."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.errors import RequestError
+from eyechart.errors import ModelError, RequestError
 from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
 from eyechart.models.attempts import Attempts, Failure, failure_of
 from eyechart.models.choices import Ints, Trie, check
@@ -19,6 +19,7 @@ from eyechart.models.interfaces import Answer, Floats, Identity, Request, Until
 from eyechart.spec import ModelSpec
 
 T = TypeVar("T")
+KIND = "AutoModelForImageTextToText"
 OPTIONS = ("dtype", "batch_size")
 AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
 NUMBERS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
@@ -53,9 +54,19 @@ class Hf:
         return chat.Chat(self.source.path)
 
     @cached_property
+    def _config(self) -> Any:
+        return hf_files.config(self.source.path, KIND)
+
+    @cached_property
+    def no_scores(self) -> str:
+        """Why this checkpoint gives no log-probabilities, found without loading its weights; "" where it does."""
+        return hf_trie.obstacle(self._config)
+
+    @cached_property
     def _module(self) -> Any:
         self.loads += 1
-        loaded = hf_files.model("AutoModelForImageTextToText", self.source.path, dtype=self.dtype)
+        _ = self._config  # refuses a family that transformers does not know
+        loaded = hf_files.model(KIND, self.source.path, dtype=self.dtype)
         module = runtime.place(loaded, self.device)
         from transformers import GenerationConfig  # not before the repair that loading brings
 
@@ -163,7 +174,8 @@ class Hf:
         In the end a RequestError names the requests that have no answer; where a prompt is among them that cannot be
         made, nothing is computed of the others around it, since they are asked again without it.
         """
-        hf_trie.check(self._module)
+        if self.no_scores:
+            raise ModelError(self.no_scores)
         trie = self._chat.trie(choices, until)
         fit = self._numbers // (hf_trie.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.errors import ModelError
 from eyechart.models import best_first
 from eyechart.models.choices import NOTHING, Bools, Ints, Told, Trie
 from eyechart.models.hf_cache import Layer
@@ -20,17 +19,32 @@ from eyechart.models.interfaces import Floats
 if TYPE_CHECKING:
     import torch
 
+FULL = "full_attention"
+BIDIRECTIONAL = ("paligemma",)  # families that read a prompt so without a setting that says it
 NODES = 256  # most of a row in one pass: more of them would mostly look at what they may not see
 
 
-def check(module: Any) -> None:
-    """Refuse a text model with layers that do not look back at everything, where a mask of our own would be wrong."""
-    layers = set(getattr(module.config.get_text_config(), "layer_types", None) or ["full_attention"])
-    if layers != {"full_attention"}:
-        raise ModelError(
-            f"{type(module).__name__} has layers of {', '.join(sorted(layers))}; hf scores choices for full attention "
-            "alone. Use vllm[…] in place of hf[…]."
-        )
+def obstacle(config: Any) -> str:
+    """Return why choices cannot be scored for a transformers configuration, "" where they can be.
+
+    The mask and the positions made here are right for a model whose every layer looks back at everything before it.
+    """
+    text = config.get_text_config()
+    layers = sorted({*(getattr(text, "layer_types", None) or [FULL])} - {FULL})
+    if getattr(config, "is_encoder_decoder", False):
+        has = "an encoder that reads the prompt"
+    elif getattr(text, "cross_attention_layers", None):
+        has = "layers of cross_attention"
+    elif config.model_type in BIDIRECTIONAL or getattr(text, "use_bidirectional_attention", None):
+        has = "bidirectional attention within a prompt"
+    elif layers:
+        has = f"layers of {', '.join(layers)}"
+    else:
+        return ""
+    return (
+        f"{config.model_type} has {has}; hf gives log-probabilities for full causal attention alone. "
+        "Use vllm[…] in place of hf[…]."
+    )
 
 
 def log_probabilities(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> Floats:

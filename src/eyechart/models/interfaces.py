@@ -166,7 +166,11 @@ class Generator(Model, Protocol):
 
 @runtime_checkable
 class Scorer(Generator, Protocol):
-    """A generator that also tells how likely it would have said something."""
+    """A generator that also tells how likely it would have said something.
+
+    One that finds out from its checkpoint's configuration that it cannot may have `no_scores`, the reason as a
+    sentence, "" where it can: then cases that need log-probabilities are skipped with it.
+    """
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included.

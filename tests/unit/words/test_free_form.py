@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from eyechart.asking.abstention import abstention
 from eyechart.asking.free_form import FreeForm, free_form
 from eyechart.birds.word_scoring import free_form_metrics, free_form_outcomes
 from eyechart.errors import SpecError
+from eyechart.models.hf_generator import Hf
 from eyechart.models.interfaces import Answer
 from eyechart.models.replay import Replay
 from eyechart.records import Metric
@@ -133,6 +135,19 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(aviary: Any, other_aviary
     resumed, whole = free_form(aviary(second)), free_form(other_aviary(speaker()))
     assert (len(second.asked), resumed.said) == (8 - stop, whole.said)
     assert aviary.files() == other_aviary.files()
+
+
+@pytest.mark.parametrize(("ask", "protocol"), [(free_form, "free_form"), (abstention, "abstention")])
+def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
+    aviary: Any, tiny_chat: Callable[[str], Path], ask: Callable[..., Any], protocol: str
+) -> None:
+    aviary.birds = aviary.birds[3:4]
+    model = Hf(parse(f"hf[{tiny_chat('gemma3')}]"), offline=True)
+    found, same = ask(aviary(model, protocol)), ask(aviary(model, protocol, extraction="inclusion"))
+    assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
+    assert found.variant["extraction_reason"].startswith("gemma3 has layers of sliding_attention")
+    assert "extraction_reason" not in same.variant
+    assert (found.errors, found.places.tolist()) == (same.errors, same.places.tolist())
 
 
 def test_words_of_a_file_are_read_by_inclusion(aviary: Any, tmp_path: Path) -> None:
