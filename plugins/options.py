@@ -93,7 +93,8 @@ OPTIONS = (
     Option("labels", "one more ground truth, as NAME=FILE; repeatable", metavar="NAME=FILE", repeatable=True),
     Option("empty", "what an image without labels counts as (default: the label set's own rule)",
            choices=("correct", "exclude", "wrong")),
-    Option("equivalences", "equivalent classes: 12 (or a vocabulary's own), none, or a file; strict:… does not chain",
+    Option("equivalences", "equivalent classes: 12 (of ImageNet's classes alone; other splits have their own or none), "
+           "none, or a file; strict:… does not chain",
            "12", "SET"),
     Option("categories", "how an original label agrees: up to equivalence, or to the letter", "equivalent",
            choices=("equivalent", "strict")),

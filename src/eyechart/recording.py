@@ -172,7 +172,7 @@ class Recording(CaseRecording):
         """The choices under which the numbers were made."""
         empty = ", ".join(f"{scored.labels.name}={scored.labels.empty}" for scored, *_ in self.scored)
         own = self.dataset.equivalences and tuple(self.rules.pairs) == self.dataset.equivalences
-        equivalences = "own" if own else self.settings.equivalences
+        equivalences = "own" if own else self.settings.equivalences if self.rules.pairs else "none"
         rules = {"equivalences": equivalences, "categories": self.settings.categories, "empty": empty}
         return {**self.first.variant, **rules}
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import torch
 from PIL import Image
 
-from eyechart.errors import SpecError
+from eyechart.errors import RequestError, SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.interfaces import Answer, Floats, Generator, Request
 from eyechart.models.together import generate
@@ -270,3 +271,18 @@ def test_several_processes_answer_together(tmp_path: Path) -> None:
 )
 def test_every_copy_has_its_own_devices(device: str, together: int, copies: int, places: list[list[int]]) -> None:
     assert [place["device_ids"] for place in _places(device, together, copies)] == places
+
+
+def test_a_picture_that_cannot_be_read_is_an_error_and_the_others_are_answered(
+    pair: Pair, questions: list[Request]
+) -> None:
+    file = BytesIO()
+    Image.effect_noise((64, 64), 90).convert("RGB").save(file, "PNG")
+    requests = [questions[0], Request((Image.open(BytesIO(file.getvalue()[:2000])), "what?")), questions[3]]
+    said = generate(pair.vllm, requests, 8)
+    assert "cannot be prepared (OSError: image file is truncated" in said[1].error
+    assert [said[0].tokens, said[2].tokens] == [pair.answers[0].tokens, pair.answers[3].tokens]
+    for ask in (pair.vllm.score, pair.vllm.best):
+        with pytest.raises(RequestError) as caught:
+            ask(requests, ["cat", "dog"])
+        assert [*caught.value.errors] == [1]

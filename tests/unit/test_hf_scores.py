@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.data.class_names import class_names
-from eyechart.errors import ModelError
 from eyechart.models import chat
 from eyechart.models.choices import Trie
 from eyechart.models.hf_generator import Hf

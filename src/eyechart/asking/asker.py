@@ -7,10 +7,20 @@ from hashlib import sha256
 import numpy as np
 
 from eyechart.answering import Progress, answers, image_key
+from eyechart.asking.heads import head_columns
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.interviewing import interview, question_key
-from eyechart.models.interfaces import Classifier, Encoder, Floats, Generator, ImageEncoder, Matcher, Neighbours
+from eyechart.models.interfaces import (
+    Classifier,
+    Encoder,
+    Floats,
+    Generator,
+    Head,
+    ImageEncoder,
+    Matcher,
+    Neighbours,
+)
 from eyechart.predictions import Answers, computed
 from eyechart.protocols.nearest_neighbours import knn_scores
 from eyechart.protocols.zero_shot import class_weights, prompts, scores
@@ -75,9 +85,22 @@ class Asker:
         return predictions(dataset, found, seen, variant)
 
     def supervised(self, model: Classifier, dataset: Dataset) -> Predictions:
-        """The classifier's own logits."""
-        logits = self.kept("class_logits", model, dataset, model.classify)
-        return predictions(dataset, logits.values, logits, {})
+        """The classifier's own logits of the split's classes; a head that has others is refused before it is asked."""
+        head = getattr(model, "head", None)
+        if head:
+            head_columns(head, dataset)
+
+        def classify(images: Sequence[object]) -> Floats:
+            found = np.asarray(model.classify(images))
+            if found.ndim == 2 and not head:
+                head_columns(Head(found.shape[1]), dataset)
+            return found
+
+        logits = self.kept("class_logits", model, dataset, classify)
+        if nothing(logits):
+            return predictions(dataset, logits.values, logits, {})
+        columns = head_columns(head or Head(logits.values.shape[1]), dataset)
+        return predictions(dataset, columns.scores(logits.values), logits, {**columns.variant})
 
     def knn(self, model: Neighbours, dataset: Dataset, support: Dataset) -> Predictions:
         """Votes of the nearest images of a support split."""

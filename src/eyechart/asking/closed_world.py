@@ -5,7 +5,7 @@ from eyechart.asking.naming import Told, questions, told, wants_json
 from eyechart.asking.sitting import Notes, Sitting, ask, replayed
 from eyechart.asking.spaces import mapped
 from eyechart.data.class_names import class_names
-from eyechart.data.imagenet import CLASSES
+from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.models.interfaces import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
 from eyechart.protocols.closed_world import class_list, closed_world_prompt
@@ -112,7 +112,7 @@ def out_of_prompt(sitting: Sitting, notes: Notes) -> tuple[str, ...]:
         for row in range(notes.size)
         if notes.requests[row] >= 0 and notes.found[row] < 0 and row not in notes.errors and row not in notes.unparsed
     ]
-    known = class_names("openai").names if sitting.dataset.classes == CLASSES else ()
+    known = class_names("openai").names if has_imagenet_classes(sitting.dataset) else ()
     listed = named([notes.said[row] for row in outside], sitting.listed) >= 0  # by a reading that did not take it
     unlisted = [row for row, each in zip(outside, listed.tolist(), strict=True) if not each]
     sorted_out = kinds([notes.said[row] for row in unlisted], sitting.listed, known)

@@ -30,7 +30,13 @@ def detected(asker: Asker, model: Any, spec: str, dataset: Dataset, templates_by
     elif hasattr(model, "encode_texts") and hasattr(model, "encode_images"):
         kept, logits = compared(asker, model, dataset, wording)
     elif hasattr(model, "classify"):
-        kept = asker.kept("class_logits", model, dataset, model.classify)
+
+        def classify(images: Sequence[Any]) -> Floats:
+            found = np.asarray(model.classify(images))
+            of_one_vocabulary(found, dataset, spec)  # with the first batch, not after the last image
+            return found
+
+        kept = asker.kept("class_logits", model, dataset, classify)
         logits = kept.values
     else:
         raise SpecError(f"{spec} is no detector. Expected an encoder, a matcher, or a classifier of the categories.")

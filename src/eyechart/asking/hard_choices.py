@@ -12,7 +12,7 @@ from eyechart.asking.asker import Wording
 from eyechart.asking.sitting import OWN, Sitting
 from eyechart.asking.spaces import encoder_of, kept_texts
 from eyechart.data.class_names import templates
-from eyechart.data.imagenet import CLASSES
+from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.errors import DataError, SpecError
 from eyechart.protocols.choices import SHORT
 from eyechart.protocols.distractors import Neighbours, by_confusion, by_similarity, confusion_matrix
@@ -55,7 +55,7 @@ def own(sitting: Sitting) -> str:
     """The packaged model that knows a benchmark's classes."""
     if sitting.dataset.benchmark == "toybox":
         return "open_clip[toybox-clip]"
-    if sitting.dataset.classes == CLASSES:
+    if has_imagenet_classes(sitting.dataset):
         return "timm[tf_efficientnet_lite0]"
     raise SpecError(
         f"--eye-setting={sitting.chosen['setting']} needs somebody's confusions over the {sitting.dataset.classes} "

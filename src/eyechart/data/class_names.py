@@ -14,6 +14,7 @@ from string import Formatter
 from typing import Any
 
 from eyechart.data.imagenet import CLASSES, synset_classes
+from eyechart.data.imagenet_names import open_clip_names
 from eyechart.data.packages import packaged_file, packaged_module
 from eyechart.errors import VocabularyError
 from eyechart.spec import did_you_mean
@@ -110,7 +111,7 @@ def _packaged_names(name: str) -> ClassNames:
 
 
 def _openai() -> tuple[tuple[str, ...], str]:
-    return tuple(_open_clip().IMAGENET_CLASSNAMES), "open_clip IMAGENET_CLASSNAMES"
+    return open_clip_names(), "open_clip IMAGENET_CLASSNAMES"
 
 
 def _mill() -> tuple[tuple[str, ...], str]:

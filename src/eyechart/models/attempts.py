@@ -23,8 +23,11 @@ class Failure:
 
 
 def failure_of(error: Exception, what: str) -> Failure:
-    """Return the failure of one request about which a library raised an error; raise one that concerns all requests."""
-    if isinstance(error, EyechartError | ImportError) or broken_device(error):
+    """Return the failure of one request about which a library raised an error; raise one that concerns all requests.
+
+    A warning that was turned into an error is among the latter: it says nothing about the request.
+    """
+    if isinstance(error, EyechartError | ImportError | Warning) or broken_device(error):
         raise error
     said = " ".join(str(error).split())[:SHOWN]
     return Failure(f"{what} ({type(error).__name__}{': ' if said else ''}{said})", retry=out_of_memory(error))

@@ -64,8 +64,8 @@ class Chat:
             raise ModelError(
                 f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
                 "processor_config.json or tokenizer_config.json, which say how a prompt is written. Take an "
-                "instruction-tuned checkpoint; or write the form that the model was trained with, which its card shows, "
-                f"into chat_template.jinja. For an image before plain words it is: {PLAIN}"
+                "instruction-tuned checkpoint; or write the form that the model was trained with, which its card "
+                f"shows, into chat_template.jinja. For an image before plain words it is: {PLAIN}"
             )
         return found
 

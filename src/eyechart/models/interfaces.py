@@ -84,9 +84,21 @@ class Matcher(Model, Protocol):
         """Return logits of shape (n, m), as a softmax over the texts takes them."""
 
 
+@dataclass(frozen=True)
+class Head:
+    """The outputs of a classifier, and whether they are known to be one of ImageNet's lists of classes in its order."""
+
+    outputs: int
+    imagenet: bool = False
+
+
 @runtime_checkable
 class Classifier(Model, Protocol):
-    """Scores images over its own vocabulary."""
+    """Scores images over its own vocabulary.
+
+    One that knows its outputs without reading its weights may have `head`, a Head: a split that it does not fit is then
+    refused before the first image, else with the first batch.
+    """
 
     def prepare(self, image: Image.Image) -> Any:
         """Turn one RGB image into what `classify` takes; called in threads while the model works."""

@@ -26,10 +26,11 @@ ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 
 @dataclass(frozen=True)
 class Backend:
-    """Where a backend's class lies and which interfaces it offers."""
+    """Where a backend's class lies, which interfaces it offers, and whether it computes on a device of this machine."""
 
     target: str
     offers: frozenset[str]
+    computes: bool = True
 
 
 BUILT_IN: Mapping[str, Backend] = {
@@ -42,8 +43,8 @@ BUILT_IN: Mapping[str, Backend] = {
     "knn": Backend("eyechart.models.knn:Knn", frozenset({"neighbours"})),
     "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator", "scorer"})),
     "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator", "scorer"})),
-    "openai": Backend("eyechart.models.openai_generator:OpenAi", frozenset({"generator"})),
-    "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"})),
+    "openai": Backend("eyechart.models.openai_generator:OpenAi", frozenset({"generator"}), computes=False),
+    "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"}), computes=False),
 }
 
 SAID = ("closed_world", "open_world", "mcq", "existence", "free_form", "species")  # what replayed words answer

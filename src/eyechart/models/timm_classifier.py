@@ -14,7 +14,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime, weights
-from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.interfaces import Floats, Head, Identity
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
@@ -71,6 +71,15 @@ class Timm:
 
         found = timm.get_pretrained_cfg(self.name)
         return found.to_dict() if found else {}
+
+    @cached_property
+    def head(self) -> Head | None:
+        """The outputs as timm lists them, without loading weights; those of a file may be about other classes."""
+        listed = not (weights.is_path(self.spec.options.get("pretrained", "")) or "num_classes" in self.spec.options)
+        outputs = int(self.configuration.get("num_classes") or 0)
+        if "num_classes" in self.spec.options:
+            outputs = runtime.whole_number(self.spec, "num_classes", 1000, least=0)
+        return Head(outputs, imagenet=listed) if outputs else None
 
     @cached_property
     def preprocessing(self) -> Mapping[str, Any]:

