@@ -237,54 +237,6 @@ def words_of(sample: str = "toybox-clip", names: Mapping[str, str] = {}, **more:
     return tokenizer, WORDS | ids | length | {"head_dim": 32, "tie_word_embeddings": True} | more
 
 
-def fast_vlm() -> tuple[Any, Any]:
-    """A convolutional vision tower whose feature map is the image's tokens; one row of positions."""
-    import transformers
-
-    tokenizer, words = words_of()
-    eye = transformers.ResNetConfig(
-        embedding_size=8, hidden_sizes=[8, 16, 32], depths=[1, 1, 1], layer_type="basic", hidden_size=32
-    )
-    config = transformers.FastVlmConfig(
-        vision_config=eye.to_dict(),
-        text_config=transformers.Qwen2Config(**words).to_dict(),
-        image_token_index=tokenizer.convert_tokens_to_ids(EYES["image_pad"]),
-        image_seq_length=9,
-        tie_word_embeddings=True,
-    )
-    images = transformers.CLIPImageProcessor(size={"height": 48, "width": 48}, do_center_crop=False, **HALF)
-    settings = {"patch_size": 16, "vision_feature_select_strategy": "full", "num_additional_image_tokens": 0}
-    template = TEMPLATE.replace("IMAGE", EYES["image_pad"])
-    processor = transformers.LlavaProcessor(
-        images, tokenizer, chat_template=template, image_token=EYES["image_pad"], **settings
-    )
-    return transformers.FastVlmForConditionalGeneration(config), processor
-
-
-def qwen3_vl() -> tuple[Any, Any]:
-    """Images of any shape, positions on three planes."""
-    import transformers
-
-    rope = {"rope_type": "default", "mrope_section": [6, 5, 5], "mrope_interleaved": True, "rope_theta": 1e4}
-    tokenizer, words = words_of(rope_parameters=rope)
-    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in EYES.items()}
-    eye = {"depth": 2, "hidden_size": 64, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 96}
-    config = transformers.Qwen3VLConfig(
-        text_config=words,
-        vision_config=eye | {"patch_size": 8, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]},
-        tie_word_embeddings=True,
-        **{f"{name.removesuffix('_pad')}_token_id": token for name, token in ids.items()},
-    )
-    images = transformers.Qwen2VLImageProcessor(
-        patch_size=8, merge_size=2, min_pixels=32 * 32, max_pixels=64 * 64, **HALF
-    )
-    template = TEMPLATE.replace("IMAGE", "{vision_start}{image_pad}{vision_end}".format(**EYES))
-    videos = transformers.Qwen3VLVideoProcessor(patch_size=8, merge_size=2)
-    return transformers.Qwen3VLForConditionalGeneration(config), transformers.Qwen3VLProcessor(
-        images, tokenizer, videos, chat_template=template
-    )
-
-
 @pytest.fixture(scope="session")
 def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Save a tiny model that answers in words, with random weights large enough for it to say different things."""
@@ -292,16 +244,12 @@ def tiny_chat(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
     repair()  # before transformers is imported
 
-    here = {"fast_vlm": fast_vlm, "qwen3_vl": qwen3_vl}
-    more = run_path(str(Path(__file__).with_name("families.py")))["FAMILIES"]
+    families = run_path(str(Path(__file__).with_name("families.py")))["FAMILIES"]
 
     @cache
     def save(family: str) -> Path:
         torch.manual_seed(0)
-        if family in here:
-            model, processor = here[family]()
-        else:
-            model, processor = more[family](words_of, lambda image: TEMPLATE.replace("IMAGE", image))
+        model, processor = families[family](words_of, lambda image: TEMPLATE.replace("IMAGE", image))
         for name, values in [*model.named_parameters(), *model.named_buffers()]:
             if values.ndim > 1 and "embed_tokens" not in name:
                 values.data.mul_(8)

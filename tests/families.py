@@ -1,4 +1,4 @@
-"""Tiny checkpoints of more families that answer in words, each with its own processor, made from a configuration.
+"""Tiny checkpoints of families that answer in words, each with its own processor, made from a configuration.
 
 `words_of` gives a tokenizer that knows some more tokens, and the text model's settings; `template` a chat template that
 puts some text in the place of an image.
@@ -13,6 +13,54 @@ QWEN = {name: f"<|{name}|>" for name in ("image_pad", "video_pad", "vision_start
 Made = tuple[Any, Any]  # a model and its processor
 WordsOf = Callable[..., tuple[Any, dict[str, Any]]]
 Template = Callable[[str], str]
+
+
+def fast_vlm(words_of: WordsOf, template: Template) -> Made:
+    """A convolutional vision tower whose feature map is the image's tokens; one row of positions."""
+    import transformers
+
+    tokenizer, words = words_of()
+    eye = transformers.ResNetConfig(
+        embedding_size=8, hidden_sizes=[8, 16, 32], depths=[1, 1, 1], layer_type="basic", hidden_size=32
+    )
+    config = transformers.FastVlmConfig(
+        vision_config=eye.to_dict(),
+        text_config=transformers.Qwen2Config(**words).to_dict(),
+        image_token_index=tokenizer.convert_tokens_to_ids(QWEN["image_pad"]),
+        image_seq_length=9,
+        tie_word_embeddings=True,
+    )
+    images = transformers.CLIPImageProcessor(size={"height": 48, "width": 48}, do_center_crop=False, **HALF)
+    settings = {"patch_size": 16, "vision_feature_select_strategy": "full", "num_additional_image_tokens": 0}
+    chat = template(QWEN["image_pad"])
+    processor = transformers.LlavaProcessor(
+        images, tokenizer, chat_template=chat, image_token=QWEN["image_pad"], **settings
+    )
+    return transformers.FastVlmForConditionalGeneration(config), processor
+
+
+def qwen3_vl(words_of: WordsOf, template: Template) -> Made:
+    """Images of any shape, positions on three planes."""
+    import transformers
+
+    rope = {"rope_type": "default", "mrope_section": [6, 5, 5], "mrope_interleaved": True, "rope_theta": 1e4}
+    tokenizer, words = words_of(rope_parameters=rope)
+    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in QWEN.items()}
+    eye = {"depth": 2, "hidden_size": 64, "intermediate_size": 64, "num_heads": 2, "out_hidden_size": 96}
+    config = transformers.Qwen3VLConfig(
+        text_config=words,
+        vision_config=eye | {"patch_size": 8, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]},
+        tie_word_embeddings=True,
+        **{f"{name.removesuffix('_pad')}_token_id": token for name, token in ids.items()},
+    )
+    images = transformers.Qwen2VLImageProcessor(
+        patch_size=8, merge_size=2, min_pixels=32 * 32, max_pixels=64 * 64, **HALF
+    )
+    chat = template("{vision_start}{image_pad}{vision_end}".format(**QWEN))
+    videos = transformers.Qwen3VLVideoProcessor(patch_size=8, merge_size=2)
+    return transformers.Qwen3VLForConditionalGeneration(config), transformers.Qwen3VLProcessor(
+        images, tokenizer, videos, chat_template=chat
+    )
 
 
 def qwen2_5_vl(words_of: WordsOf, template: Template) -> Made:
@@ -190,5 +238,6 @@ def paligemma(words_of: WordsOf, template: Template) -> Made:
 
 
 FAMILIES: Mapping[str, Callable[[WordsOf, Template], Made]] = {
-    made.__name__: made for made in (qwen2_5_vl, qwen3_5, mistral3, gemma3, llama4, aya_vision, paligemma)
+    made.__name__: made
+    for made in (fast_vlm, qwen3_vl, qwen2_5_vl, qwen3_5, mistral3, gemma3, llama4, aya_vision, paligemma)
 }

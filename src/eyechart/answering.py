@@ -289,8 +289,9 @@ class Halving:
             filled = some + some[-1:] * (self.size - len(some)) if self.pad else some
             try:
                 parts.append(self.ask(filled)[: len(some)])
-            except RequestError as error:  # copies that fill up have the errors of their item
-                refused = {start + place: why for place, why in error.errors.items() if place < len(some)}
+            except RequestError as error:  # the items that fill the batch up are copies of the last one
+                last = len(some) - 1
+                refused = {start + min(place, last): why for place, why in error.errors.items()}
                 raise RequestError(refused) from error
             except Exception as error:
                 if not out_of_memory(error):

@@ -75,7 +75,7 @@ def test_a_thousand_classes_that_are_not_imagenets_have_no_equivalences(replayed
 
 
 def test_own_classes_can_be_annotated_whatever_their_number(replayed: Any, world: Any, tmp_path: Path) -> None:
-    labels = "\n".join(["file,labels", "sp0002-0.png,3", *(f"sp{at:04d}-0.png,{at}" for at in range(10) if at != 2)])
+    labels = "\n".join(["file,labels", "sp0002-0.png,4", *(f"sp{at:04d}-0.png,{at}" for at in range(10) if at != 2)])
     (tmp_path / "mine.csv").write_text(labels)
     replayed(10, 2, f"--eye-labels=Mine={tmp_path / 'mine.csv'}")
     assert world.records[0]["variant"]["equivalences"] == "none"

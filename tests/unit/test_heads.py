@@ -107,6 +107,7 @@ def test_a_head_of_unknown_classes_answers_as_many_by_position(pictures: Picture
         ({"classes": 1000}, True),
         ({"classes": 1000, "names": class_names("openai").names}, True),
         ({"classes": 1000, "names": synsets()}, True),
+        ({"classes": 1000, "names": tuple(map(str, range(1000)))}, True),
         ({"classes": 1000, "names": OWN}, False),
         ({"classes": 1000, "names": class_names("mill").names[::-1]}, False),
         ({"classes": 999}, False),

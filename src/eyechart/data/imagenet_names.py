@@ -28,6 +28,7 @@ OPEN_CLIP = {
     914: "sailboat",
     998: "corn cob",
 }
+NUMBERS = tuple(map(str, range(CLASSES)))
 ALIKE = 0.9  # of 1000 names: files of ImageNet's names differ in a few
 
 
@@ -61,12 +62,12 @@ def normalized(name: str) -> str:
 def has_imagenet_classes(dataset: Dataset) -> bool:
     """Return whether the classes of a split are the 1000 of ImageNet, in their order.
 
-    A split with names is judged by them; one without is ImageNet's as a split of the benchmark, or where its pictures
-    are ILSVRC validation files or lie in synset folders.
+    A split with names is judged by them; one without, or with the numbers of its classes, is ImageNet's as a split of
+    the benchmark, or where its pictures are ILSVRC validation files or lie in synset folders.
     """
     if dataset.classes != CLASSES:
         return False
-    if dataset.names:
+    if dataset.names and dataset.names != NUMBERS:
         alike = sum(
             label in named_classes().get(normalized(name), frozenset()) for label, name in enumerate(dataset.names)
         )
