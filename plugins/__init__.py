@@ -10,6 +10,7 @@ from .endings import Endings
 from .gate import Gate
 from .progress import Progress
 from .recorder import Recorder, is_worker
+from .selection import Selection
 from .summary import Summary
 
 OFFLINE = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
@@ -37,6 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
     recorder = Recorder(config)
     manager.register(cases, "eyechart-cases")
     manager.register(one_benchmark, "eyechart-one-benchmark")
+    manager.register(Selection(config), "eyechart-selection")
     manager.register(wiring, "eyechart-wiring")
     manager.register(recorder, "eyechart-recorder")
     manager.register(Progress(config, recorder), "eyechart-progress")

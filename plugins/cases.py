@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.splits import SplitRef, available
+from eyechart.data.discovery import SplitRef, survey_root
+from eyechart.data.splits import PACKAGED, available
 from eyechart.errors import EyechartError
 from eyechart.models.registry import offers
 from eyechart.protocols.choices import PROTOCOLS
@@ -16,6 +17,7 @@ from eyechart.settings import Case
 from .options import idle, settings, suits, text
 from .own_tests import refuse_namesakes
 
+ANY = "*"  # among the names of a mark: every benchmark of the data root that is not a packaged one
 ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
 # How a case ends a node id.
 CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+?\])(?:@(?P<choices>.+))?\]$")
@@ -56,12 +58,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         for model in chosen.models
         if PROTOCOLS[protocol].suits(offers(model))
         for split in splits(chosen.data)
-        if split.benchmark in marker.args and suits(metafunc.config, model, split.benchmark)
+        if is_named(split, marker) and suits(metafunc.config, model, split.benchmark)
         for variant in PROTOCOLS[protocol].variants(chosen.choices, offers(model))
     ]
     if cases:
         refuse_namesakes(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
     metafunc.parametrize(ARGUMENT, [pytest.param(case, id=case.id) for case in cases])
+
+
+def is_named(split: SplitRef, marker: pytest.Mark) -> bool:
+    """Whether a mark names a split's benchmark, or every other one and it is not a packaged one."""
+    return split.benchmark in marker.args or (ANY in marker.args and split.benchmark not in PACKAGED)
 
 
 def case_of(item: pytest.Item) -> Case | None:
@@ -118,7 +125,13 @@ def nowhere(config: pytest.Config, items: list[pytest.Item]) -> Iterator[str]:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say where the data come from, when somebody said so, and which options do nothing."""
+    """Say where the data come from, when somebody said so, what was found there, and which options do nothing."""
     data = settings(config).data
-    where = [f"eyechart: data from {data if data.startswith('hub:') else Path(data).resolve()}"] if data else []
-    return where + idle(config)
+    return [*([describe_data(data)] if data else []), *idle(config)]
+
+
+def describe_data(data: str) -> str:
+    """Return one line on a data root: where it is, which splits it has, and what in it is not evaluated, and why."""
+    if data.startswith("hub:"):
+        return f"eyechart: data from {data}"
+    return f"eyechart: data from {Path(data).resolve()}: {survey_root(Path(data))}"

@@ -31,7 +31,7 @@ DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets th
     "realbirdid": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
     "toybox": ("open_clip[toybox-clip]", "conse[]", "hf[toybox-mllm]"),
 }
-OTHERWISE = DEFAULT_MODELS["imagenet"]
+OTHERWISE = ("conse[]",)  # of a benchmark whose classes no packaged model was trained on
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,8 @@ class Option:
 
 OPTIONS = (
     Option("model", "a model for every benchmark, as backend[argument,option=value,…]; repeatable (default: "
-           + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items()) + ")",
+           + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items())
+           + f"; for any other {' and '.join(OTHERWISE)})",
            metavar="SPEC", repeatable=True),
     Option("data", "the folder that holds BENCHMARK/SPLIT folders, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
     Option("out", "where a run's folder is made", "reports/runs", "DIR"),

@@ -18,8 +18,9 @@ from eyechart.command_line import print_any_letter, seconds_of_progress
 from eyechart.data.annotated_splits import BENCHMARK
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import SplitRef
 from eyechart.data.division_files import write_division
-from eyechart.data.splits import SplitRef, available, open_split
+from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError, EyechartError, SpecError
 from eyechart.models.device import pick
 from eyechart.models.registry import backend, create, offers

@@ -14,11 +14,12 @@ import pytest
 from PIL import Image
 
 from eyechart.data.class_names import synsets
+from eyechart.data.discovery import SplitRef
 from eyechart.data.division_files import write_division
 from eyechart.data.divisions import Detector
 from eyechart.data.labels import label_set
 from eyechart.data.sample import open_sample
-from eyechart.data.splits import SplitRef, open_split
+from eyechart.data.splits import open_split
 from eyechart.pairs.dividing import Detected, Rules, divide
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation import Wish, write

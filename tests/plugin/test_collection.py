@@ -211,7 +211,7 @@ def test_a_case_is_found_in_its_node_id(model: str, choices: str) -> None:
     assert (found["benchmark"], found["model"], found["choices"] or "") == ("toybox", model, choices[1:])
 
 
-def test_a_benchmark_of_ones_own_meets_the_models_of_imagenet_by_default(world: Any) -> None:
+def test_a_benchmark_of_ones_own_meets_encoders_of_a_general_vocabulary_by_default(world: Any) -> None:
     (world.folder / "data" / "mine" / "val" / "cats").mkdir(parents=True)
     (world.folder / "test_mine.py").write_text(BENCHMARK.format(arguments='"mine", protocol="zero_shot"'))
     result = world.call("test_mine.py", "--collect-only", "-q", "--eye-data=data")

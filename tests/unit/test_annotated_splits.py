@@ -11,7 +11,8 @@ import pytest
 
 from eyechart.data.annotated_splits import FORMATS, annotated_splits
 from eyechart.data.dataset import Dataset
-from eyechart.data.splits import SplitRef, available, open_split
+from eyechart.data.discovery import SplitRef
+from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError
 from eyechart.toybox.annotated import write
 

@@ -10,7 +10,9 @@ import pytest
 from PIL import Image
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import survey_root
 from eyechart.data.hub import HubSpec, open_hub, parse_hub
+from eyechart.data.splits import open_split
 from eyechart.errors import DataError
 
 Opened = Callable[..., Dataset]
@@ -153,3 +155,44 @@ def test_without_the_library(pictures: Path, opened: Opened, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(DataError, match=r"pip install 'eyechart\[hub\]'"):
         opened(f"hub:{pictures}")
+
+
+@pytest.fixture
+def table(pictures: Path) -> datasets.Dataset:
+    found = datasets.Dataset.from_dict({"image": [png(pictures)] * 3, "label": [1, 0, 1]})
+    return found.cast_column("image", datasets.Image()).cast_column("label", datasets.ClassLabel(names=["cat", "dog"]))
+
+
+def test_a_table_of_save_to_disk_is_a_split_under_a_root(table: datasets.Dataset, tmp_path: Path) -> None:
+    table.save_to_disk(str(tmp_path / "root" / "pets" / "test"))
+    (ref,) = survey_root(tmp_path / "root").splits
+    found = open_split(ref, cache=tmp_path / "cache", offline=True)
+    assert (str(ref), ref.layout, found.names) == ("pets/test", "disk", ("cat", "dog"))
+    assert [row.label for row in found.index] == [1, 0, 1]
+    assert len(dict(found.read(0, 3))) == 3
+
+
+def test_tables_of_save_to_disk_are_the_splits_of_a_benchmark(table: datasets.Dataset, tmp_path: Path) -> None:
+    datasets.DatasetDict(train=table, test=table.select([0])).save_to_disk(str(tmp_path / "root" / "pets"))
+    found = survey_root(tmp_path / "root")
+    assert {str(ref): len(open_split(ref)) for ref in found.splits} == {"pets/test": 1, "pets/train": 3}
+    assert not found.ignored
+
+
+@pytest.mark.parametrize(("names", "count"), [(("train", "test"), 1), (("train",), 3)])
+def test_several_tables_in_a_splits_folder_are_chosen_from(
+    table: datasets.Dataset, tmp_path: Path, names: tuple[str, ...], count: int
+) -> None:
+    tables = {"train": table, "test": table.select([0])}
+    chosen = datasets.DatasetDict({name: tables[name] for name in names})
+    chosen.save_to_disk(str(tmp_path / "root" / "pets" / "all"))
+    (ref,) = (ref for ref in survey_root(tmp_path / "root").splits if str(ref) == "pets/all")
+    assert len(open_split(ref)) == count
+
+
+def test_a_damaged_table_of_save_to_disk(table: datasets.Dataset, tmp_path: Path) -> None:
+    table.save_to_disk(str(tmp_path / "root" / "pets" / "test"))
+    (tmp_path / "root" / "pets" / "test" / "state.json").write_text("{")
+    (ref,) = survey_root(tmp_path / "root").splits
+    with pytest.raises(DataError, match="was written by save_to_disk and cannot be opened"):
+        open_split(ref)

@@ -11,9 +11,10 @@ from PIL import Image
 from webdataset import TarWriter
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import SplitRef
 from eyechart.data.imagenet import subset, synset_classes, val_labels, val_order
 from eyechart.data.located import Entry, assemble
-from eyechart.data.splits import KNOWN, Known, SplitRef, available, open_split
+from eyechart.data.splits import KNOWN, Known, available, open_split
 from eyechart.data.validation import identified
 from eyechart.errors import DataError
 
@@ -102,9 +103,10 @@ def test_shards_without_their_number_are_found_and_refused(fill) -> None:
         open_split(ref(fill("pets/test/0.tar"), "pets/test"))
 
 
-def test_a_folder_in_no_known_layout_is_missing(fill) -> None:
+def test_a_folder_in_no_known_layout_is_there_and_cannot_be_opened(fill) -> None:
     found = ref(fill("pets/test/notes.txt"), "pets/test")
-    assert "no split in a known layout" in found.missing
+    assert "no split in a known layout" in found.defect
+    assert not found.missing
     with pytest.raises(DataError, match="no split in a known layout"):
         open_split(found)
 

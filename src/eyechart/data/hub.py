@@ -15,6 +15,7 @@ from eyechart.errors import DataError
 
 SPEC = re.compile(r"hub:(?P<place>[^:]+)(?::(?P<split>[\w.-]+))?")
 LABELS = ("label", "labels", "cls")
+SAVED = ("state.json", "dataset_dict.json")  # what `save_to_disk` writes beside its tables
 PREFERRED = ("validation", "val", "test")
 
 
@@ -97,6 +98,8 @@ def _library() -> Any:
 def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> Any:
     datasets = _library()
     local = Path(spec.place).is_dir()
+    if local and any((Path(spec.place) / name).is_file() for name in SAVED):
+        return _load_saved(spec, text)
     if not local:
         _check_online(text, offline)
     options = {"path": spec.place, "cache_dir": str(cache / "datasets") if local and cache else None}
@@ -113,6 +116,19 @@ def _load(spec: HubSpec, text: str, cache: Path | None, offline: bool) -> Any:
             f"{text} cannot be opened by `datasets` ({type(error).__name__}: {error}). Check its name, the network and "
             "your access (hf auth login), or download it once and give its folder."
         ) from error
+
+
+def _load_saved(spec: HubSpec, text: str) -> Any:
+    """Return the table that `save_to_disk` wrote into a folder, or one of several such tables."""
+    datasets = _library()
+    try:
+        found = datasets.load_from_disk(spec.place)
+    except Exception as error:
+        raise DataError(
+            f"{text} was written by save_to_disk and cannot be opened by `datasets` ({type(error).__name__}: {error}): "
+            "copy or write it again."
+        ) from error
+    return found[_split(text, spec, [*found])] if isinstance(found, datasets.DatasetDict) else found
 
 
 def _check_online(text: str, offline: bool) -> None:

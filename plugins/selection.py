@@ -1,0 +1,67 @@
+"""What `-k` left of the cases: where it is nothing, the names that come nearest to what was written."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from eyechart.spec import did_you_mean
+
+from .cases import case_of, splits
+from .options import settings
+from .recorder import is_worker
+
+WORD = re.compile(r"[\w./@=-]+")
+OPERATORS = ("and", "or", "not")
+LEFT_OUT = "eyechart_deselected"
+SHOWN = 8
+
+
+class Selection:
+    """Collects the cases that were deselected, by their ids."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.deselected: list[str] = []
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Keep the ids of cases."""
+        self.deselected += [item.nodeid for item in items if case_of(item)]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Send the ids from a worker, which alone knows them, to its controller."""
+        if is_worker(self.config):
+            self.config.workeroutput[LEFT_OUT] = self.deselected  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker deselected; every worker has collected the same."""
+        self.deselected = getattr(node, "workeroutput", {}).get(LEFT_OUT, self.deselected)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, exitstatus: int) -> None:
+        """Name the nearest splits where `-k` selected no case."""
+        keyword = self.config.getoption("keyword")
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword and self.deselected:
+            terminalreporter.write_line(suggest(keyword, self.deselected, self.splits))
+
+    @property
+    def splits(self) -> list[str]:
+        """The names of all splits that can be opened."""
+        return [str(ref) for ref in splits(settings(self.config).data) if not ref.missing]
+
+
+def suggest(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> str:
+    """Return a sentence on a `-k` expression that selects no case, with the nearest names for words of no case.
+
+    >>> suggest("imagenet/vla", ["test_knn[imagenet/val/knn[a]]"], ["imagenet/val"])
+    "eyechart: -k 'imagenet/vla' selects none of 1 case; did you mean imagenet/val? Splits: imagenet/val."
+    """
+    words = [word for word in WORD.findall(keyword) if word not in OPERATORS]
+    unknown = [word for word in words if not any(word.casefold() in case.casefold() for case in cases)]
+    names = [*splits, *dict.fromkeys(f"{split.partition('/')[0]}/" for split in splits)]
+    near = next((hint for word in unknown if (hint := did_you_mean(word, names)) != "."), ".")
+    more = f" and {len(splits) - SHOWN} more" if len(splits) > SHOWN else ""
+    count = f"{len(cases)} case{'s' * (len(cases) != 1)}"
+    return f"eyechart: -k '{keyword}' selects none of {count}{near} Splits: {', '.join(splits[:SHOWN])}{more}."

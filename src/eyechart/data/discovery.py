@@ -1,0 +1,257 @@
+"""Which splits lie under a root folder, what else lies there, and whether the root is a level too deep or too high."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from eyechart.data.annotated_splits import BENCHMARK, Format, annotated_splits
+from eyechart.data.birds import TABLES
+from eyechart.data.imagenet import SYNSET, VAL_FILE
+from eyechart.data.images import SUFFIXES
+from eyechart.errors import DataError
+
+Layout = Literal["sample", "shards", "folder", "hub", "disk", "birds", "none"] | Format
+BIRDS = "realbirdid"
+READ_BESIDE = (
+    "classnames.txt",
+    "equivalences.csv",
+    "dataset_dict.json",
+)  # files beside splits or classes that are read
+DOCUMENTS = ("readme", "license", "licence", "copying", "citation", "checksums")
+SPLIT_NAMES = frozenset({"train", "training", "val", "valid", "validation", "dev", "test", "testing", "eval"})
+EXPECTED = "ROOT/<benchmark>/<split>"
+EXAMPLES = 3  # names in a list of names
+LISTED = 8  # splits and remarks in a line, and folders looked at to recognise what holds them
+PEEKED = 50  # entries of a folder looked at to recognise it as that of a class
+
+
+@dataclass(frozen=True)
+class SplitRef:
+    """A split and where it lies.
+
+    `missing` says what is not there, `defect` why a folder that is there cannot be opened, where that can be seen from
+    outside; `part` is which part of an annotated data set it is.
+    """
+
+    benchmark: str
+    split: str
+    layout: Layout = "sample"
+    place: str = ""
+    missing: str = ""
+    part: str = ""
+    defect: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.benchmark}/{self.split}"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What lies under a root: its splits, and what is not evaluated, as pairs of a place and the reason."""
+
+    splits: tuple[SplitRef, ...]
+    ignored: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        names = list(map(str, self.splits))
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        found = f"{len(names)} split{'s' * (len(names) != 1)} found"
+        text = f"{found} ({', '.join(names[:LISTED])}{more})" if names else f"no split found, expected {EXPECTED}"
+        left = [f"{place} ({reason})" for place, reason in self.ignored]
+        more = f"; and {len(left) - LISTED} more" if len(left) > LISTED else ""
+        return f"{text}; ignored: {'; '.join(left[:LISTED])}{more}" if left else text
+
+
+@dataclass
+class Listing:
+    """The visible entries of a folder, folders and files by name; `error` says why it cannot be listed."""
+
+    path: Path
+    folders: list[Path] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def suffixes(self) -> set[str]:
+        """The files' extensions in lower case."""
+        return {Path(name).suffix.lower() for name in self.files}
+
+    @property
+    def picture(self) -> str:
+        """The first file that is a picture by its extension; "" where there is none."""
+        return next((name for name in self.files if Path(name).suffix.lower() in SUFFIXES), "")
+
+
+def list_folder(path: Path, most: int | None = None) -> Listing:
+    """Return a folder's visible entries in the order of their names, or those of its first `most` entries."""
+    listing = Listing(path)
+    try:
+        with os.scandir(path) as entries:
+            for entry in islice(entries, most):
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir():
+                    listing.folders.append(path / entry.name)
+                else:
+                    listing.files.append(entry.name)
+    except OSError as error:
+        listing.error = error.strerror or str(error)
+    listing.folders.sort()
+    listing.files.sort()
+    return listing
+
+
+def layout_of(found: Listing) -> Layout:
+    """Return the layout of a split's folder; "none" for one that is not known."""
+    if any(name in TABLES for name in found.files):
+        return "birds"
+    suffixes = found.suffixes
+    if "nshards.txt" in found.files or ".tar" in suffixes:
+        return "shards"
+    if "state.json" in found.files or "dataset_dict.json" in found.files:
+        return "disk"
+    if ".parquet" in suffixes or any((found.path / "data").glob("*.parquet")):
+        return "hub"
+    return "folder" if found.picture or found.folders else "none"
+
+
+def survey_root(root: Path) -> Survey:
+    """Return what lies under a root folder: ROOT/<benchmark>/<split>, annotated data sets, and tables of birds.
+
+    Only folders are listed, no file is opened. Raises DataError for a root that is no folder or cannot be listed, and
+    for one without any split that is itself a split or a benchmark, or whose folders hold benchmarks.
+    """
+    if not root.is_dir():
+        raise DataError(f"The data root {root} is no folder: give one with splits as {EXPECTED}.")
+    top = list_folder(root)
+    if top.error:
+        raise DataError(f"The data root {root} cannot be listed ({top.error}): allow it, or give another folder.")
+    listed = {folder: list_folder(folder) for folder in top.folders}
+    annotated = annotated_splits(root)
+    birds = [found.path for found in (top, *listed.values()) if layout_of(found) == "birds"]
+    splits = [SplitRef(BENCHMARK, one.name, one.format, str(one.folder), one.missing, one.part) for one in annotated]
+    splits += [SplitRef(BIRDS, folder.resolve().name, "birds", str(folder)) for folder in birds]
+    taken = {*birds, *(split.folder for split in annotated)}
+    if root in taken:  # a data set's folders are its own
+        return Survey(tuple(splits), ())
+    if not splits:
+        _check_level(top, listed)
+    ignored = [*_stray(root, top, "it is in no folder of a benchmark")]
+    for folder, found in listed.items():
+        if folder not in taken:
+            more, left = _survey_benchmark(root, found, taken)
+            splits += more
+            ignored += left
+    return Survey(tuple(splits), tuple(ignored))
+
+
+def _survey_benchmark(root: Path, benchmark: Listing, taken: set[Path]) -> tuple[list[SplitRef], list[tuple[str, str]]]:
+    """Return the splits of a benchmark's folder, and what is ignored in it."""
+    name = benchmark.path.name
+    if benchmark.error:
+        return [], [(name, f"it cannot be listed: {benchmark.error}")]
+    if _is_split(benchmark):
+        return [], [(name, f"it is itself a split: move it to ROOT/<benchmark>/{name}")]
+    if not benchmark.folders:
+        return [], [(name, f"it has no folder of a split, expected {EXPECTED}")]
+    splits, ignored = [], [*_stray(root, benchmark, "it is in no folder of a split")]
+    for folder in benchmark.folders:
+        if folder not in taken:
+            found = list_folder(folder)
+            splits.append(split := _split(name, found))
+            if split.layout == "folder" and found.folders:
+                why = "class folders are the labels; others come with --eye-labels=NAME=FILE"
+                ignored += _stray(root, found, why)
+    return splits, ignored
+
+
+def _split(benchmark: str, found: Listing) -> SplitRef:
+    make = partial(SplitRef, benchmark, found.path.name)
+    if found.error:
+        defect = f"{found.path} cannot be listed ({found.error}): allow it, or move the folder out of the data root."
+        return make("none", str(found.path), defect=defect)
+    layout = layout_of(found)
+    place = f"hub:{found.path}" if layout in ("hub", "disk") else str(found.path)
+    return make(layout, place, defect=_unknown(found.path) if layout == "none" else "")
+
+
+def _unknown(folder: Path) -> str:
+    return (
+        f"{folder} holds no split in a known layout: expected nshards.txt with 0.tar and so on, pictures in a folder a "
+        "class, ILSVRC validation files, parquet files, what `datasets` writes with save_to_disk, or birds.csv or "
+        "birds.parquet. If it is no split, move it out of the data root, or begin its name with a dot."
+    )
+
+
+def _stray(root: Path, found: Listing, why: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of a folder that are not read; pictures beside class folders are refused when it is opened."""
+    names = [
+        name
+        for name in found.files
+        if name not in READ_BESIDE
+        and not name.lower().startswith(DOCUMENTS)
+        and Path(name).suffix.lower() not in SUFFIXES
+    ]
+    if names:
+        place = found.path.relative_to(root)
+        yield _joined([str(place / name) for name in names]), why
+
+
+def _is_class(folder: Path) -> bool:
+    """Whether a folder is that of a class: pictures and no folders, and no ILSVRC validation files but of a synset."""
+    found = list_folder(folder, PEEKED)
+    known = VAL_FILE.fullmatch(found.picture) and not SYNSET.fullmatch(folder.name)
+    return bool(found.picture) and not found.folders and not known
+
+
+def _is_split(found: Listing) -> bool:
+    """Whether a folder is recognised as a split by what it holds, wherever it lies."""
+    if layout_of(found) in ("shards", "hub") or "state.json" in found.files:
+        return True
+    if found.picture:
+        flat = not found.folders and VAL_FILE.fullmatch(found.picture) is not None
+        return flat and not SYNSET.fullmatch(found.path.name)
+    names = [folder.name for folder in found.folders]
+    if len(names) < 2 and not all(map(SYNSET.fullmatch, names)):
+        return False
+    if not names or any(name.casefold() in SPLIT_NAMES for name in names):
+        return False
+    return all(_is_class(folder) for folder in found.folders[:LISTED])
+
+
+def _check_level(top: Listing, listed: Mapping[Path, Listing]) -> None:
+    """Refuse a root that is a level or two too deep, or one too high, if nothing under it lies where splits do."""
+    root, here = top.path, top.path.resolve()
+    if _is_split(top):
+        folders = f" with the class folders {_joined([path.name for path in top.folders])}" if top.folders else ""
+        raise DataError(
+            f"The data root {root} is itself a split{folders}; expected {EXPECTED}. Give "
+            f"--eye-data={here.parent.parent}, under which it is {here.parent.name}/{here.name}."
+        )
+    splits = [path.name for path, found in listed.items() if _is_split(found)]
+    inner = {path: [*map(list_folder, found.folders[:LISTED])] for path, found in listed.items()}
+    others = [found for path, several in inner.items() if path.name not in splits for found in several]
+    if any(_is_split(found) or not found.folders or layout_of(found) == "disk" for found in others):
+        return
+    if splits:
+        raise DataError(
+            f"The data root {root} is itself a benchmark with the splits {_joined(splits)}; expected {EXPECTED}. Give "
+            f"--eye-data={here.parent}, under which they are {here.name}/{splits[0]} and so on."
+        )
+    for path, several in inner.items():
+        benchmarks = [found.path.name for found in several if any(map(_is_split, map(list_folder, found.folders)))]
+        if benchmarks:
+            raise DataError(
+                f"The data root {root} is a folder too high: {path.name} in it holds the benchmarks "
+                f"{_joined(benchmarks)}; expected {EXPECTED}. Give --eye-data={here / path.name}."
+            )
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Join the first names, and count the others."""
+    more = f" and {len(names) - EXAMPLES} more" if len(names) > EXAMPLES else ""
+    return f"{', '.join(names[:EXAMPLES])}{more}"

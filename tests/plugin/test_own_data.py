@@ -1,0 +1,139 @@
+"""Data of one's own: ROOT/<benchmark>/<split> is evaluated by itself, and what is not evaluated is named."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+COLLECT = ("--pyargs", "eyechart.benchmarks", "--collect-only")
+HEAVY = """
+import sys
+
+def pytest_sessionfinish():
+    print("HEAVY", sorted({"torch", "pandas", "datasets", "pyarrow", "scipy.stats"} & {*sys.modules}))
+"""
+
+
+@pytest.fixture
+def root(world: Any) -> Callable[..., Path]:
+    """Paint pictures below a root, by their names, and write other files empty."""
+
+    def filled(*names: str) -> Path:
+        for shade, name in enumerate(names):
+            path = world.folder / "data" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.suffix == ".png":
+                Image.new("RGB", (8, 8), (shade * 9, 0, 0)).save(path)
+            else:
+                path.write_text("")
+        return world.folder / "data"
+
+    return filled
+
+
+PETS = tuple(f"pets/test/{name}/{number}.png" for name in ("cat", "dog") for number in range(3))
+
+
+def cases(result: pytest.RunResult) -> list[str]:
+    return [line.partition("::test_")[2] for line in result.outlines if "::" in line]
+
+
+def test_a_benchmark_of_ones_own_is_evaluated_under_its_own_name(world: Any, root: Callable[..., Path]) -> None:
+    root(*PETS)
+    result = world.call("--pyargs", "eyechart.benchmarks", "-k", "pets/", "--eye-data=data", "--eye-model=tiny[]")
+    assert result.ret == 0, result.outlines
+    (record,) = world.records
+    assert (record["case"], record["metrics"][0]["n"]) == ("pets/test/tiny[]", 6)
+
+
+def test_one_line_names_what_was_found_and_what_was_ignored(world: Any, root: Callable[..., Path]) -> None:
+    root(*PETS, "pets/test/labels.json", "pets/test/manifest.csv", "scripts/run.py", "notes.txt", "pets/README.md")
+    (line,) = (
+        line for line in world.call(*COLLECT, "--eye-data=data").outlines if line.startswith("eyechart: data from")
+    )
+    assert ": 1 split found (pets/test); ignored: notes.txt (it is in no folder of a benchmark); " in line
+    assert "pets/test/labels.json, pets/test/manifest.csv (class folders are the labels; others come with" in line
+    assert line.endswith("scripts (it has no folder of a split, expected ROOT/<benchmark>/<split>)")
+
+
+def test_by_default_own_data_meet_conse_and_nothing_heavy_is_imported(world: Any, root: Callable[..., Path]) -> None:
+    root(*PETS)
+    result = world.call(*COLLECT, "-q", "-s", world.plugin(HEAVY), "-k", "pets/", "--eye-data=data")
+    assert cases(result) == ["zero_shot[pets/test/conse[]]"]
+    assert "HEAVY []" in result.outlines
+
+
+@pytest.mark.parametrize(
+    ("model", "protocols"),
+    [("tinyclass[]", ["supervised"]), ("knn[timm[a]]", ["knn"]), ("replay[path=a.csv]", ["replay"])],
+)
+def test_models_that_were_asked_for_meet_own_data(
+    world: Any, root: Callable[..., Path], model: str, protocols: list[str]
+) -> None:
+    root(*PETS)
+    result = world.call(*COLLECT, "-q", "-k", "pets/", "--eye-data=data", f"--eye-model={model}")
+    assert cases(result) == [f"{protocol}[pets/test/{model}]" for protocol in protocols]
+
+
+@pytest.mark.parametrize("name", ["oodbench", "realbirdid"])
+def test_a_folder_named_like_another_benchmark_keeps_its_meaning(
+    world: Any, root: Callable[..., Path], name: str
+) -> None:
+    root(*(f"{name}/mine/{rest.removeprefix('pets/test/')}" for rest in PETS))
+    result = world.call(*COLLECT, "-q", "-k", f"{name}/mine", "--eye-data=data", "--eye-model=hf[toybox-mllm]")
+    assert cases(result)
+    assert not any(case.startswith(("zero_shot", "mcq", "posterior")) for case in cases(result))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("data/pets", "data/pets is itself a benchmark with the splits test; expected ROOT/<benchmark>/<split>. Give"),
+        ("data/pets/test", "data/pets/test is itself a split with the class folders cat, dog; expected"),
+        (".", "The data root . is a folder too high: data in it holds the benchmarks pets; expected"),
+    ],
+)
+def test_a_root_one_level_off_says_which_one_to_give(
+    world: Any, root: Callable[..., Path], given: str, sentence: str
+) -> None:
+    right = root(*PETS).resolve()
+    result = world.call(*COLLECT, f"--eye-data={given}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    (said,) = (line for line in result.errlines if line)
+    assert sentence in said
+    assert f"Give --eye-data={right}" in said
+
+
+def test_a_split_in_an_unknown_layout_is_an_error(world: Any, root: Callable[..., Path]) -> None:
+    root("pets/test/pictures.zip")
+    result = world.call("--pyargs", "eyechart.benchmarks", "-k", "pets/", "--eye-data=data", "--eye-model=tiny[]")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*data/pets/test holds no split in a known layout: expected nshards.txt*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("imagenet/tny", "did you mean imagenet/tiny"),
+        ("imagnet/", "did you mean imagenet/"),
+        ("imagenet/tiny and zero_shoot", "selects none of"),
+    ],
+)
+def test_a_keyword_that_selects_nothing_is_answered_with_the_nearest_split(
+    world: Any, keyword: str, hint: str, workers: str
+) -> None:
+    result = world.run("-k", keyword, "-n", workers)
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    (line,) = (line for line in result.outlines if line.startswith("eyechart: -k"))
+    assert f"-k '{keyword}' selects none of" in line
+    assert hint in line
+
+
+def test_an_unrelated_session_is_told_nothing(world: Any) -> None:
+    (world.folder / "test_other.py").write_text("def test_other(): pass\n")
+    for more in ((), ("-k", "imagnet")):
+        assert "eyechart:" not in world.call("test_other.py", *more).stdout.str()
