@@ -7,7 +7,19 @@ from typing import Any, Literal
 from .answers import Bools, change
 from .categories import INTERVALS, WILSON, listed
 from .chosen import accuracy
-from .columns import CELLS, aligned, counted, moved, out_of_prompt, right, spots, words
+from .columns import (
+    CELLS,
+    COVERED_BY_BLOCK,
+    aligned,
+    block_images,
+    counted,
+    coverage_note,
+    moved,
+    out_of_prompt,
+    right,
+    spots,
+    words,
+)
 from .render import Cell, Number, Table
 from .runs import Entry, Group, NothingToShowError, Pool
 
@@ -131,36 +143,42 @@ def table(what: Ablation, group: Group, labels: str) -> Table:
     """One group's blocks, a value a row."""
     names = group.names(what.choices)
     rows = [
-        {"Model": names[id(entry)], what.head: what.shown(entry), **dict(numbers(what, entry, first, group, labels))}
-        for first, *others in compared(what, group, labels)
-        for entry in (first, *others)
+        {"Model": names[id(entry)], what.head: what.shown(entry), **dict(numbers(what, entry, block, group, labels))}
+        for block in compared(what, group, labels)
+        for entry in block
     ]
     return Table(
         f"{group.title}: {what.what}, accuracy (%), {group.reference} and {labels}",
         tuple(rows[0]),
         tuple(tuple(row.values()) for row in rows),
-        (*explained(what, group.entries), *group.notes(what.choices)),
+        (
+            *explained(what, group.entries),
+            f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
+            *group.notes(what.choices),
+        ),
         {"split": group.title, "labels": labels},
     )
 
 
-def numbers(what: Ablation, entry: Entry, first: Entry, group: Group, labels: str) -> Iterator[tuple[str, Cell]]:
+def numbers(
+    what: Ablation, entry: Entry, block: Sequence[Entry], group: Group, labels: str
+) -> Iterator[tuple[str, Cell]]:
     """One row's numbers, those over all images with their change from the block's first row."""
+    first, images = block[0], block_images(block, (group.reference, labels))
     for head, spot in spots(group.reference, labels, what.cells).items():
-        yield head, right(entry, spot)
+        yield head, right(entry, spot, images)
         if what.changes and spot[1] == "A":
-            yield f"{head} Δ", moved(first, entry, spot) if entry is not first else None
+            yield f"{head} Δ", moved(first, entry, spot, images) if entry is not first else None
     if what.outside:
-        yield "OOP", counted(out_of_prompt(entry, (labels, "A")))
+        yield "OOP", counted(out_of_prompt(entry, (labels, "A"), images))
     if what.outside and what.changes == "all":
-        yield "OOP Δ", more_outside(first, entry, labels) if entry is not first else None
+        yield "OOP Δ", more_outside(first, entry, images) if entry is not first else None
 
 
-def more_outside(before: Entry, after: Entry, labels: str, mask: Bools | None = None) -> Number:
+def more_outside(before: Entry, after: Entry, images: Bools) -> Number:
     """How many more answers are out of the prompt, over the same images."""
-    chosen = after.answers.truths[labels].annotated
     one, other = (words(entry).outside for entry in aligned((before, after)))
-    return counted(change(one, other, chosen if mask is None else chosen & mask), signed=True)
+    return counted(change(one, other, images), signed=True)
 
 
 def explained(what: Ablation, entries: Sequence[Entry]) -> Iterator[str]:

@@ -22,6 +22,7 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+CORRECT = ".correct"  # how the column of a ground truth's outcomes ends
 COLUMNS = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")  # in the order of the published tables
 
 
@@ -104,14 +105,17 @@ def change(before: Floats, after: Floats, mask: Bools | None = None) -> Number:
     return Number(float(kept.mean()), len(kept), (ci.low, ci.high), style=CHANGE) if len(kept) else Number(None, 0)
 
 
-def read_answers(record: Record, folder: Path, empties: Mapping[str, str]) -> Answered:
-    """Read a case's answers; a file that is not the one that the run wrote is refused."""
+def read_rounds(record: Record, folder: Path, empties: Mapping[str, str]) -> tuple[Answered, ...]:
+    """Return a case's answers, one item a round; a file that is not the one that the run wrote is refused."""
     if record.predictions is None:
         raise ReportError(f"The record of {record.case} in {folder} names no answers. Run the case again.")
     path = folder / record.predictions.path
     rows = list(csv.DictReader(StringIO(intact(path, folder, record.predictions), newline="")))
     try:
-        return answered(record, rows, empties)
+        rounds: dict[str, list[Mapping[str, str]]] = {}
+        for row in rows:
+            rounds.setdefault(row.get("repeat", ""), []).append(row)
+        return tuple(answered(each, empties) for each in (rounds or {"": rows}).values())
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
 
@@ -132,9 +136,9 @@ def intact(path: Path, folder: Path, written: File) -> str:
     return content.decode()
 
 
-def answered(record: Record, rows: Sequence[Mapping[str, str]], empties: Mapping[str, str]) -> Answered:
+def answered(rows: Sequence[Mapping[str, str]], empties: Mapping[str, str]) -> Answered:
     """The rows as arrays."""
-    names = dict.fromkeys(metric.labels for metric in record.metrics if metric.name == "acc1")
+    names = [name.removesuffix(CORRECT) for name in (rows[0] if rows else ()) if name.endswith(CORRECT)]
     return Answered(
         tuple(row["key"] for row in rows),
         np.array([int(row["label"] or -1) for row in rows], np.int64),

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from eyechart.errors import ReportError
 
 from .answers import COLUMNS, change, portion, share
 from .chosen import headline
+from .columns import compared_images, coverage_note
 from .render import Number, Row, Table
 from .runs import Entry, Group, Pool
 
@@ -29,13 +28,13 @@ class Standing:
 
 
 def standing(entry: Entry, task: str, reference: str, labels: str) -> Standing:
-    """Score one case by category; the reference, the change and the intersection are over images known to both."""
+    """Score one case by category, over the images that both ground truths score."""
     before, after = (entry.answers.truths[name] for name in (reference, labels))
-    known = ~np.isnan(before.correct) & ~np.isnan(after.correct)
-    numbers = {name: share(after.correct, after.mask(name)) for name in COLUMNS}
-    numbers[BEFORE], numbers[AFTER] = share(before.correct, known), share(after.correct, known)
+    known = compared_images([entry.answers], (reference, labels))
+    numbers = {name: share(after.correct, after.mask(name) & known) for name in COLUMNS}
+    numbers[BEFORE], numbers[AFTER] = share(before.correct, known), numbers["A"]
     numbers[CHANGED] = change(before.correct, after.correct)
-    numbers[BOTH] = share(np.where(known, before.correct * after.correct, np.nan))
+    numbers[BOTH] = share(before.correct * after.correct, known)
     return Standing(entry.model, task, numbers)
 
 
@@ -73,19 +72,14 @@ def category_table(rows: Sequence[Standing], group: str, reference: str, labels:
     return replace(table, data=replace(table, columns=("Model", "Task", reference, *names[1:])))
 
 
-def explained(rows: Sequence[Standing], reference: str, labels: str) -> list[str]:
+def explained(reference: str, labels: str) -> list[str]:
     """What a reader of Table 4 must know."""
-    said = [
+    return [
         f"{reference}: original labels. A to N: label categories of {labels}.",
         "S: one label; M: several; N: none. In S+ and M+ the original label is among them, in S- and M- it is not.",
+        coverage_note((reference, labels)),
         INTERVALS + " Parentheses: rank, 1 for the highest; equal values share one.",
     ]
-    if any(row.numbers[BEFORE].n != row.numbers["A"].n for row in rows):
-        said.append(
-            f"{reference}, Δ and {reference} ∩ {labels} are over the images that both ground truths score, "
-            f"A over all that {labels} scores, so Δ is not the difference of the two columns."
-        )
-    return said
 
 
 def t4(pool: Pool, labels: str | None) -> list[Table]:
@@ -93,7 +87,7 @@ def t4(pool: Pool, labels: str | None) -> list[Table]:
     tables = []
     for group, name in compared(pool, labels, "T4"):
         rows = standings(group, name)
-        notes = [*explained(rows, group.reference, name), *group.notes()]
+        notes = [*explained(group.reference, name), *group.notes()]
         tables.append(category_table(rows, group.title, group.reference, name, notes))
     return tables
 
@@ -110,7 +104,7 @@ def f3_table(group: Group, labels: str) -> Table:
         f"{group.title}: accuracy (%), change from {group.reference} to {labels}",
         ("Model", "Task", group.reference, labels, CHANGED),
         tuple((row.model, row.task, *(row.numbers[name] for name in (BEFORE, AFTER, CHANGED))) for row in rows),
-        ("All columns are over the images that both ground truths score.", INTERVALS, *group.notes()),
+        (coverage_note((group.reference, labels)), INTERVALS, *group.notes()),
         {"split": group.title, "labels": labels},
     )
     return replace(table, data=replace(table, columns=("Model", "Task", BEFORE, AFTER, CHANGED)))

@@ -1,13 +1,14 @@
 """Means over repeats: multiple choice and repeated closed worlds, Tables 7, 17 and 19 of arXiv 2603.06578."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from eyechart.protocols.choices import SHORT
 from eyechart.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
 
+from .answers import Bools, share
 from .categories import listed
 from .chosen import accuracy, oddity
-from .columns import Spot, counted, mean, spots
+from .columns import Spot, compared_images, counted, coverage_note, mean_over_rounds, spots
 from .render import Cell, Row, Table
 from .runs import REPEATED, Entry, Group, NothingToShowError, Pool
 
@@ -102,22 +103,37 @@ def setting_table(group: Group, everything: Group, labels: str, settings: Sequen
     rows: list[Row] = []
     worlds: list[Entry] = []
     for name, block in blocks(shown, everything, labels).items():
-        rows += [(name, setting(entry), *means(entry, columns.values())) for entry in block]
+        rows += [(name, setting(entry), *means(entry, columns)) for entry in block]
         if world := closed_world(everything, block[0], labels):
-            rows.append((name, f"{CLOSED_WORLD} (CW)", *means(world, columns.values())))
+            rows.append((name, f"{CLOSED_WORLD} (CW)", *means(world, columns)))
             worlds.append(world)
     return Table(
         f"{group.title}: multiple choice, accuracy (%) by distractors, {group.reference} and {labels}",
         ("Model", "Distractors", *columns),
         tuple(rows),
-        (*explained(shown, worlds, settings), *shown.notes(VARIED)),
+        (*explained(shown, worlds, settings), coverage_note((group.reference, labels)), *shown.notes(VARIED)),
         {"split": group.title, "labels": labels},
     )
 
 
-def means(entry: Entry, found: Iterable[Spot]) -> list[Cell]:
-    """One row's numbers."""
-    return [mean(entry.metric(entry.headline, *spot)) for spot in found]
+def means(entry: Entry, columns: Mapping[str, Spot]) -> list[Cell]:
+    """One row's numbers: means over the rounds, each over the images that all ground truths of the columns score."""
+    masks = covered(entry, columns)
+    cells: list[Cell] = []
+    for name, category in columns.values():
+        if name not in entry.answers.truths:
+            cells.append(None)
+            continue
+        truths = [answers.truths[name] for answers in entry.rounds]
+        pairs = zip(truths, masks, strict=True)
+        cells.append(mean_over_rounds([share(each.correct, each.mask(category) & images) for each, images in pairs]))
+    return cells
+
+
+def covered(entry: Entry, columns: Mapping[str, Spot]) -> list[Bools]:
+    """Return for each round the mask (n,) of the images that all ground truths of the columns score."""
+    names = [name for name in dict.fromkeys(name for name, _ in columns.values()) if name in entry.answers.truths]
+    return [compared_images([answers], names) for answers in entry.rounds]
 
 
 def explained(group: Group, worlds: Sequence[Entry], settings: Sequence[str]) -> list[str]:
@@ -154,18 +170,19 @@ def t17(pool: Pool, labels: str | None) -> list[Table]:
 def t17_table(group: Group, labels: str) -> Table:
     """One group's models."""
     columns, names = spots(group.reference, labels), group.names(("images",))
-    rows = [(names[id(e)], e.choice("images"), *means(e, columns.values()), outputs(e, labels)) for e in group.entries]
+    rows = [(names[id(e)], e.choice("images"), *means(e, columns), outputs(e, columns)) for e in group.entries]
     said = "OOP: answers out of the prompt in one evaluation, on average."
     return Table(
         f"{group.title}: repeated evaluations, accuracy (%), {group.reference} and {labels}",
         ("Model", "Batch", *columns, "OOP"),
         tuple(rows),
-        (said, STUDENT, *group.notes()),
+        (said, STUDENT, coverage_note((group.reference, labels)), *group.notes()),
         {"split": group.title, "labels": labels},
     )
 
 
-def outputs(entry: Entry, labels: str) -> Cell:
-    """How many answers were out of the prompt."""
-    found = mean(entry.metric("repeated_oop", labels))
-    return None if found is None else counted(found, 2)
+def outputs(entry: Entry, columns: Mapping[str, Spot]) -> Cell:
+    """How many answers were out of the prompt, of the images that the other columns cover."""
+    pairs = zip(entry.rounds, covered(entry, columns), strict=True)
+    found = [share(answers.words.outside, images) for answers, images in pairs if answers.words]
+    return counted(mean_over_rounds(found), 2) if found else None

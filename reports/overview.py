@@ -80,7 +80,7 @@ def group_tables(group: Group) -> Iterator[Table]:
     """Categories, Mill's table where it applies, what answers in words have to say, outcomes, and every metric."""
     for labels in group.others:
         if rows := standings(chosen := headline(group, labels), labels):
-            notes = [*explained(rows, group.reference, labels), *chosen.notes()]
+            notes = [*explained(group.reference, labels), *chosen.notes()]
             yield category_table(rows, group.title, group.reference, labels, notes)
     yield from mill_tables(group, group.reference)
     for builder in (*IN_WORDS, *OF_PAIRS, *OF_BIRDS):

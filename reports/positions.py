@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from .ablations import BATCHES, batch, compared, more_outside
 from .answers import Bools, change, share
 from .categories import INTERVALS, listed
-from .columns import aligned, counted, words
+from .columns import COVERED_BY_BLOCK, aligned, block_images, counted, coverage_note, words
 from .render import Cell, Table
 from .runs import Entry, Group, NothingToShowError, Pool
 
@@ -37,6 +37,7 @@ def t13_table(group: Group, labels: str) -> Table:
     rows = [row for block in found for row in block_rows(names[id(block[0])], block, group.reference, labels)]
     said = (
         "Img Pos.: the place of an image in the largest requests; all rows of a place are about the same images.",
+        f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
         "Batch: images a request. OOP: how many answers are out of the prompt. Δ: change from the smallest requests.",
         INTERVALS,
     )
@@ -51,18 +52,18 @@ def t13_table(group: Group, labels: str) -> Table:
 
 def block_rows(name: str, block: list[Entry], reference: str, labels: str) -> Iterator[dict[str, Cell]]:
     """One model's rows: the images at each place, in requests of every size."""
-    largest = words(aligned(block)[-1]).place
+    largest, images = words(aligned(block)[-1]).place, block_images(block, (reference, labels))
     for place in map(batch, block):
         for entry in block:
             who: dict[str, Cell] = {"Model": name, "Img Pos.": str(place), "Batch": str(batch(entry))}
-            yield who | dict(numbers(entry, block[0], reference, labels, largest == place))
+            yield who | dict(numbers(entry, block[0], reference, labels, images & (largest == place)))
 
 
 def numbers(entry: Entry, first: Entry, reference: str, labels: str, chosen: Bools) -> Iterator[tuple[str, Cell]]:
     """One row's numbers, each with its change from the smallest requests."""
     for head, name in {reference: reference, "A": labels}.items():
         one, other = (each.answers.truths[name] for each in (first, entry))
-        yield head, share(other.correct, other.annotated & chosen)
-        yield f"{head} Δ", change(one.correct, other.correct, other.annotated & chosen) if entry is not first else None
-    yield "OOP", counted(share(words(entry).outside, entry.answers.truths[labels].annotated & chosen))
-    yield "OOP Δ", more_outside(first, entry, labels, chosen) if entry is not first else None
+        yield head, share(other.correct, chosen)
+        yield f"{head} Δ", change(one.correct, other.correct, chosen) if entry is not first else None
+    yield "OOP", counted(share(words(entry).outside, chosen))
+    yield "OOP Δ", more_outside(first, entry, chosen) if entry is not first else None

@@ -10,7 +10,7 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.records import EMPTY, Metric, Record, Run, empties, read_run
 from eyechart.spec import did_you_mean, parse
 
-from .answers import Answered, read_answers
+from .answers import Answered, read_rounds
 from .oodbench_pairs import Pairs, read_pairs
 from .run_names import run_names
 
@@ -24,11 +24,7 @@ TASKS: Mapping[str, str] = {  # as the published tables call them; any other pro
     "multiple_choice": "MC",
     "mcq": "MCQ",
 }
-SINGLE, REPEATED, CHOICES = (
-    "acc1",
-    "repeated_acc",
-    "mc_acc",
-)  # the first is of one answer an image, the others are means
+SINGLE, REPEATED, CHOICES = "acc1", "repeated_acc", "mc_acc"  # of one answer an image, then means over rounds
 
 
 class NothingToShowError(ReportError):
@@ -90,9 +86,14 @@ class Entry:
         return tuple(dict.fromkeys(metric.labels for metric in self.record.metrics if metric.name == self.headline))
 
     @cached_property
+    def rounds(self) -> tuple[Answered, ...]:
+        """What the model said to every image in each of its rounds, and what each ground truth says to it."""
+        return read_rounds(self.record, self.folder, self.empties)
+
+    @property
     def answers(self) -> Answered:
-        """What the model said to every image, and what each ground truth says to it."""
-        return read_answers(self.record, self.folder, self.empties)
+        """What the model said in its only round."""
+        return self.rounds[0]
 
     @cached_property
     def pairs(self) -> Pairs:

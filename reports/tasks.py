@@ -1,11 +1,11 @@
 """Closed world, closed world with mapping and open world side by side, as Table 6 of arXiv 2603.06578 has them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from .categories import INTERVALS, listed
 from .chosen import IN_WORDS, accuracy, asked, best, oddity
-from .columns import moved, right, spots
+from .columns import COVERED_BY_BLOCK, block_images, coverage_note, moved, right, spots
 from .render import Cell, Table
 from .runs import Entry, Group, NothingToShowError, Pool
 
@@ -56,12 +56,18 @@ def ordered(entries: list[Entry], reference: str) -> list[Entry]:
 def t6_table(group: Group, labels: str) -> Table:
     """One group's table."""
     tasks = group.tasks()
-    base = {(entry.model, asked(entry)): entry for entry in group.of(CLOSED).entries}
+    ways: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
+    for entry in group.entries:
+        ways.setdefault((entry.model, asked(entry)), []).append(entry)
     heads = [head for name in spots(group.reference, labels) for head in (name, f"{name} Δ")]
-    rows = [(entry.model, tasks[id(entry)], *cells(entry, base, group.reference, labels)) for entry in group.entries]
+    rows = [
+        (entry.model, tasks[id(entry)], *cells(entry, ways[entry.model, asked(entry)], group.reference, labels))
+        for entry in group.entries
+    ]
     said = (
         f"{group.reference}: original labels. A to M-: label categories of {labels}.",
         "Δ: change from the CW row of the same model, asked in the same way about the same images; a dash for none.",
+        f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
         "CW+ maps CW's answers out of the prompt to the nearest class; OW maps all of its answers.",
         INTERVALS,
     )
@@ -74,10 +80,12 @@ def t6_table(group: Group, labels: str) -> Table:
     )
 
 
-def cells(entry: Entry, base: Mapping[tuple[str, tuple[str, ...]], Entry], reference: str, labels: str) -> list[Cell]:
-    """One row's numbers, each with its change from closed world."""
-    closed = base.get((entry.model, asked(entry)))
+def cells(entry: Entry, block: Sequence[Entry], reference: str, labels: str) -> list[Cell]:
+    """One row's numbers, each with its change from closed world, over the images that the whole block answered."""
+    closed = next((each for each in block if each.record.protocol == CLOSED), None)
+    images = block_images(block, (reference, labels))
     found: list[Cell] = []
     for spot in spots(reference, labels).values():
-        found += [right(entry, spot), moved(closed, entry, spot) if closed and closed is not entry else None]
+        change = moved(closed, entry, spot, images) if closed and closed is not entry else None
+        found += [right(entry, spot, images), change]
     return found

@@ -9,6 +9,7 @@ from eyechart.spec import did_you_mean
 
 from .answers import Answered, Bools, Floats, change, share
 from .categories import INTERVALS
+from .columns import coverage_note, scored_by_all
 from .render import CHANGE, Cell, Number, Table
 from .runs import Entry, Group, Pool
 
@@ -73,29 +74,38 @@ def t9_table(group: Group, labels: str) -> Table:
         f"{group.title}: weasel family, accuracy (%) under {group.reference} and {labels}",
         ("Model", "Task", f"{group.reference} all", f"{group.reference} weasels", *heads, *mine),
         (originals, *models),
-        (f"Weasels: images of the classes 356–359 that {labels} speaks of.", *said(group), *group.notes()),
+        (
+            f"Weasels: images of the classes 356–359 that {labels} speaks of.",
+            coverage_note((group.reference, *others), "Columns of all"),
+            coverage_note((group.reference, labels), "Columns of weasels"),
+            *said(group),
+            *group.notes(),
+        ),
         {"split": group.title},
     )
 
 
 def t9_cells(entry: Entry, group: Group, labels: str, others: Sequence[str], *, originals: bool) -> list[Cell]:
-    """One row's numbers."""
-    answers, family = entry.answers, weasels(entry, labels)
-    before, after = (correctness(answers, name, originals=originals) for name in (group.reference, labels))
-    cells: list[Cell] = [share(before), share(before, family)]
+    """One row's numbers, each block of columns over the images that all of its ground truths score."""
+    answers = entry.answers
+    names = [name for name in (group.reference, *others, labels) if name in answers.truths]
+    outcomes = {name: correctness(answers, name, originals=originals) for name in names}
+    before, after = outcomes[group.reference], outcomes[labels]
+    everything = scored_by_all(found for name, found in outcomes.items() if name != labels)
+    family = weasels(entry, labels) & scored_by_all((before, after))
+    cells: list[Cell] = [share(before, everything), share(before, family)]
     for name in others:
-        cells += compared_with(entry, before, name, originals=originals)
+        cells += compared_with(before, outcomes.get(name), everything)
     truth = answers.truths[labels]
     parts = [share(after, family & truth.mask(part)) for part in ("S+", "S-")]
     return [*cells, share(after, family), change(before, after, family), *parts]
 
 
-def compared_with(entry: Entry, before: Floats, labels: str, *, originals: bool) -> list[Cell]:
+def compared_with(before: Floats, after: Floats | None, images: Bools) -> list[Cell]:
     """Accuracy under one more ground truth and its change; nothing where the case was not scored under it."""
-    if labels not in entry.answers.truths:
+    if after is None:
         return [None, None]
-    after = correctness(entry.answers, labels, originals=originals)
-    return [share(after), change(before, after)]
+    return [share(after, images), change(before, after, images)]
 
 
 def t10(pool: Pool, labels: str | None) -> list[Table]:
