@@ -112,10 +112,10 @@ def read_rounds(record: Record, folder: Path, empties: Mapping[str, str]) -> tup
     path = folder / record.predictions.path
     rows = list(csv.DictReader(StringIO(intact(path, folder, record.predictions), newline="")))
     try:
-        rounds: dict[str, list[Mapping[str, str]]] = {}
+        rounds: dict[str, list[dict[str, str]]] = {} if rows else {"": []}
         for row in rows:
             rounds.setdefault(row.get("repeat", ""), []).append(row)
-        return tuple(answered(each, empties) for each in (rounds or {"": rows}).values())
+        return tuple(answered(each, empties) for each in rounds.values())
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
 

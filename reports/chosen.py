@@ -16,7 +16,7 @@ FEW_OPTIONS = ("mcq",)  # a choice among ten says nothing beside one among all c
 def headline(group: Group, labels: str) -> Group:
     """As Table 4 of arXiv 2603.06578: of a model's answers in words the best alone, and no choice among few options."""
     words = [entry for entry in group.under(group.reference, labels) if entry.record.protocol in IN_WORDS]
-    kept = best(sorted(words, key=oddity), lambda entry: entry.model, labels)
+    kept = best(words, lambda entry: entry.model, labels, group.reference)
     worse = [entry for entry in words if entry not in kept]
     few = group.of(*FEW_OPTIONS).entries
     rest = [entry for entry in group.under(group.reference, labels) if entry not in worse and entry not in few]
@@ -24,19 +24,30 @@ def headline(group: Group, labels: str) -> Group:
     if worse:
         said.append(
             f"Of each model's answers in words the most accurate under {labels} stand here, as in the published "
-            f"table; {len(worse)} more do not: T6, T11 to T14 and T18 compare them."
+            f"table, of equal ones the most accurate under {group.reference}; {len(worse)} more do not: T6, T11 to "
+            "T14 and T18 compare them."
         )
     return group.only(rest, *said)
 
 
-def best(entries: Sequence[Entry], key: Callable[[Entry], Hashable], labels: str) -> list[Entry]:
-    """Of the entries with one key, the one with the highest accuracy; the first of equal ones, in the old order."""
+def best(entries: Sequence[Entry], key: Callable[[Entry], Hashable], labels: str, reference: str) -> list[Entry]:
+    """Return of the entries with one key the most accurate one, in the old order.
+
+    Entries of equal accuracy under `labels` are told apart by that under the reference, then by the order of IN_WORDS,
+    then by the usual way of asking; the first of those that are equal in all of this is kept.
+    """
     found: dict[Hashable, Entry] = {}
-    for entry in entries:
-        kept = found.setdefault(key(entry), entry)
-        if accuracy(entry, labels) > accuracy(kept, labels):
-            found[key(entry)] = entry
+    for entry in sorted(entries, key=lambda entry: merit(entry, labels, reference), reverse=True):
+        found.setdefault(key(entry), entry)
     return [entry for entry in entries if found[key(entry)] is entry]
+
+
+def merit(entry: Entry, labels: str, reference: str) -> tuple[float, float, int, tuple[bool, ...]]:
+    """Return what entries of one model are sorted by, the best last."""
+    name = entry.record.protocol
+    order = -IN_WORDS.index(name) if name in IN_WORDS else -len(IN_WORDS)
+    usual = tuple(not odd for odd in oddity(entry))
+    return accuracy(entry, labels), accuracy(entry, reference), order, usual
 
 
 def asked(entry: Entry) -> tuple[str, ...]:

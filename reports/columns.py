@@ -27,7 +27,7 @@ def scored_by_all(outcomes: Iterable[Floats]) -> Bools:
 
     This is the rule of every table: columns that are compared cover the same images, and so do the rows of a block.
     """
-    return np.logical_and.reduce([~np.isnan(each) for each in outcomes])
+    return np.asarray(np.logical_and.reduce([~np.isnan(each) for each in outcomes]), bool)
 
 
 def compared_images(answers: Iterable[Answered], truths: Collection[str]) -> Bools:

@@ -67,9 +67,10 @@ def blocks(group: Group, everything: Group, labels: str) -> Mapping[str, list[En
     return dict(sorted(found.items(), key=lambda item: strength(item[1], everything, labels)))
 
 
-def strength(block: Sequence[Entry], everything: Group, labels: str) -> float:
-    """A model's accuracy in closed world, or else in the first of its settings."""
-    return accuracy(closed_world(everything, block[0], labels) or block[0], labels)
+def strength(block: Sequence[Entry], everything: Group, labels: str) -> tuple[float, float]:
+    """A model's accuracy in closed world, or else in the first of its settings; then that under the reference."""
+    shown = closed_world(everything, block[0], labels) or block[0]
+    return accuracy(shown, labels), accuracy(shown, everything.reference)
 
 
 def place(entry: Entry) -> int:
@@ -86,10 +87,11 @@ def setting(entry: Entry) -> str:
 def closed_world(group: Group, like: Entry, labels: str) -> Entry | None:
     """The model's closed world: repeated ones first, read in the same way, asked in the usual way, the best."""
 
-    def order(entry: Entry) -> tuple[bool, bool, list[bool], float]:
+    def order(entry: Entry) -> tuple[bool, bool, list[bool], float, float]:
         same = entry.choice("reading") == like.choice("reading")
         usual = [not odd for odd in oddity(entry, "images")]
-        return entry.headline == REPEATED, same, usual, accuracy(entry, labels)
+        accuracies = accuracy(entry, labels), accuracy(entry, group.reference)
+        return entry.headline == REPEATED, same, usual, *accuracies
 
     return max(
         (e for e in group.of(CW).entries if e.model == like.model and labels in e.labels), key=order, default=None

@@ -27,7 +27,7 @@ def t6(pool: Pool, labels: str | None) -> list[Table]:
 def compared(group: Group, labels: str) -> list[tuple[Group, str]]:
     """The answers in words of a group, if they are of two tasks or more; of several encoders, the best."""
     words = group.of(*IN_WORDS).under(group.reference, labels)
-    found = best(words, lambda e: (e.model, e.record.protocol, asked(e)), labels)
+    found = best(words, lambda e: (e.model, e.record.protocol, asked(e)), labels, group.reference)
     if len({entry.record.protocol for entry in found}) < 2:
         return []
     shown = ordered(side_by_side(found), group.reference)

@@ -103,6 +103,48 @@ def test_of_equal_answers_the_usual_way_of_asking_stands_in_table_4(session):
     assert "answer name" in made.notes("T4")
 
 
+TIED = {2: 356}, {0: 7}  # one wrong answer each under ReGT; the first is better under ImGT by two images
+
+
+@pytest.mark.parametrize("name", ["T4", "F3"])
+def test_of_answers_equal_under_the_new_labels_the_better_under_the_original_ones_stands_there(session, name):
+    made = session()
+    made.closed_world(made.right(TIED[0]))
+    made.open_world(made.right(TIED[1]))
+    ways = {row["Task"]: (row["A"], row["ImGT"]) for row in made.rows("T6")}
+    assert ways == {"CW": ("94.12", "76.47"), "OW": ("94.12", "64.71")}
+    (row,) = made.rows(name)
+    assert row["Task"] == "CW"
+    assert "of equal ones the most accurate under ImGT" in made.notes(name)
+
+
+def test_answers_equal_under_both_ground_truths_stand_in_the_default_order_of_protocols(session):
+    made = session()
+    made.open_world(made.right())
+    made.closed_world_plus(made.right(), {})
+    made.closed_world(made.right())
+    assert [row["Task"] for row in made.rows("T4")] == ["CW"]
+
+
+def test_of_two_encoders_equal_under_the_new_labels_table_6_shows_the_better_under_the_original_ones(session):
+    made = session()
+    made.closed_world(made.right())
+    for changes, encoder in zip(reversed(TIED), ("sentence[a]", "sentence[b]"), strict=True):
+        made.open_world(made.right(changes), encoder=encoder)
+    assert "encoder sentence[b]" in made.notes("T6")
+    assert "encoder sentence[a]" not in made.notes("T6")
+
+
+def test_of_two_models_equal_under_the_new_labels_table_7_shows_the_better_under_the_original_ones(session):
+    made = session()
+    for changes, model in zip(TIED, ("hf[a]", "hf[b]"), strict=True):
+        made.multiple_choice("ImGT + random", [made.right()] * 2, model=model)
+        made.closed_world(made.right(changes), model=model)
+        made.closed_world(made.right(TIED[1]), model=model, order="same_class", images="5")
+    assert {row["Model"] for row in made.rows("T7")} == {"hf[a]"}
+    assert {row["Model"] for row in made.rows("T19")} == {"hf[a]", "hf[b]"}
+
+
 def test_figures_3_and_9_have_one_row_a_model_too(asked):
     asked.classifier(asked.right({0: 7}))
     assert [row["Task"] for row in asked.rows("F3")] == ["CW+", "supervised"]
