@@ -8,7 +8,7 @@ import numpy as np
 
 from eyechart.data.divisions import HARD
 
-from .oodbench_ablations import Compared
+from .oodbench_ablations import Compared, benchmark
 from .oodbench_blocks import MARKED, called, entries_of
 from .oodbench_cases import told_apart
 from .oodbench_degradation import Fall, known, together
@@ -99,7 +99,9 @@ def f13(pool: Pool, _: str | None) -> "Figure":
                 trend(ax, each, measure, one_line(names[id(each.blocks[0])] + each.blocks[0].mark))
             ax.set_ylabel(f"{HEADS[measure]} (%), with the 95 % interval", fontsize=8)
             ax.set_xlabel("number of detectors", fontsize=8)
-            ax.set_title(f"{one_line(split)}, {found[0].named(HARD)}, {answered(found)}", fontsize=8)
+            ax.set_title(
+                f"{one_line(split)}, {found[0].named(HARD)}, {benchmark(found)}, {answered(found)}", fontsize=8
+            )
             ax.xaxis.get_major_locator().set_params(integer=True)
             ax.legend(fontsize=6)
     return figure

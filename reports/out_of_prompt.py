@@ -77,7 +77,9 @@ def t15_table(group: Group, everything: Group, labels: str) -> Table:
 
 def mappings(entries: Iterable[Entry], everything: Group, labels: str) -> Mapping[int, Entry]:
     """The CW+ that re-scored each closed world's answers; of several encoders, the best."""
-    chosen = best(everything.of(PLUS).under(labels), lambda entry: (entry.model, asked(entry)), labels, everything.reference)
+    chosen = best(
+        everything.of(PLUS).under(labels), lambda entry: (entry.model, asked(entry)), labels, everything.reference
+    )
     found = {(entry.model, asked(entry)): entry for entry in chosen}
     pairs = ((entry, found.get((entry.model, asked(entry)))) for entry in entries)
     return {id(entry): plus for entry, plus in pairs if plus is not None}

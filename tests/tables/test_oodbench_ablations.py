@@ -83,6 +83,25 @@ def test_table_9_has_a_difference_after_every_other_pair_of_detectors(pairs):
     assert float(rows[2]["Accuracy low"]) < 20 < float(rows[2]["Accuracy high"])
 
 
+@pytest.mark.parametrize("name", ["oodbench-T9", "oodbench-F13"])
+def test_an_ablation_of_detectors_says_in_its_title_which_benchmark_it_shows(existing, name):
+    for detectors in ("x[]", "x[]+y[]", "y[]+z[]"):
+        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD, "OOD-H'": POOR}, benchmark="main", detectors=detectors)
+    (table,) = existing.bench.tables(name)
+    assert table.title.endswith("existence (%), main benchmark")
+    assert any("The published table keeps all of them" in note for note in table.notes)
+    for detectors in ("x[]", "x[]+y[]", "y[]+z[]"):
+        existing("hf[a]", "coco", {**ID, "OOD-H": GOOD, "OOD-H'": POOR}, benchmark="initial", detectors=detectors)
+    (table,) = existing.bench.tables(name)
+    assert table.title.endswith("existence (%), initial benchmark")
+    assert not any("--eye-pairs=initial" in note for note in table.notes)
+    existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, benchmark="main", detectors="x[]")
+    existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, benchmark="main", detectors="x[]+y[]")
+    if name == "oodbench-F13":
+        (table,) = existing.bench.tables(name)
+        assert table.title.endswith("existence (%), initial and main benchmark")
+
+
 def test_table_9_has_the_time(existing):
     for detectors in ("x[]+y[]", "y[]+z[]"):
         took = {"OOD-H": Asked(answers=2, fresh=2, seconds=61.0)}
