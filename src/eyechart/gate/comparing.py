@@ -62,6 +62,10 @@ class Compared:
     lost: tuple[int, ...] = ()
     gained: int = 0
 
+    def __post_init__(self) -> None:
+        if abs(self.delta) <= ROUNDED and not isnan(self.p):
+            object.__setattr__(self, "p", 1.0)  # no change but that of rounding, whatever the draws say
+
     @property
     def name(self) -> str:
         """The number's name, with its set and its ground truth."""
@@ -208,12 +212,8 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> 
 
 def judged(found: Sequence[Compared], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
     """Correct the p-values over all that is given, and tell losses and gains from noise."""
-    adjusted = holm([_chance(each) for each in found]).tolist()
+    adjusted = holm([each.p for each in found]).tolist()
     return [Verdict(each, p, _word(each, p, alpha, max_drop)) for each, p in zip(found, adjusted, strict=True)]
-
-
-def _chance(found: Compared) -> float:
-    return found.p if isnan(found.p) or abs(found.delta) > ROUNDED else 1.0
 
 
 def _word(found: Compared, adjusted: float, alpha: float, max_drop: float) -> str:
