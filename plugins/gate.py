@@ -187,7 +187,7 @@ class Gate:
         nodes = {(record.case, record.protocol): nodeid for nodeid, record in self.recorder.records.items()}
         meant = self.config.getoption("eye_floor") or text(self.config, "strict")
         for each, record, metric in misses(floors, self.recorder.records.values()):
-            if record and metric:
+            if record:
                 self.fail(nodes[record.case, record.protocol], below(each, record, metric))
             else:
                 hint = near(each, self.recorder.records.values())

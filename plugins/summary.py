@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from _pytest.pathlib import bestrelpath
 
+from eyechart.headlines import LABELLED, WITH_EMPTY, counts_empty
 from eyechart.pairs.scoring import LABELS as PAIRS
 from eyechart.records import Metric, Record
 
@@ -86,9 +87,11 @@ def reason(report: pytest.TestReport) -> str:
 def rows_of(record: Record) -> list[tuple[str, ...]]:
     """One row a label set, or a set of pairs."""
     first: dict[str, dict[str, Metric]] = {}
-    for metric in record.metrics:
-        if metric.category == "A" and metric.name in SHOWN:
-            first.setdefault(metric.labels, {})[SHOWN[metric.name]] = metric
+    last = {id(metric): counts_empty(metric, record.metrics) for metric in record.metrics}
+    for metric in sorted(record.metrics, key=lambda metric: last[id(metric)]):
+        if metric.category in ("A", LABELLED) and metric.name in SHOWN:
+            title = f"{metric.labels} {WITH_EMPTY}" if last[id(metric)] else metric.labels
+            first.setdefault(title, {}).setdefault(SHOWN[metric.name], metric)
         elif metric.n and (title := of_pairs(metric) or of_birds(metric)):
             first[title] = {"acc1": metric}
     return [
@@ -107,7 +110,7 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
 
 def is_shown(metric: Metric) -> bool:
     """Whether a number stands in the table."""
-    return (metric.category == "A" and metric.name in SHOWN) or bool(
+    return (metric.category in ("A", LABELLED) and metric.name in SHOWN) or bool(
         metric.n and (of_pairs(metric) or of_birds(metric))
     )
 

@@ -16,7 +16,7 @@ from msgspec import structs
 from eyechart.errors import ReportError
 from eyechart.gate.comparing import DIRECTIONS, Compared, compared
 from eyechart.gate.evidence import Evidence
-from eyechart.gate.floors import WHOLE
+from eyechart.headlines import LABELLED, WHOLE, headlines
 from eyechart.metrics.alike import ROUNDING
 from eyechart.metrics.significance import holm
 from eyechart.records import Metric
@@ -103,8 +103,14 @@ def spots(group: Group, metric: str | None) -> list[Spot]:
         for found in entry.record.metrics
         if found.name == (metric or entry.headline) and found.value is not None
     )
-    whole = {(spot.name, spot.labels) for spot in every if spot.category in WHOLE}
-    return [spot for spot in every if spot.category in WHOLE or (spot.name, spot.labels) not in whole]
+    known = {key(found) for entry in group.entries for found in headlines(entry.record.metrics)}
+    whole = {(name, labels) for name, labels, _ in known}
+    return [spot for spot in every if key(spot) in known or (spot.name, spot.labels) not in whole]
+
+
+def key(found: Metric | Spot) -> tuple[str, str, str]:
+    """Return what tells a number from the others of its case."""
+    return found.name, found.labels, found.category
 
 
 def nothing(pool: Pool, metric: str | None, labels: str | None) -> ReportError:
@@ -119,20 +125,23 @@ def nothing(pool: Pool, metric: str | None, labels: str | None) -> ReportError:
 def board(group: Group, spot: Spot, reference: str, alpha: float) -> Table:
     """The models of one split and protocol."""
     places = placed(contenders(group, spot), alpha)
-    published = spot.name == "acc1" and spot.labels == reference and any(e.record.reported for e in group.entries)
+    known = spot.name == "acc1" and spot.labels == reference and spot.category in WHOLE
+    published = known and any(entry.record.reported for entry in group.entries)
     protocol = group.entries[0].record.protocol
     return Table(
         f"{group.title}, {protocol}: {spot}",
         (*COLUMNS, f"{spot.name}, %", *HELD, *(REPORTED if published else ())),
         tuple((*row(place), *(reported(place.contender.entry) if published else ())) for place in places),
-        (*explained(alpha, spot.name), *unproven(places), *group.notes()),
+        (*explained(alpha, spot), *unproven(places), *group.notes()),
         {"split": group.title, "protocol": protocol, "labels": spot.labels, "category": spot.category},
     )
 
 
-def explained(alpha: float, name: str) -> Iterator[str]:
+def explained(alpha: float, spot: Spot) -> Iterator[str]:
     """How to read a board."""
-    better = "More" if DIRECTIONS[name] > 0 else "Less"
+    if spot.category == LABELLED:
+        yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, incl. N."
+    better = "More" if DIRECTIONS[spot.name] > 0 else "Less"
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
         f"p < {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "

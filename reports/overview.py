@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from eyechart.headlines import LABELLED, WITH_EMPTY, category_name, headlines
 from eyechart.records import Metric
 from eyechart.store import stamp
 
@@ -111,13 +112,15 @@ def metric_table(group: Group) -> Table:
     """Every number of every record."""
     tasks = group.tasks()
     rows = tuple(
-        (entry.model, tasks[id(entry)], metric.name, metric.labels, metric.category, number(metric), metric.ci_method)
+        (
+            *(entry.model, tasks[id(entry)], metric.name, metric.labels, category_name(metric, entry.record.metrics)),
+            *(number(metric), metric.ci_method),
+        )
         for entry in group.entries
         for metric in entry.record.metrics
-        if metric.n
     )
     columns = ("Model", "Task", "Metric", "Labels", "Category", "%", "Interval (95 %)")
-    said = "Metrics over no image are left out."
+    said = f"{LABELLED}: images with a label. {WITH_EMPTY}: with images without one, which no answer can change."
     return Table(f"{group.title}: every metric", columns, rows, (said, *group.notes()))
 
 
@@ -140,10 +143,11 @@ def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
     benchmark = "imagenet" if group.title == "imagenet/val" else group.title
     protocol, whole = entry.record.protocol, task(entry, benchmark)
     who = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
+    known = headlines(entry.record.metrics)
     for metric in entry.record.metrics:
         if metric.value is None:
             continue
-        rollup = entry.labels[:1] == (metric.labels,) and metric.category == "A"
+        rollup = entry.labels[:1] == (metric.labels,) and metric in known and metric.category != "all"
         named = whole if rollup else f"{whole}/{metric.labels}/{metric.category}"
         yield entry.model, benchmark, named, *who, mill_metric(entry, metric), FRACTION(metric.value), stderr(metric)
 

@@ -204,6 +204,12 @@ def make_run(tmp_path: Path) -> Maker:
     return Maker(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def module_run(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    """Make run folders that the tests of a module share."""
+    return Maker(tmp_path_factory.mktemp("runs"))
+
+
 @pytest.fixture
 def run_folder(make_run: Callable[[], Path]) -> Path:
     """The run of all three models under all three ground truths."""

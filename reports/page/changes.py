@@ -9,6 +9,7 @@ import numpy as np
 
 from eyechart.gate.comparing import VERDICTS, Verdict, title
 from eyechart.gate.evidence import Evidence, Proof
+from eyechart.headlines import LABELLED, WHOLE
 
 from ..proven import evidence_of
 from ..render import one_line
@@ -22,7 +23,6 @@ from .said import RIGHT, WRONG, Held
 from .summary import first_metric
 
 Places = Mapping[int, tuple[str, int, Exhibit]]  # by the identity of an entry: its album, its place there, its items
-WHOLE = ("A", "all")
 ASKED = {f"{mark}_acc": f"{stage}:" for stage, mark in STAGES.items()}  # how the questions of a number begin
 ALONE, APART = "no baseline", "not comparable"
 
@@ -129,7 +129,10 @@ def samples(proof: Proof, exhibit: Exhibit) -> dict[str, Any]:
     if own := exhibit.moved.get(title(proof)):
         return labels | {"of": title(proof), "lost": len(own.lost), "gained": len(own.gained)}
     before, now = (said.truths.get(proof.labels) if said else None for said in (exhibit.before, exhibit.said))
-    found = {"category": "" if proof.category in WHOLE else proof.category, "find": ASKED.get(proof.name, "")}
+    found = {
+        "category": "" if proof.category in (*WHOLE, LABELLED) else proof.category,
+        "find": ASKED.get(proof.name, ""),
+    }
     if before is None or now is None:
         return {}
     counts = {

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from eyechart.headlines import category_name, headlines
 from eyechart.records import Metric, Record, Run
 
 from ..render import one_line
@@ -39,7 +40,7 @@ def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
         "n": record.data.n,
         "counts": counts,
         "answered": 1 - outcomes.error / asked if asked else None,
-        "metric": number(first) if first else None,
+        "metric": number(first, record) if first else None,
         "reported": record.reported and {"value": record.reported.value, "source": one_line(record.reported.source)},
         "seconds": record.seconds,
         "weights": record.model.weights_sha256[:12],
@@ -50,16 +51,16 @@ def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
 def first_metric(entry: Entry) -> Metric | None:
     """The number that a case is known by: its accuracy, or the first that has a value."""
     known = [metric for metric in entry.record.metrics if metric.value is not None]
-    best = (metric for metric in known if metric.name in ACCURACIES)
+    best = (metric for metric in headlines(known) if metric.name in ACCURACIES)
     return next(best, known[0] if known else None)
 
 
-def number(metric: Metric) -> dict[str, Any]:
+def number(metric: Metric, record: Record) -> dict[str, Any]:
     """A number with what belongs to it."""
     return {
         "name": metric.name,
         "labels": one_line(metric.labels),
-        "category": one_line(metric.category),
+        "category": one_line(category_name(metric, record.metrics)),
         "value": metric.value,
         "n": metric.n,
         "ci": metric.ci,
@@ -68,13 +69,13 @@ def number(metric: Metric) -> dict[str, Any]:
 
 
 def metric_rows(pool: Pool) -> list[list[Any]]:
-    """Every number of every case that is over at least one item."""
+    """Every number of every case."""
     rows: list[list[Any]] = []
     for group in pool.groups:
         tasks = group.tasks()
         for entry in group.entries:
             head = [group.title, one_line(entry.model), tasks[id(entry)]]
-            rows.extend([*head, *number(metric).values()] for metric in entry.record.metrics if metric.n)
+            rows.extend([*head, *number(metric, entry.record).values()] for metric in entry.record.metrics)
     return rows
 
 
@@ -104,17 +105,17 @@ def trend(runs: list[tuple[Path, Run, list[Entry]]]) -> dict[str, Any]:
     series: dict[tuple[str, ...], dict[str, Any]] = {}
     for place, (_, _, entries) in enumerate(ordered):
         for entry in entries:
-            for metric in headlines(entry.record):
+            for metric in followed(entry.record):
                 key = (entry.record.case, entry.record.protocol, entry.wording, metric.name, metric.labels)
                 line = series.setdefault(key, line_of(entry, metric))
                 line["points"].append([place, metric.value, metric.ci, metric.n, source(entry.record)])
     return {"runs": run_rows([(folder, run) for folder, run, _ in ordered]), "lines": [*series.values()]}
 
 
-def headlines(record: Record) -> Iterator[Metric]:
+def followed(record: Record) -> Iterator[Metric]:
     """The numbers that are followed: those over all images, or all where there are none such."""
     known = [metric for metric in record.metrics if metric.value is not None]
-    yield from [metric for metric in known if metric.category in ("A", "all")] or known
+    yield from headlines(known) or known
 
 
 def line_of(entry: Entry, metric: Metric) -> dict[str, Any]:

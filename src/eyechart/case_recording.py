@@ -80,7 +80,8 @@ class CaseRecording(ABC):
 
     def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the case's files and make its record."""
-        metrics, settings, slug = tuple(self.metrics()), self.settings, self.case.slug
+        metrics = tuple(metric for metric in self.metrics() if metric.n or metric.value is not None)
+        settings, slug = self.settings, self.case.slug
         return Record(
             case=str(self.case),
             benchmark=self.case.benchmark,

@@ -1,6 +1,6 @@
 """What a case writes down: its record, and files with every image's answer and every class's recall."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
 from eyechart.gate.evidence import TIMES, Given
 from eyechart.gate.pairing import Draw, Key, draws_of
+from eyechart.headlines import LABELLED
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
 from eyechart.metrics.resampling import drawn
@@ -41,6 +42,13 @@ from eyechart.scoring import (
 from eyechart.settings import Case, Settings
 
 SURE = ("supervised", "posterior")  # protocols whose scores are logits or log-probabilities
+
+
+def distinct(metrics: Iterable[Metric]) -> list[Metric]:
+    """Return the numbers without those over the images with a label that are over no fewer images than all."""
+    every = list(metrics)
+    whole = {(metric.name, metric.labels): metric.n for metric in every if metric.category == "A"}
+    return [m for m in every if m.category != LABELLED or m.n < whole.get((m.name, m.labels), 0)]
 
 
 class Recording(CaseRecording):
@@ -93,7 +101,7 @@ class Recording(CaseRecording):
     def metrics(self) -> Iterator[Metric]:
         """Every number, the agreement of label sets last; of several rounds, their means."""
         for rounds in self.scored:
-            yield from self.repeated.averaged(rounds) if self.repeated else rounds[0].metrics
+            yield from distinct(self.repeated.averaged(rounds) if self.repeated else rounds[0].metrics)
             if self.case.protocol in SURE:
                 yield from confidence_metrics(self.first, rounds[0])
         for labels, correct in self.agreements().items():

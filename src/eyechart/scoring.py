@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import ORIGINAL
 from eyechart.data.labels import LabelSet
 from eyechart.gate.pairing import Drawn
+from eyechart.headlines import LABELLED
 from eyechart.metrics.accuracy import accuracy as share
 from eyechart.metrics.accuracy import jointly, outcomes, top_k
 from eyechart.metrics.categories import categories
@@ -112,7 +113,11 @@ class Scored:
 
 
 def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rules, classes: int) -> Scored:
-    """Score under one ground truth: acc1, acc5, mean per-class recall, and acc1 by category."""
+    """Score under one ground truth: acc1, acc5, mean per-class recall, and acc1 by category.
+
+    Where images without a label are counted, each accuracy comes a second time, over the images with a label. acc5 is
+    left out where no image has five ranked classes.
+    """
     admissible = expand(labels.labels, rules.pairs, classes, strict=rules.strict_pairs)
     correct, correct5 = (
         outcomes(predictions.top, admissible, labels.annotated, k=k, empty=labels.empty, answered=predictions.answered)
@@ -121,7 +126,7 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
     chained = None if rules.strict_categories else groups(rules.pairs, classes)
     masks = categories(original, labels.labels, labels.annotated, chained)
     metrics, others = [accuracy("acc1", labels.name, correct)], {}
-    if predictions.spoken is None:  # words name one class
+    if (predictions.top[:, TOP - 1] >= 0).any():
         others["acc5"] = correct5
         metrics.append(accuracy("acc5", labels.name, correct5))
     metrics.append(mean_recall(labels, correct, classes))
@@ -135,6 +140,10 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
         )
         metrics.append(accuracy("acc1_strict", labels.name, strict))
     finer = [] if labels.name == ORIGINAL else [category for category in masks if category != "A"]
+    masks = {**masks, LABELLED: masks["S"] | masks["M"]}
+    if labels.empty != "exclude" and masks["N"].any():
+        counted = {"acc1": correct, **others}
+        metrics.extend(accuracy(name, labels.name, found[masks[LABELLED]], LABELLED) for name, found in counted.items())
     metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)
     for category in ["A", *finer]:
         metrics.extend(out_of_prompt(predictions, labels.name, correct, masks[category], category))

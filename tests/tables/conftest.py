@@ -176,6 +176,12 @@ def session(make_run: Any) -> Callable[..., Session]:
     return lambda **how: Session(make_run, **how)
 
 
+@pytest.fixture(scope="module")
+def module_session(module_run: Any) -> Callable[..., Session]:
+    """Begin a session of answers in words that the tests of a module share."""
+    return lambda **how: Session(module_run, **how)
+
+
 @dataclass
 class Bench:
     """Records of OODBench with their files, as its protocols leave them; `pool` is what the reports read."""

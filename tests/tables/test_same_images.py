@@ -34,10 +34,10 @@ def said(share_right, seed):
     return [CLASSES[place % len(CLASSES)] if draws[place] < limit[place] else WRONG for place in range(IMAGES)]
 
 
-@pytest.fixture
-def asked(session):
+@pytest.fixture(scope="module")
+def asked(module_session):
     """Cases of every protocol, some with errors, about the 500 images."""
-    made = session(labels=("ImGT", "ReGT", "WeaselGT"), truths=TRUTHS)
+    made = module_session(labels=("ImGT", "ReGT", "WeaselGT"), truths=TRUTHS)
     made.closed_world(said(0.8, 1), errors={3: "timeout", 480: "timeout"})
     made.closed_world_plus(said(0.85, 2), {})
     made.open_world(said(0.7, 3))

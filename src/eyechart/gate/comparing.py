@@ -8,6 +8,7 @@ from math import isnan
 import numpy as np
 
 from eyechart.gate.evidence import Evidence, Proof
+from eyechart.headlines import LABELLED
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change, mcnemar
@@ -140,9 +141,12 @@ def _shown(value: object) -> object:
 
 def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:
     """Hold every number that can be judged against its own in the baseline."""
-    old = {proof.key: proof for proof in before.proofs}
+    old, new = ({proof.key: proof for proof in each.proofs} for each in (before, after))
     for proof in after.proofs:
         was = old.get(proof.key)
+        twin = (proof.name, proof.labels, LABELLED)
+        if proof.category == "A" and twin in old and twin in new:
+            continue  # it has the same lost and gained samples, and others that no answer can change
         if proof.name in DIRECTIONS and was is not None and was.value is not None and proof.value is not None:
             yield _compared(before, after, was, proof)
 

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from eyechart.errors import SpecError
+from eyechart.gate.comparing import DIRECTIONS, UNDIRECTED
+from eyechart.headlines import headlines
 from eyechart.records import Metric, Record
 from eyechart.spec import did_you_mean
 
 FORM = re.compile(
     r"(?P<where>[\w.-]+(?:/[\w.-]+)?/\w+):(?P<name>\w+)(?:\[(?P<labels>[^\],]*)(?:,(?P<category>[^\]]*))?\])?(?P<sign>>=|<=)(?P<value>[0-9.]+)"
 )
-WHOLE = ("A", "all")
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,26 @@ class Floor:
     most: bool
     value: float
 
+    def covers(self, record: Record) -> bool:
+        """Whether a record is of the benchmark, the split and the protocol."""
+        here = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
+        return here and self.split in ("", record.split)
+
+    def lacks(self, record: Record) -> bool:
+        """Whether a record should have a number that the floor is about and has none, since nothing was scored."""
+        known = self.name in DIRECTIONS or self.name in UNDIRECTED
+        return (
+            known and self.covers(record) and self.labels in ("", *record.data.labels) and not any(self.numbers(record))
+        )
+
     def numbers(self, record: Record) -> Iterator[Metric]:
         """The numbers of a record that it is about."""
-        here = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
-        if here and self.split in ("", record.split):
+        if self.covers(record):
             named = [each for each in record.metrics if each.name == self.name and self.labels in ("", each.labels)]
             if self.category:
                 yield from (each for each in named if each.category == self.category)
             else:
-                yield from [each for each in named if each.category in WHOLE] or named
+                yield from headlines(named) or named
 
     def broken(self, metric: Metric) -> bool:
         """Whether a number is on the wrong side, or is not there."""
@@ -69,12 +81,14 @@ def floor(text: str) -> Floor:
 
 
 def misses(floors: Iterable[Floor], records: Iterable[Record]) -> Iterator[tuple[Floor, Record | None, Metric | None]]:
-    """Every number on the wrong side of a floor; a floor that is about nothing, with None."""
+    """Every number on the wrong side of a floor; a record without its number, and a floor about nothing, with None."""
     every = list(records)
     for each in floors:
         numbers = [(record, metric) for record in every for metric in each.numbers(record)]
         yield from ((each, record, metric) for record, metric in numbers if each.broken(metric))
-        if not numbers:
+        lacking = [record for record in every if each.lacks(record)]
+        yield from ((each, record, None) for record in lacking)
+        if not numbers and not lacking:
             yield each, None, None
 
 
@@ -89,8 +103,13 @@ def near(missed: Floor, records: Iterable[Record]) -> str:
     return did_you_mean(re.split(r"[\[<>]", missed.text.replace(" ", ""), maxsplit=1)[0], sorted(known))
 
 
-def below(broken: Floor, record: Record, metric: Metric) -> str:
-    """Say that a number is on the wrong side of its floor."""
+def below(broken: Floor, record: Record, metric: Metric | None) -> str:
+    """Say that a number is on the wrong side of its floor, or is not there."""
+    if metric is None:
+        of = ", ".join(filter(None, (broken.labels, broken.category)))
+        named = f"{broken.name} ({of})" if of else broken.name
+        reason = "has no value (n=0): no sample of it was scored"
+        return f"{record.case} ({record.protocol}): {named} {reason}, and --eye-floor={broken.text}."
     found = "has no value" if metric.value is None else f"is {metric.value:.4f}"
     which = f"{metric.name} ({metric.labels}, {metric.category})"
     hint = f" Values are fractions: 62 % is 0.62, and {broken.value:g} is more than all." if broken.value >= 2 else ""

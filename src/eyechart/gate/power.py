@@ -8,6 +8,7 @@ from scipy.special import ndtri
 from eyechart.gate.comparing import DIRECTIONS, UNSURE, Compared, Verdict, title
 from eyechart.gate.evidence import Evidence, Proof
 from eyechart.gate.telling import size
+from eyechart.headlines import LABELLED
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import detectable, interval_change
 
@@ -47,7 +48,14 @@ def worded(least: float) -> str:
 def power_alone(found: Sequence[Evidence], alpha: float) -> Iterator[str]:
     """The smallest loss that each number of a session would show against another such session, by this one alone."""
     every = [(now, proof) for now in found for proof in now.proofs]
-    numbers = [(now, proof) for now, proof in every if proof.name in DIRECTIONS and proof.value is not None]
+    twins = {(id(now), *proof.key[:2]) for now, proof in every if proof.category == LABELLED}
+    numbers = [
+        (now, proof)
+        for now, proof in every
+        if proof.name in DIRECTIONS
+        and proof.value is not None
+        and not (proof.category == "A" and (id(now), *proof.key[:2]) in twins)
+    ]
     for now, proof in numbers:
         least, how = alone(now, proof, alpha / len(numbers))
         what = f"{title(proof)} {worded(least)} ({size(proof.n, proof.images)}, {how})"
