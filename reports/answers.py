@@ -22,7 +22,6 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-CORRECT = ".correct"  # how the column of a ground truth's outcomes ends
 COLUMNS = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")  # in the order of the published tables
 
 
@@ -105,8 +104,10 @@ def change(before: Floats, after: Floats, mask: Bools | None = None) -> Number:
     return Number(float(kept.mean()), len(kept), (ci.low, ci.high), style=CHANGE) if len(kept) else Number(None, 0)
 
 
-def read_rounds(record: Record, folder: Path, empties: Mapping[str, str]) -> tuple[Answered, ...]:
-    """Return a case's answers, one item a round; a file that is not the one that the run wrote is refused."""
+def read_rounds(
+    record: Record, folder: Path, labels: Sequence[str], empties: Mapping[str, str]
+) -> tuple[Answered, ...]:
+    """Return a case's answers under some ground truths, one item a round; refuse a file that the run did not write."""
     if record.predictions is None:
         raise ReportError(f"The record of {record.case} in {folder} names no answers. Run the case again.")
     path = folder / record.predictions.path
@@ -115,7 +116,7 @@ def read_rounds(record: Record, folder: Path, empties: Mapping[str, str]) -> tup
         rounds: dict[str, list[dict[str, str]]] = {} if rows else {"": []}
         for row in rows:
             rounds.setdefault(row.get("repeat", ""), []).append(row)
-        return tuple(answered(each, empties) for each in rounds.values())
+        return tuple(answered(each, labels, empties) for each in rounds.values())
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
 
@@ -136,13 +137,12 @@ def intact(path: Path, folder: Path, written: File) -> str:
     return content.decode()
 
 
-def answered(rows: Sequence[Mapping[str, str]], empties: Mapping[str, str]) -> Answered:
+def answered(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties: Mapping[str, str]) -> Answered:
     """The rows as arrays."""
-    names = [name.removesuffix(CORRECT) for name in (rows[0] if rows else ()) if name.endswith(CORRECT)]
     return Answered(
         tuple(row["key"] for row in rows),
         np.array([int(row["label"] or -1) for row in rows], np.int64),
-        {name: truth(rows, name) for name in names},
+        {name: truth(rows, name) for name in labels},
         empties,
         words(rows) if rows and "oop" in rows[0] else None,
     )

@@ -88,7 +88,7 @@ class Entry:
     @cached_property
     def rounds(self) -> tuple[Answered, ...]:
         """What the model said to every image in each of its rounds, and what each ground truth says to it."""
-        return read_rounds(self.record, self.folder, self.empties)
+        return read_rounds(self.record, self.folder, self.labels, self.empties)
 
     @property
     def answers(self) -> Answered:

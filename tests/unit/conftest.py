@@ -24,6 +24,7 @@ from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
 from eyechart.gate.comparing import DIRECTIONS, Compared, compared, undecided
 from eyechart.gate.evidence import Evidence
+from eyechart.headlines import LABELLED
 from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
 from eyechart.protocols.choices import PROTOCOLS
@@ -275,7 +276,9 @@ def judged_numbers() -> Callable[..., list[Compared]]:
     def judged_numbers(before: Evidence, after: Evidence) -> list[Compared]:
         found = list(compared(before, after))
         assert not undecided(proof.name for proof in after.proofs)
-        wanted = {proof for proof in after.proofs if proof.name in DIRECTIONS and proof.value is not None}
+        proofs = [proof for proof in after.proofs if proof.name in DIRECTIONS and proof.value is not None]
+        labelled = {(proof.name, proof.labels, "A") for proof in proofs if proof.category == LABELLED}
+        wanted = {proof for proof in proofs if proof.key not in labelled}
         assert {each.proof for each in found} == wanted
         assert not [each.name for each in found if each.method == "unpaired"]
         return found

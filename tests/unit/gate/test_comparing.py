@@ -106,8 +106,10 @@ def test_draws_are_paired(make: Any, drawn: Any) -> None:
 
 @pytest.mark.parametrize(("noise", "p"), [(1e-7, 1.0), (9e-7, 1.0), (1.1e-6, None), (1e-4, None)])
 def test_a_change_that_is_float_noise_has_a_p_of_1(make: Any, named: Any, noise: float, p: float | None) -> None:
-    draws = np.random.default_rng(0).normal(0.5, 0.01, TIMES)
-    before, after = (Given(named("ece", 0.5 + each), draws=draws + each) for each in (0.0, noise))
+    moves = np.random.default_rng(0).normal(noise, noise / 4, TIMES)
+    draws = np.random.default_rng(1).normal(0.5, 1e-4, TIMES)
+    before = Given(named("ece", 0.5), draws=draws)
+    after = Given(named("ece", 0.5 + noise), draws=draws + moves)
     (found,) = compared(make([before]), make([after]))
     assert found.method == "paired bootstrap"
     assert (found.p == 1.0) is (p == 1.0)
