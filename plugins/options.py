@@ -86,7 +86,7 @@ OPTIONS = (
     Option("power", "say the smallest loss that each comparison would show, four times in five; without "
            "--eye-baseline, as far as the session alone can tell", flag=True),
     Option("floor", "a number that must be reached, as BENCHMARK/PROTOCOL:METRIC>=VALUE, or with <= not be passed; "
-           "repeatable", metavar="FLOOR", repeatable=True),
+           "without a category it is over the images with a label; repeatable", metavar="FLOOR", repeatable=True),
     Option("summary", "write how the session ended, and what the gate said, to this file as Markdown", metavar="FILE"),
     Option("names", "class names: mill, openai, kisel, wordnet, or a file with a name a line", "mill", "NAME"),
     Option("templates", "prompts: 80, 7, 1, bird, name, or a file with one a line (default: the model's own, of birds "
