@@ -92,7 +92,7 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
         if metric.category in ("A", LABELLED) and metric.name in SHOWN:
             title = f"{metric.labels} {WITH_EMPTY}" if last[id(metric)] else metric.labels
             first.setdefault(title, {}).setdefault(SHOWN[metric.name], metric)
-        elif metric.n and (title := of_pairs(metric) or of_birds(metric)):
+        elif title := of_pairs(metric) or of_birds(metric):
             first[title] = {"acc1": metric}
     return [
         (
@@ -110,9 +110,8 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
 
 def is_shown(metric: Metric) -> bool:
     """Whether a number stands in the table."""
-    return (metric.category in ("A", LABELLED) and metric.name in SHOWN) or bool(
-        metric.n and (of_pairs(metric) or of_birds(metric))
-    )
+    accuracy = metric.category in ("A", LABELLED) and metric.name in SHOWN
+    return accuracy or bool(of_pairs(metric) or of_birds(metric))
 
 
 def of_pairs(metric: Metric) -> str:
