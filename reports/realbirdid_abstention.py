@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from eyechart.data.observations import REASONS
 
+from .oodbench_cases import nothing
 from .oodbench_pairs import Columns, read
 from .realbirdid_families import Shown, shown, styled
 from .realbirdid_homes import ABSTENTION, WORDS
@@ -85,6 +86,15 @@ def levels(pool: Pool, name: str) -> list[Levels]:
     return [Levels(found, tuple(each_level(found))) for found in shown(pool, ABSTENTION, name, None, WORDS)]
 
 
+def unanswerable_levels(pool: Pool, name: str) -> list[Levels]:
+    """Return the levels of the groups with unanswerable images; refuse where there are none."""
+    found = [each for each in levels(pool, name) if any(level.images == "UA" for level in each.levels)]
+    if not found:
+        what = "shows how models abstain on unanswerable images, and none was asked about"
+        raise nothing(pool, name, what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
+    return found
+
+
 def each_level(found: Shown) -> Iterator[Level]:
     """The levels of every model in the order of the wordings, unanswerable images first."""
     for entry in found.group.entries:
@@ -97,7 +107,7 @@ def each_level(found: Shown) -> Iterator[Level]:
 
 def t4(pool: Pool, _: str | None) -> list[Table]:
     """Table 4: how likely a model is to abstain, by what is the matter."""
-    return [t4_table(each) for each in levels(pool, "realbirdid-T4")]
+    return [t4_table(each) for each in unanswerable_levels(pool, "realbirdid-T4")]
 
 
 def t4_table(each: Levels) -> Table:

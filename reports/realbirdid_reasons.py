@@ -13,7 +13,7 @@ from eyechart.metrics.resampling import clustered
 from .answers import Floats, Ints
 from .oodbench_measures import TIMES, ends
 from .oodbench_pairs import PREDICTIONS, Columns, read
-from .realbirdid_abstention import Level, Levels, given, levels
+from .realbirdid_abstention import Level, Levels, given, unanswerable_levels
 from .realbirdid_families import Shown, styled
 from .realbirdid_homes import WORDS
 from .render import PERCENT, Cell, Number, Row, Table
@@ -100,7 +100,7 @@ class Confusions:
 
 def confusions(pool: Pool, name: str) -> list[Confusions]:
     """Every model's matrices, one a level."""
-    return [Confusions(each.found, tuple(matrices(each))) for each in levels(pool, name)]
+    return [Confusions(each.found, tuple(matrices(each))) for each in unanswerable_levels(pool, name)]
 
 
 def matrices(each: Levels) -> Iterator[Confusion]:

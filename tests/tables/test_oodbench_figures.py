@@ -61,7 +61,7 @@ def test_figure_10_has_the_models_that_are_no_reference(drawn):
 def test_figure_13_has_both_measures(drawn):
     _, texts = drawn("oodbench-F13")
     assert {"Accuracy (%), with the 95 % interval", "F1 (%), with the 95 % interval", "number of detectors"} <= {*texts}
-    assert "oodbench/coco, OOD-H, n=16" in texts
+    assert "oodbench/coco, OOD-H, main benchmark, n=16" in texts
 
 
 def test_references_of_the_command_line_reach_the_figure(asked, capsys, tmp_path):
