@@ -43,11 +43,9 @@ TOGETHER = ("tests/end_to_end/test_oodbench",)  # how files begin that look at o
 
 
 class Files(LoadFileScheduling):  # type: ignore[misc]
-    """Gives whole files to workers as they are collected: the long ones, those of end_to_end, are among the first.
+    """Gives whole files to workers as they are collected: the long ones, those of end_to_end, are among the first."""
 
-    By itself xdist begins with the files that have the most tests, and in the end one worker waits for the other.
-    """
-
+    # By itself xdist begins with the files that have the most tests, and in the end one worker waits for the other.
     def _split_scope(self, nodeid: str) -> str:
         return next(filter(nodeid.startswith, TOGETHER), str(super()._split_scope(nodeid)))
 
