@@ -7,6 +7,8 @@ from math import isnan
 
 from eyechart.gate.comparing import (
     ALPHA,
+    MCNEMAR,
+    SIGN_FLIPS,
     VERDICTS,
     Compared,
     Verdict,
@@ -76,7 +78,8 @@ def order(told: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
 def cells(verdict: Verdict) -> Row:
     """A number before and after, how sure its change is, and what follows."""
     found = verdict.found
-    counts: tuple[Cell, Cell] = (len(found.lost), found.gained) if found.method == "exact McNemar" else (None, None)
+    shares = found.method in (MCNEMAR, SIGN_FLIPS)
+    counts: tuple[Cell, Cell] = (len(found.lost), found.gained) if shares else (None, None)
     return (
         *(Number(found.before), Number(found.after), change(found)),
         *(found.n, *counts),

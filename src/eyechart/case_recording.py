@@ -9,8 +9,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import msgspec
+import numpy as np
+
 from eyechart.data.dataset import Dataset
-from eyechart.gate.evidence import Evidence, Given, proofs
+from eyechart.gate.evidence import Evidence, Given, Ints, packed, proofs
+from eyechart.gate.evidence import named as plane_name
 from eyechart.models.interfaces import Identity, Usage
 from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served, encode
 from eyechart.settings import Case, Settings
@@ -67,6 +71,10 @@ class CaseRecording(ABC):
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """Numbers with what they are made of, sample by sample, as far as another run's are to be held against them."""
         yield from map(Given, metrics)
+
+    def clusters(self) -> Ints | None:
+        """The unit that each sample is of (n,), where several samples of a unit are not independent."""
+        return None
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know."""
@@ -141,7 +149,10 @@ class CaseRecording(ABC):
 
     def evidence(self, metrics: Sequence[Metric], environment: Mapping[str, str]) -> Evidence:
         """What another run's numbers can be compared by."""
-        found, planes = proofs(self.given(metrics))
+        clusters = self.clusters()
+        if clusters is not None and len(np.unique(clusters)) == len(clusters):
+            clusters = None
+        found, planes = proofs(self.given(metrics), clusters)
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
@@ -157,6 +168,7 @@ class CaseRecording(ABC):
             environment={**environment, **self.who.libraries},
             proofs=found,
             planes=planes,
+            clusters=msgspec.UNSET if clusters is None else plane_name(packed(clusters)),
         )
 
     def write(self, path: str, rows: Rows) -> File:

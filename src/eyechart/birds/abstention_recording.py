@@ -11,13 +11,14 @@ from eyechart.birds.abstention_scoring import (
     abstention_metrics,
     abstention_outcomes,
     abstention_units,
+    clusters_of,
 )
 from eyechart.birds.recording import BirdRecording
 from eyechart.case_recording import Rows, named, served
 from eyechart.data.observations import REASONS
 from eyechart.gate.evidence import Given
 from eyechart.gate.pairing import paired
-from eyechart.metrics.intervals import wilson
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.protocols.wordings import number
 from eyechart.records import Metric, Outcomes, Served
 
@@ -106,5 +107,6 @@ class AbstentionRecording(BirdRecording[Abstention]):
         for wording, level, name in self.numbered():
             told = found.told[wording] & birds
             n, count = int(told.sum()), int((found.abstained[wording] & told).sum())
-            rates = [f"{rate:.6f}" for rate in (count / n, *wilson(count, n))] if n else [""] * 3
+            ci = clustered_wilson(np.where(told, found.abstained[wording], np.nan), clusters_of(found))
+            rates = [f"{rate:.6f}" for rate in (count / n, *ci)] if n else [""] * 3
             yield [level, name, texts[wording], n, count, *rates]

@@ -4,7 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from eyechart.asking.flat_list import FlatList
 from eyechart.asking.species import ALL
-from eyechart.birds.flat_list_scoring import correct, flat_list_draws, flat_list_metrics, flat_list_outcomes
+from eyechart.birds.flat_list_scoring import (
+    correct,
+    flat_list_draws,
+    flat_list_metrics,
+    flat_list_outcomes,
+    flat_list_units,
+)
 from eyechart.birds.recording import BIRD, BirdRecording, cells, marks, names_of
 from eyechart.birds.species_recording import PREFIXES
 from eyechart.case_recording import Rows
@@ -22,7 +28,8 @@ class FlatListRecording(BirdRecording[FlatList]):
 
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """Shares with each bird's outcome; harmonic means with their draws."""
-        yield from paired(metrics, flat_list_outcomes(self.found), flat_list_draws(self.found, self.settings.seed))
+        outcomes, draws = flat_list_outcomes(self.found), flat_list_draws(self.found, self.settings.seed)
+        yield from paired(metrics, outcomes, draws, flat_list_units(self.found))
 
     def outcomes(self) -> Outcomes:
         """What became of the birds."""

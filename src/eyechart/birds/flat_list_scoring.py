@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from eyechart.asking.flat_list import UNTOLD, FlatList
 from eyechart.asking.species import ALL, RANGE
-from eyechart.birds.scoring import Outcomes, harmonic, harmonic_draw, rate
+from eyechart.birds.scoring import Outcomes, harmonic, harmonic_draw, rate, sides_of
 from eyechart.birds.species_views import ELIGIBLE
 from eyechart.gate.pairing import Draw, Key
 from eyechart.records import Metric
@@ -39,8 +39,8 @@ def flat_list_metrics(found: FlatList, seed: int) -> Iterator[Metric]:
     answerable = found.observed.answerable
     for labels, right, stopped in views(found):
         for (name, _, category), outcomes in shares(labels, right, stopped, answerable).items():
-            yield rate(name, labels, outcomes, category)
-        yield harmonic("hm", labels, right[answerable], right[~answerable], seed)
+            yield rate(name, labels, outcomes, category, found.observed.clusters)
+        yield harmonic("hm", labels, right[answerable], right[~answerable], seed, sides_of(found.observed))
 
 
 def flat_list_outcomes(found: FlatList) -> Mapping[Key, Outcomes]:
@@ -56,6 +56,12 @@ def shares(labels: str, right: Outcomes, stopped: Outcomes, answerable: NDArray[
         for name, mask in (("A", answerable), ("UA", ~answerable))
         for what, outcomes in (("acc", right), ("abstained", stopped))
     }
+
+
+def flat_list_units(found: FlatList) -> Mapping[Key, int]:
+    """Of how many observations the images of the harmonic means are."""
+    clusters = found.observed.clusters
+    return {("hm", labels, "all"): len(np.unique(clusters[~np.isnan(right)])) for labels, right, _ in views(found)}
 
 
 def flat_list_draws(found: FlatList, seed: int) -> Mapping[Key, Draw]:

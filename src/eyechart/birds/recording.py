@@ -50,6 +50,10 @@ class BirdRecording(FoundRecording[T]):
         """How many answers were wanted."""
         return f"{len(self.found.keys)} images"
 
+    def clusters(self) -> NDArray[np.int64]:
+        """The observation of each picture: photographs of one bird are not independent."""
+        return self.found.observed.clusters
+
     def truths(self) -> Mapping[str, str]:
         """The sha256 of the observations, with their taxonomy and lists."""
         return {TRUTH: self.found.observed.sha256}

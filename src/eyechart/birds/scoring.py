@@ -9,12 +9,14 @@ from eyechart.data.observations import Observations
 from eyechart.gate.evidence import TIMES
 from eyechart.gate.pairing import Draw
 from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_draws, harmonic_mean_interval
-from eyechart.metrics.intervals import Interval, wilson
+from eyechart.metrics.clusters import clustered_wilson
+from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import drawn
 from eyechart.records import Metric
 from eyechart.scoring import metric
 
 Outcomes = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Value = tuple[float, Interval]
 
 
@@ -24,20 +26,31 @@ def number(name: str, labels: str, category: str, n: int, value: Callable[[], Va
     return metric(name, labels, found, n, ci, method, category)
 
 
-def rate(name: str, labels: str, outcomes: Outcomes, category: str) -> Metric:
-    """A share of the birds that have an outcome."""
-    known = outcomes[~np.isnan(outcomes)]
-    k, n = int(known.sum()), len(known)
-    return metric(name, labels, k / n if n else None, n, wilson(k, n) if n else None, "wilson", category)
+def rate(name: str, labels: str, outcomes: Outcomes, category: str, clusters: Ints | None = None) -> Metric:
+    """A share of the images that have an outcome, of which several may be of one observation: `clusters` (n,)."""
+    known = ~np.isnan(outcomes)
+    clusters = np.arange(len(outcomes)) if clusters is None else clusters
+    k, n = int(outcomes[known].sum()), int(known.sum())
+    method = "wilson" if len(np.unique(clusters[known])) == n else "clustered wilson"
+    ci = clustered_wilson(outcomes, clusters) if n else None
+    return metric(name, labels, k / n if n else None, n, ci, method, category)
 
 
-def harmonic(name: str, labels: str, answerable: Outcomes, unanswerable: Outcomes, seed: int) -> Metric:
-    """The harmonic mean of two accuracies, where both sets have answers."""
-    one, other = (side[~np.isnan(side)] for side in (answerable, unanswerable))
+def harmonic(
+    name: str,
+    labels: str,
+    answerable: Outcomes,
+    unanswerable: Outcomes,
+    seed: int,
+    clusters: tuple[Ints, Ints] | None = None,
+) -> Metric:
+    """The harmonic mean of two accuracies, where both sets have answers; `clusters` are the observations of either."""
+    sides = answerable, unanswerable
+    one, other = (side[~np.isnan(side)] for side in sides)
 
     def value() -> tuple[float, Interval]:
         found = harmonic_mean(float(one.mean()), float(other.mean()))
-        return found, harmonic_mean_interval(one, other, seed=seed)
+        return found, harmonic_mean_interval(*sides, seed=seed, clusters=clusters)
 
     n = len(one) + len(other) if len(one) and len(other) else 0
     return number(name, labels, "all", n, value, "bootstrap")
@@ -48,9 +61,17 @@ def strata(seen: Observations) -> NDArray[np.int64]:
     return (~seen.answerable).astype(np.int64)
 
 
+def sides_of(seen: Observations) -> tuple[Ints, Ints]:
+    """The observations of the answerable images, and of the unanswerable ones."""
+    return seen.clusters[seen.answerable], seen.clusters[~seen.answerable]
+
+
 def drawn_birds(seen: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
-    """How often each bird of a split is taken, resample by resample, the same for every model and number."""
-    return drawn(len(seen.answerable), TIMES, seed, strata(seen))
+    """How often each image of a split is taken, resample by resample, the same for every model and number.
+
+    Observations are drawn, with all their images.
+    """
+    return drawn(len(seen.answerable), TIMES, seed, strata(seen), seen.clusters)
 
 
 def harmonic_draw(right: Outcomes, seen: Observations, seed: int) -> Draw:

@@ -23,12 +23,12 @@ def range_changes(views: Views, seed: int) -> Iterator[Metric]:
 
     def gain() -> Value:
         one, other = (view.summary.stairs.of(rows) for view in (before, after))
-        found = information_gain_change(views.tree, one, other, truth, seed=seed)
+        found = information_gain_change(views.tree, one, other, truth, seed=seed, clusters=before.seen.clusters[rows])
         return found.value, found.interval
 
     def tradeoff() -> Value:
         one, other = (view.uncertainty(MAIN, 0)[told] for view in (before, after))
-        found = ua_a_change(one, other, kinds, seed=seed)
+        found = ua_a_change(one, other, kinds, seed=seed, clusters=before.seen.clusters[told])
         return found.value, found.interval
 
     n = len(kinds) if kinds.any() and not kinds.all() else 0

@@ -38,6 +38,20 @@ def species_draws(views: Views, seed: int) -> Mapping[Key, Draw]:
     return found
 
 
+def species_units(views: Views) -> Mapping[Key, int]:
+    """Of how many observations the images are that the drawn numbers are about."""
+    found: dict[Key, int] = {}
+    for view in views.every:
+        clusters, answerable = view.seen.clusters, view.seen.answerable
+        whole = {("ig", "A"): answerable, ("ua_a", "all"): view.told, ("tree_hm", "all"): view.told}
+        for (what, name), mask in whole.items():
+            found[what, view.labels, name] = len(np.unique(clusters[mask & view.told]))
+        for name, _, mask in view.sets():
+            for what in ("auc", "aurc", "auc_macro", "ece"):
+                found[what, view.labels, name] = len(np.unique(clusters[mask]))
+    return found
+
+
 def whole_draws(view: View, views: Views, seed: int) -> Iterator[tuple[Key, Draw]]:
     """Of numbers of both sets, and of the gain."""
     without = ~view.seen.answerable

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from eyechart.asking.species import ALL, RANGE, Species
 from eyechart.birds.recording import BIRD, BirdRecording, cells, marks, names_of
 from eyechart.birds.species_curves import curve_rows
-from eyechart.birds.species_draws import species_draws, species_outcomes
+from eyechart.birds.species_draws import species_draws, species_outcomes, species_units
 from eyechart.birds.species_scoring import species_metrics
 from eyechart.birds.species_views import Views
 from eyechart.case_recording import Rows
@@ -27,7 +27,8 @@ class SpeciesRecording(BirdRecording[Species]):
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """Shares with each bird's outcome; areas, gains and errors with their draws."""
         seed = self.settings.seed
-        yield from paired(metrics, species_outcomes(self.views, seed), species_draws(self.views, seed))
+        draws, units = species_draws(self.views, seed), species_units(self.views)
+        yield from paired(metrics, species_outcomes(self.views, seed), draws, units)
 
     def outcomes(self) -> Outcomes:
         """What became of the birds at the finest level that is known of each."""

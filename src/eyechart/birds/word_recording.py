@@ -4,7 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from eyechart.asking.free_form import FreeForm
 from eyechart.birds.recording import BIRD, BirdRecording
-from eyechart.birds.word_scoring import free_form_draws, free_form_metrics, free_form_outcomes, free_form_shares
+from eyechart.birds.word_scoring import (
+    free_form_draws,
+    free_form_metrics,
+    free_form_outcomes,
+    free_form_shares,
+    free_form_units,
+)
 from eyechart.case_recording import Rows, served
 from eyechart.gate.evidence import Given
 from eyechart.gate.pairing import paired
@@ -20,7 +26,8 @@ class FreeFormRecording(BirdRecording[FreeForm]):
 
     def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
         """Shares with each bird's outcome; the harmonic mean with its draws."""
-        yield from paired(metrics, free_form_shares(self.found), free_form_draws(self.found, self.settings.seed))
+        shares, draws = free_form_shares(self.found), free_form_draws(self.found, self.settings.seed)
+        yield from paired(metrics, shares, draws, free_form_units(self.found))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

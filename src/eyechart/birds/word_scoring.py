@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.free_form import FreeForm
-from eyechart.birds.scoring import harmonic, harmonic_draw, rate
+from eyechart.birds.scoring import harmonic, harmonic_draw, rate, sides_of
 from eyechart.gate.pairing import Draw, Key
 from eyechart.records import Metric, Outcomes
 
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 def free_form_metrics(found: FreeForm, seed: int) -> Iterator[Metric]:
     """Accuracy by level, how often no species was named, and the harmonic mean; an unread answer is a wrong one."""
     for (name, labels, category), outcomes in free_form_shares(found).items():
-        yield rate(name, labels, outcomes, category)
+        yield rate(name, labels, outcomes, category, found.observed.clusters)
     answerable, right = found.observed.answerable, told(found, found.right)
-    yield harmonic("hm", LABELS, right[answerable], right[~answerable], seed)
+    yield harmonic("hm", LABELS, right[answerable], right[~answerable], seed, sides_of(found.observed))
 
 
 def free_form_shares(found: FreeForm) -> Mapping[Key, Floats]:
@@ -39,6 +39,11 @@ def free_form_shares(found: FreeForm) -> Mapping[Key, Floats]:
         (name, LABELS, category): np.where(mask, told(found, outcomes), np.nan)
         for name, category, outcomes, mask in sets
     }
+
+
+def free_form_units(found: FreeForm) -> Mapping[Key, int]:
+    """Of how many observations the images of the harmonic mean are."""
+    return {("hm", LABELS, "all"): len(np.unique(found.observed.clusters[found.told]))}
 
 
 def free_form_draws(found: FreeForm, seed: int) -> Mapping[Key, Draw]:

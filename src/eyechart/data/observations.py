@@ -49,6 +49,12 @@ class Observations:
         return len(self.ids)
 
     @cached_property
+    def clusters(self) -> Ints:
+        """Which observation each image is of (n,), numbered from 0: several photographs of one bird are no samples."""
+        places = {name: place for place, name in enumerate(dict.fromkeys(self.ids))}
+        return np.array([places[name] for name in self.ids], np.int64)
+
+    @cached_property
     def answerable(self) -> Bools:
         """Whose species can be told (n,)."""
         found: Bools = self.species >= 0

@@ -7,11 +7,11 @@ from math import isnan
 
 import numpy as np
 
-from eyechart.gate.evidence import Evidence, Proof
+from eyechart.gate.evidence import Evidence, Ints, Proof
 from eyechart.headlines import LABELLED
+from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.paired import change_interval
-from eyechart.metrics.significance import drawn_change, holm, interval_change, mcnemar
+from eyechart.metrics.significance import drawn_change, holm, interval_change
 from eyechart.metrics.yes_no import MEASURES
 from eyechart.records import EMPTY, empties
 
@@ -39,6 +39,7 @@ WHEN = ("in the baseline", "now")
 RULES = ("parser", "equivalences", "categories", "support_n", "support_sha256")  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 ALPHA = 0.01
+MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how shares are tested
 VERDICTS = LOSS, LET_PASS, GAIN, NOISE, UNTESTED = "loss", "loss let pass", "gain", "noise", "not tested"
 SHOWN = 10
 ROUNDED = 1e-6  # what other threads or another machine make of a number in single precision, of every image alike
@@ -179,7 +180,8 @@ def title(proof: Proof) -> str:
 def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Compared:
     one, other = before.outcomes(was), after.outcomes(now)
     if one is not None and other is not None:
-        return _shares(after, now, one, other)
+        groups = after.groups()
+        return _shares(after, now, one, other, before.groups() if groups is None else groups)
     drawn = before.draws(was), after.draws(now)
     values, n = (float(was.value or 0), float(now.value or 0)), min(was.n, now.n)
     units = min(was.images, now.images)
@@ -192,9 +194,12 @@ def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Comp
     return Compared(after.case, after.protocol, now, *values, n, units, change.delta, change.ci, change.p, method)
 
 
-def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> Compared:
+def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray, groups: Ints | None) -> Compared:
+    """A share held against its own, sample by sample; `groups` says which samples are of one unit, if several are."""
     both = ~np.isnan(one) & ~np.isnan(other)
-    test, lost = mcnemar(one, other), np.flatnonzero(both & (one == 1) & (other == 0))
+    plain = groups is None or len(np.unique(groups[both])) == both.sum()
+    units = np.arange(len(one)) if groups is None else groups
+    test, lost = clustered_mcnemar(one, other, units), np.flatnonzero(both & (one == 1) & (other == 0))
     n = int(both.sum())
     values = (float(one[both].mean()), float(other[both].mean())) if n else (float("nan"), float("nan"))
     return Compared(
@@ -204,11 +209,11 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray) -> 
         before=values[0],
         after=values[1],
         n=n,
-        units=n,
+        units=len(np.unique(units[both])),
         delta=values[1] - values[0],
-        ci=change_interval(one, other),
+        ci=clustered_change_interval(one, other, units),
         p=test.p,
-        method="exact McNemar",
+        method=MCNEMAR if plain else SIGN_FLIPS,
         lost=tuple(lost.tolist()),
         gained=test.gained,
     )

@@ -23,6 +23,7 @@ TIMES = 1000
 STEPS = 32_767  # a draw is kept as its place between the value and the draw that is farthest from it
 CLOSE = 1e-9  # as near as a share in a file is to one reckoned anew
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """The proofs of a case's numbers, with all that must be the same for another run's to be compared.
 
-    `keys` are the samples' names; a baseline has none, since the fingerprint says that they are the same.
+    `keys` are the samples' names; a baseline has none, since the fingerprint says that they are the same. `clusters`
+    is the plane that says which samples are of one unit, such as photographs of one bird, where several are.
     """
 
     schema: int = SCHEMA
@@ -88,6 +90,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     proofs: tuple[Proof, ...]
     planes: Mapping[str, str]
+    clusters: str | msgspec.UnsetType = msgspec.UNSET  # not written where there is none
+
+    def groups(self) -> Ints | None:
+        """The cluster of each sample (samples,); None where every sample is a unit of its own."""
+        if self.clusters is msgspec.UNSET:
+            return None
+        return np.frombuffer(self.plane(self.clusters, 4 * self.samples), "<i4").astype(np.int64)
 
     def outcomes(self, proof: Proof) -> Floats | None:
         """The outcome of each sample (samples,), NaN where it does not count; None where they were not kept."""
@@ -131,6 +140,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Read everything once; raises ValueError for what cannot be."""
+        groups = self.groups()
+        if groups is not None and (groups < 0).any():
+            raise ValueError("the clusters are no whole numbers of at least 0")
         for proof in self.proofs:
             share = self.share(proof)
             if share is not None and proof.value is not None and abs(share - proof.value) > CLOSE:
@@ -148,7 +160,8 @@ def named(data: bytes) -> str:
 class Planes:
     """Collects planes, of which equal ones are kept once."""
 
-    def __init__(self) -> None:
+    def __init__(self, clusters: Ints | None = None) -> None:
+        self.clusters = clusters
         self.kept: dict[str, str] = {}
         self.rights: dict[str, NDArray[np.bool_]] = {}
 
@@ -170,8 +183,11 @@ class Planes:
     def proof(self, given: Given) -> Proof:
         """Keep what a number was made of."""
         metric, asked, right, drawn, reach = given.metric, "", "", "", 0.0
+        units = given.units
         if given.outcomes is not None:
             told = ~np.isnan(given.outcomes)
+            if self.clusters is not None and units is None:
+                units = len(np.unique(self.clusters[told]))
             asked, right = self.add(np.packbits(told).tobytes()), self.right(told, given.outcomes == 1)
         if given.draws is not None and metric.value is not None:
             away = given.draws - metric.value
@@ -189,15 +205,22 @@ class Planes:
             right=right,
             draws=drawn,
             reach=reach,
-            units=0 if given.units is None or given.units == metric.n else given.units,
+            units=0 if units is None or units == metric.n else units,
         )
 
 
-def proofs(given: Iterable[Given]) -> tuple[tuple[Proof, ...], Mapping[str, str]]:
-    """The proofs of numbers, and their planes."""
-    planes = Planes()
+def proofs(given: Iterable[Given], clusters: Ints | None = None) -> tuple[tuple[Proof, ...], Mapping[str, str]]:
+    """The proofs of numbers, and their planes; `clusters` (samples,) is one of them where several samples share one."""
+    planes = Planes(clusters)
     found = tuple(planes.proof(each) for each in given)
+    if clusters is not None:
+        planes.add(packed(clusters))
     return found, planes.kept
+
+
+def packed(clusters: Ints) -> bytes:
+    """The plane of the samples' clusters."""
+    return clusters.astype("<i4").tobytes()
 
 
 def read_evidence(path: Path) -> Evidence:

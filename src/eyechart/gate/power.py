@@ -5,7 +5,7 @@ from math import isnan
 
 from scipy.special import ndtri
 
-from eyechart.gate.comparing import DIRECTIONS, UNSURE, Compared, Verdict, title
+from eyechart.gate.comparing import DIRECTIONS, MCNEMAR, UNSURE, Compared, Verdict, title
 from eyechart.gate.evidence import Evidence, Proof
 from eyechart.gate.telling import size
 from eyechart.headlines import LABELLED
@@ -27,7 +27,7 @@ def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
 
 def smallest(found: Compared, alpha: float) -> float:
     """The smallest loss that one comparison would find, a fraction: of a share exactly, else as if it were normal."""
-    if found.method == "exact McNemar":
+    if found.method == MCNEMAR:
         return (
             detectable(found.n, (len(found.lost) + found.gained) / found.n, alpha, POWER) if found.n else float("nan")
         )
@@ -65,7 +65,8 @@ def power_alone(found: Sequence[Evidence], alpha: float) -> Iterator[str]:
 def alone(now: Evidence, proof: Proof, alpha: float) -> tuple[float, str]:
     """The smallest loss of one number, a fraction, and what is supposed of the other run."""
     if now.outcomes(proof) is not None:
-        return detectable(proof.n, SUPPOSED, alpha, POWER), f"exact McNemar, if {SUPPOSED:.0%} of these change"
+        least = detectable(proof.images, SUPPOSED, alpha, POWER)  # as if the samples of a cluster changed together
+        return least, f"exact McNemar, if {SUPPOSED:.0%} of these change"
     value, ends = float(proof.value or 0), proof.ci or UNSURE
     ci = interval_change(value, ends, value, ends).ci
     return normal(ci, alpha), "unpaired; less where the same samples are compared"

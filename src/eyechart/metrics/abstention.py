@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import booleans, demand, lengths, outcome_array
+from eyechart.metrics._checks import booleans, demand, integers, lengths, outcome_array
 from eyechart.metrics._sweeps import Samples, at, blocks, concordance, ends, resamples, together, vector
 from eyechart.metrics.alike import ROUNDING, share_interval
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, drawn, resampled
+from eyechart.metrics.resampling import Seed, clustered, drawn, quotients
 
 Criterion = Literal["max_probability", "entropy", "margin"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
@@ -97,11 +97,12 @@ def abstained_at_interval(
     times: int = 1000,
     seed: Seed = 0,
     level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Interval:
     """The percentile interval of `abstained_at` over resamples of the answerable and of the unanswerable images.
 
-    Args: `uncertainty`, `unanswerable`, `share` as for `abstained_at`; `times`, `seed` and `level` as for
-    `ua_a_interval`.
+    Args: `uncertainty`, `unanswerable`, `share` as for `abstained_at`; `times`, `seed`, `level` and
+    `clusters` as for `ua_a_interval`.
     Returns: Interval of fractions, stretched to the value where it lies beside it; where no resample differs,
     `share_interval`'s for the kind that has fewer images; NaN without answerable or unanswerable images or without
     resamples.
@@ -114,9 +115,9 @@ def abstained_at_interval(
     """
     name = "abstained_at_interval"
     demand(0 < share <= 1, name, "share", "above 0 and at most 1", share)
-    unsure, without = _falling(name, uncertainty, unanswerable)
+    unsure, without, rows = _ordered(name, uncertainty, unanswerable)
     measure = partial(_reached, without, ends(unsure), share)
-    low, high = _stratified(name, without, measure, times, seed, level)
+    low, high = _stratified(name, without, measure, times, seed, level, _taken(name, clusters, uncertainty, rows))
     value = float(measure(np.ones(len(unsure), np.int64)))
     return Interval(min(low, value), max(high, value))  # a resample's last unanswerable ones are rarely all of them
 
@@ -140,14 +141,20 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
 
 
 def ua_a_interval(
-    uncertainty: ArrayLike, unanswerable: ArrayLike, times: int = 1000, seed: Seed = 0, level: float = 0.95
+    uncertainty: ArrayLike,
+    unanswerable: ArrayLike,
+    times: int = 1000,
+    seed: Seed = 0,
+    level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Interval:
     """The percentile interval of UA/A over resamples of the answerable and of the unanswerable images.
 
     Args: `uncertainty`, `unanswerable` as for `tradeoff`; `times`, how many resamples; `seed`, a whole number or a
-    numpy Generator; `level` in (0, 1).
+    numpy Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose
+    images of one kind are drawn all or none.
     Returns: Interval of fractions; where no resample differs, as with constant uncertainty, `share_interval`'s for the
-    kind that has fewer images; NaN without answerable or unanswerable images or without resamples.
+    kind that has fewer clusters; NaN without answerable or unanswerable images or without resamples.
     Raises: ValueError as `tradeoff` does, and where `times` is negative or the level is no level.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
 
@@ -155,8 +162,10 @@ def ua_a_interval(
     >>> round(low, 3), round(high, 3)
     (0.375, 1.0)
     """
-    unsure, without = _falling("ua_a_interval", uncertainty, unanswerable)
-    return _stratified("ua_a_interval", without, partial(concordance, without, ends(unsure)), times, seed, level)
+    name = "ua_a_interval"
+    unsure, without, rows = _ordered(name, uncertainty, unanswerable)
+    measure, cluster = partial(concordance, without, ends(unsure)), _taken(name, clusters, uncertainty, rows)
+    return _stratified(name, without, measure, times, seed, level, cluster)
 
 
 def ua_a_draws(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
@@ -193,12 +202,18 @@ def harmonic_mean(a: float, b: float) -> float:
 
 
 def harmonic_mean_interval(
-    correct_a: ArrayLike, correct_ua: ArrayLike, times: int = 1000, seed: Seed = 0, level: float = 0.95
+    correct_a: ArrayLike,
+    correct_ua: ArrayLike,
+    times: int = 1000,
+    seed: Seed = 0,
+    level: float = 0.95,
+    clusters: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> Interval:
     """The percentile interval of the harmonic mean of two accuracies, each over resamples of its own images.
 
     Args: `correct_a` (n,) and `correct_ua` (m,) of 1, 0 and NaN, which is left out; `times`, `seed` and `level` as for
-    `ua_a_interval`.
+    `ua_a_interval`; `clusters` (n,) and (m,), the cluster of each image, such as its observation, whose images are
+    drawn all or none.
     Returns: Interval of fractions; where no resample differs, the harmonic means of both accuracies' lower and upper
     ends, by `share_interval`; NaN where either has no image or without resamples.
     Raises: ValueError where an outcome is something else, `times` is negative or the level is no level.
@@ -213,11 +228,18 @@ def harmonic_mean_interval(
         outcome_array("harmonic_mean_interval", name, values, ndim=1)
         for name, values in (("correct_a", correct_a), ("correct_ua", correct_ua))
     ]
-    sides, random = [side[~np.isnan(side)] for side in sides], np.random.default_rng(seed)
+    rows, random = [np.flatnonzero(~np.isnan(side)) for side in sides], np.random.default_rng(seed)
+    given = clusters or (np.arange(len(sides[0])), np.arange(len(sides[1])))
+    units = [
+        _taken("harmonic_mean_interval", each, side, kept) for each, side, kept in zip(given, sides, rows, strict=True)
+    ]
+    sides = [side[kept] for side, kept in zip(sides, rows, strict=True)]
     if not all(side.size for side in sides):
         return _NONE
-    draws = [resampled(side[:, None].astype(np.int64), times, random)[:, 0] / len(side) for side in sides]
-    return _harmonic_interval(draws, sides, level)
+    tables = [np.stack([side, np.ones(len(side))], axis=1).astype(np.int64) for side in sides]
+    totals = [clustered(table, unit, times, random) for table, unit in zip(tables, units, strict=True)]
+    draws = [quotients(total[:, 0], total[:, 1]) for total in totals]
+    return _harmonic_interval(draws, sides, [len(np.unique(unit)) for unit in units], level)
 
 
 def harmonic_mean_draws(correct: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
@@ -280,15 +302,27 @@ def _stratified(
     times: int,
     seed: Seed,
     level: float,
+    clusters: NDArray[np.int64],
 ) -> Interval:
     """The interval of a number that is made of how often each image is taken, each kind by itself."""
     demand(0 < level < 1, function, "level", "between 0 and 1", level)
-    samples, fewest = drawn(len(without), times, seed, without.astype(np.int64)), min(without.sum(), (~without).sum())
+    samples = drawn(len(without), times, seed, without.astype(np.int64), clusters)
+    fewest = min(len(np.unique(clusters[kind])) for kind in (without, ~without))
     if not fewest or not times:
         return _NONE
     value = float(measure(np.ones(len(without), np.int64)))
     draws = together(blocks(function, samples, len(without), slice(None)), measure)
     return share_interval(draws, value, int(fewest), level)
+
+
+def _taken(function: str, clusters: ArrayLike | None, images: ArrayLike, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The clusters of some rows; every image is its own where none are given."""
+    n = len(np.asarray(images))
+    if clusters is None:
+        return rows
+    found = integers(function, "clusters", clusters, ndim=1, least=0)
+    lengths(function, "clusters", found, n)
+    return found[rows]
 
 
 def _share(totals: NDArray[np.int64]) -> Floats:
@@ -300,12 +334,12 @@ def _harmonic(a: Floats | np.float64, b: Floats | np.float64) -> Floats:
     return np.divide(2 * a * b, total, out=np.zeros(total.shape), where=total != 0)
 
 
-def _harmonic_interval(draws: list[Floats], sides: list[Floats], level: float) -> Interval:
+def _harmonic_interval(draws: list[Floats], sides: list[Floats], units: list[int], level: float) -> Interval:
     means = [float(side.mean()) for side in sides]
     found = _harmonic(draws[0], draws[1])
     if not found.size:
         return _NONE
     if np.ptp(found) > ROUNDING:
-        return share_interval(found, harmonic_mean(*means), min(map(len, sides)), level)
-    own = [share_interval(d, m, len(s), level) for d, m, s in zip(draws, means, sides, strict=True)]
+        return share_interval(found, harmonic_mean(*means), min(units), level)
+    own = [share_interval(d, m, n, level) for d, m, n in zip(draws, means, units, strict=True)]
     return Interval(harmonic_mean(own[0].low, own[1].low), harmonic_mean(own[0].high, own[1].high))

@@ -8,6 +8,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from eyechart.metrics._checks import demand, fractions, lengths, outcome_array, whole
 from eyechart.metrics._sweeps import Samples, resamples
+from eyechart.metrics.clusters import effective_number
 from eyechart.metrics.intervals import Interval, wilson
 
 Binning = Literal["width", "mass"]
@@ -74,7 +75,12 @@ def calibration_error(confidences: ArrayLike, correct: ArrayLike, bins: int = 15
 
 
 def calibration_error_interval(
-    confidences: ArrayLike, correct: ArrayLike, bins: int = 15, binning: Binning = "width", level: float = 0.95
+    confidences: ArrayLike,
+    correct: ArrayLike,
+    bins: int = 15,
+    binning: Binning = "width",
+    level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Interval:
     """The interval of the expected calibration error that other images would show in the same bins.
 
@@ -87,7 +93,9 @@ def calibration_error_interval(
     side (at 0.95, simulated coverage is 0.93 to 1.00). It is about the error in these bins, and finer bins can only
     show more.
 
-    Args: `confidences`, `correct`, `bins` and `binning` as for `reliability`; `level` in (0, 1).
+    Args: `confidences`, `correct`, `bins` and `binning` as for `reliability`; `level` in (0, 1); `clusters`
+    (n,), the cluster of each image, such as its observation: variances are multiplied by the design effect of the
+    difference of outcome and confidence (`clusters.effective_number`).
     Returns: Interval of fractions, inside [0, 1] and around the error; NaN where no image is scored.
     Raises: ValueError as `reliability` does.
     Source: own, from the mean of the folded normal distribution (F. C. Leone, L. S. Nelson and R. B. Nottingham,
@@ -102,7 +110,11 @@ def calibration_error_interval(
     seen = counts > 0
     if not seen.any():
         return Interval(float("nan"), float("nan"))
-    return _around_error(counts[seen], confidence[seen], right[seen], float(ndtri((1 + level) / 2)))
+    effect = 1.0
+    if clusters is not None:
+        gap = np.asarray(correct, np.float64) - np.asarray(confidences, np.float64)
+        effect = float(counts.sum()) / effective_number(gap, clusters, level)
+    return _around_error(counts[seen], confidence[seen], right[seen], float(ndtri((1 + level) / 2)), effect)
 
 
 def calibration_error_draws(
@@ -240,13 +252,15 @@ def _placed(
     return edges, np.searchsorted(edges[1:-1], confidence).astype(np.int64), confidence, outcome, rows
 
 
-def _around_error(counts: NDArray[np.int64], confidence: Vector, right: Vector, z: float) -> Interval:
+def _around_error(counts: NDArray[np.int64], confidence: Vector, right: Vector, z: float, effect: float) -> Interval:
     n, weight = counts.sum(), z * z
     gaps = np.abs(right - confidence) / n
     error = float(gaps.sum())
     drawn = (right + weight / 2) / (counts + weight)
-    noise = np.sqrt(counts * drawn * (1 - drawn)) / n
-    between = max(0.0, float((n * gaps**2 / counts).sum()) - error**2) / n  # which bins other images would fall in
+    noise = np.sqrt(effect * counts * drawn * (1 - drawn)) / n
+    between = (
+        max(0.0, float((n * gaps**2 / counts).sum()) - error**2) * effect / n
+    )  # which bins other images would fall in
     half = z * float(np.sqrt((noise**2).sum() + between))
     added = float((noise * _folded(np.maximum(gaps / noise - 2, 0))).sum())
     return Interval(max(0.0, error - added - half), min(1.0, error + half))

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, stdtrit
 
 from eyechart.metrics._checks import demand, integers, lengths, outcome_array
-from eyechart.metrics.intervals import Interval, effective_wilson, wilson
+from eyechart.metrics.intervals import Interval, effective_wilson, stratified, wilson
 from eyechart.metrics.paired import adjusted_change, change_interval
+from eyechart.metrics.recall import per_class_recall
 from eyechart.metrics.significance import McNemar, mcnemar, mcnemar_p
 
 Floats = NDArray[np.float64]
@@ -82,6 +83,32 @@ def clustered_wilson(correct: ArrayLike, clusters: ArrayLike, level: float = 0.9
     if len(np.unique(cluster[known])) == n:
         return wilson(k, n, level)
     return effective_wilson(k / n, effective_number(outcome, cluster, level), level)
+
+
+def clustered_stratified(correct: ArrayLike, classes: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """The interval of mean per-class recall at the effective number of images, of which several are of one cluster.
+
+    Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's class, -1 for none; `clusters` (n,) which cluster
+    an image is in; `level` in (0, 1).
+    Returns: Interval of fractions, that of `stratified` where every cluster has one image; NaN where no image is
+    scored.
+    Raises: ValueError where the lengths differ, an outcome is something else or the level is no level.
+    Source: `stratified`, its effective number divided by the design effect of the outcomes less their class's recall.
+
+    >>> clustered_stratified([1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]) == stratified([1, 1, 0, 0], [0, 0, 1, 1])
+    True
+    """
+    outcome = outcome_array("clustered_stratified", "correct", correct, ndim=1)
+    label = integers("clustered_stratified", "classes", classes, ndim=1)
+    lengths("clustered_stratified", "classes", label, len(outcome))
+    cluster = _clusters("clustered_stratified", clusters, len(outcome))
+    scored = (label >= 0) & ~np.isnan(outcome)
+    if not scored.any():
+        return stratified(outcome, label, level)
+    recall = per_class_recall(outcome, label, int(label.max()) + 1).values
+    apart = np.where(scored, outcome - recall[np.maximum(label, 0)], np.nan)
+    effect = float(scored.sum()) / effective_number(apart, cluster, level)
+    return stratified(outcome, label, level, max(1.0, effect))
 
 
 def clustered_change_interval(

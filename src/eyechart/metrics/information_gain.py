@@ -69,11 +69,13 @@ def information_gain_interval(
     times: int = 1000,
     seed: Seed = 0,
     level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Interval:
     """The percentile interval of `information_gain`'s area over resamples of the images.
 
     Args: as for `information_gain`; `times`, how many resamples; `seed`, a whole number or a numpy Generator;
-    `level` in (0, 1).
+    `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are drawn
+    all or none.
     Returns: Interval of fractions; where no resample differs it is widened as `share_interval` does; NaN without an
     image or without resamples.
     Raises: ValueError as `information_gain` does, and where `times` is negative or the level is no level.
@@ -87,12 +89,14 @@ def information_gain_interval(
     """
     demand(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
     found = events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
-    samples, once = drawn(found.n, times, seed), np.ones(found.n, np.int64)
+    kept = np.flatnonzero(np.asarray(truth) >= 0)
+    unit = kept if clusters is None else np.asarray(clusters)[kept]
+    samples, once = drawn(found.n, times, seed, clusters=unit), np.ones(found.n, np.int64)
     taken = blocks("information_gain_interval", samples, found.n, slice(None))
     draws = together(taken, found.area).round(12) if found.n else np.zeros(0)
     if not draws.size:
         return Interval(float("nan"), float("nan"))
-    return share_interval(draws, float(found.area(once)), found.n, level)
+    return share_interval(draws, float(found.area(once)), len(np.unique(unit)), level)
 
 
 def information_gain_draws(

@@ -74,7 +74,7 @@ def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
     return Interval(low, high) if n else _NONE
 
 
-def stratified(correct: ArrayLike, classes: ArrayLike, level: float = 0.95) -> Interval:
+def stratified(correct: ArrayLike, classes: ArrayLike, level: float = 0.95, effect: float = 1.0) -> Interval:
     """The interval of mean per-class recall: Wilson's, at the effective number of images.
 
     The mean of K recalls p has variance sum(p (1 - p) / n) / K². A class with few images says little about its own p,
@@ -83,7 +83,8 @@ def stratified(correct: ArrayLike, classes: ArrayLike, level: float = 0.95) -> I
     Limits: the classes are fixed, other images of the same classes are what varies; the level is approximate (at
     0.95, simulated coverage is 0.93 to 0.97), highest where classes with few images differ much from one another.
 
-    Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's class, -1 for none; `level` in (0, 1).
+    Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's class, -1 for none; `level` in (0, 1);
+    `effect`, the design effect of images that are not independent, by which the effective number is divided.
     Returns: Interval of fractions, inside [0, 1] and around the mean; NaN where no image is scored.
     Raises: ValueError where the lengths differ or an outcome is something else.
     Source: own combination of stratified sampling's variance with Wilson's interval at an effective sample size, as
@@ -98,8 +99,9 @@ def stratified(correct: ArrayLike, classes: ArrayLike, level: float = 0.95) -> I
     lengths("stratified", "classes", label, len(outcome))
     recall = per_class_recall(outcome, label, int(label.max(initial=-1)) + 1)
     seen = recall.counts > 0
+    demand(1 <= effect < inf, "stratified", "effect", "at least 1 and finite", effect)
     z = _normal("stratified", level)
-    return _around_mean(recall.values[seen], recall.counts[seen], z) if seen.any() else _NONE
+    return _around_mean(recall.values[seen], recall.counts[seen], z, effect) if seen.any() else _NONE
 
 
 def fisher(r: float, n: float, kind: Literal["pearson", "spearman"] = "pearson", level: float = 0.95) -> Interval:
@@ -165,9 +167,9 @@ def _score_interval(p: float, n: float, z: float) -> Interval:
     return Interval(max(0.0, min(centre - half, p)), min(1.0, max(centre + half, p)))
 
 
-def _around_mean(p: np.ndarray, n: np.ndarray, z: float) -> Interval:
+def _around_mean(p: np.ndarray, n: np.ndarray, z: float, effect: float) -> Interval:
     mean, weight = float(p.mean()), z * z
     drawn = (p * n + weight * mean) / (n + weight)
     # Where every image is right, or none, all classes are alike and only their sizes count.
     spread = drawn * (1 - drawn) / (mean * (1 - mean)) if 0 < mean < 1 else np.ones_like(p)
-    return _score_interval(mean, len(p) ** 2 / float((spread / n).sum()), z)
+    return _score_interval(mean, len(p) ** 2 / float((spread / n).sum()) / effect, z)

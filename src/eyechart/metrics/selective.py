@@ -95,13 +95,15 @@ def auc_interval(
     times: int = 1000,
     seed: Seed = 0,
     level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Interval:
     """The percentile interval of the area under accuracy by coverage, over resamples of the images.
 
     Args: `confidences`, `correct` as for `accuracy_coverage`; `classes` (n,) as for `macro_coverage`; `average`:
     "micro", where images count alike, "macro", as `macro_auc`, or "balanced", with `balanced_weights`, which each
     resample has anew; the last two need `classes`; `times`, how many resamples; `seed`, a whole number or a numpy
-    Generator; `level` in (0, 1).
+    Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are
+    drawn all or none.
     Returns: Interval of fractions; where no resample differs, as when every image is right, `share_interval`'s; NaN
     where no image is scored or without resamples.
     Raises: ValueError as `macro_coverage` does, and where the average is unknown or has no classes, `times` is negative
@@ -114,13 +116,18 @@ def auc_interval(
     """
     demand(0 < level < 1, "auc_interval", "level", "between 0 and 1", level)
     _known("auc_interval", average, classes)
-    images = _Images.of(*_of_classes("auc_interval", confidences, correct, classes))
-    n = len(images.label)
-    samples = drawn(n, times, seed)
+    scored, label = _of_classes("auc_interval", confidences, correct, classes)
+    images, n = _Images.of(scored, label), len(label)
+    unit = (
+        np.arange(len(np.asarray(correct)))
+        if clusters is None
+        else _classes("auc_interval", clusters, len(np.asarray(correct)), "clusters")
+    )
+    samples, units = drawn(n, times, seed, clusters=unit[scored.rows]), len(np.unique(unit[scored.rows]))
     if not n or not times:
         return Interval(float("nan"), float("nan"))
     draws = together(blocks("auc_interval", samples, n, slice(None)), partial(images.area, average=average))
-    return share_interval(draws, min(1.0, float(images.area(np.ones(n, np.int64), average))), n, level)
+    return share_interval(draws, min(1.0, float(images.area(np.ones(n, np.int64), average))), units, level)
 
 
 def auc_draws(
@@ -234,7 +241,7 @@ def _of_classes(
     return images, np.unique(label[images.rows], return_inverse=True)[1].astype(np.int64)
 
 
-def _classes(function: str, classes: ArrayLike, length: int) -> Ints:
-    label = integers(function, "classes", classes, ndim=1)
-    lengths(function, "classes", label, length)
+def _classes(function: str, classes: ArrayLike, length: int, parameter: str = "classes") -> Ints:
+    label = integers(function, parameter, classes, ndim=1)
+    lengths(function, parameter, label, length)
     return label

@@ -39,12 +39,13 @@ def information_gain_change(
     times: int = 1000,
     seed: Seed = 0,
     level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Change:
     """The change of `information_gain`'s area between two predictions for the same images.
 
     Args: `before` and `after`, the stairs of n images in one order; `truth` (n,) as for `information_gain`; `times`,
     how many resamples, each of the same images on both sides; `seed`, a whole number or a numpy Generator; `level` in
-    (0, 1).
+    (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are drawn all or none.
     Returns: Change, its interval that of percentiles; where no resample differs it is widened by what images of
     another kind, of which none was seen, could make of it. NaN without an image, its interval also without resamples.
     Raises: ValueError as `information_gain` does, where the numbers of images differ, `times` is negative or the level
@@ -60,8 +61,10 @@ def information_gain_change(
     (0.25, True)
     """
     sides = [events("information_gain_change", tree, each, truth) for each in (before, after)]
-    n = sides[0].n
-    return _change("information_gain_change", (sides[0].area, sides[1].area), n, n, None, times, seed, level)
+    kept = np.flatnonzero(np.asarray(truth) >= 0)
+    unit = kept if clusters is None else np.asarray(clusters)[kept]
+    areas, units = (sides[0].area, sides[1].area), len(np.unique(unit))
+    return _change("information_gain_change", areas, sides[0].n, units, (None, unit), times, seed, level)
 
 
 def ua_a_change(
@@ -72,12 +75,13 @@ def ua_a_change(
     times: int = 1000,
     seed: Seed = 0,
     level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Change:
     """The change of UA/A between two uncertainties about the same images.
 
     Args: `before` and `after` (n,) as `ua_a`'s uncertainty, in one order; an image counts that has both;
-    `unanswerable` (n,) booleans; `times`, `seed` and `level` as for `information_gain_change`, the resamples within the
-    answerable and within the unanswerable images.
+    `unanswerable` (n,) booleans; `times`, `seed`, `level` and `clusters` as for `information_gain_change`, the
+    resamples within the answerable and within the unanswerable images.
     Returns: Change, as for `information_gain_change`; NaN without answerable or unanswerable images.
     Raises: ValueError where the lengths differ, an uncertainty is infinity, `times` is negative or the level is no
     level.
@@ -96,8 +100,9 @@ def ua_a_change(
     both = ~np.isnan(one) & ~np.isnan(other)
     sides = _ranked(one[both], without[both]), _ranked(other[both], without[both])
     kinds = without[both].astype(np.int64)
-    fewest = min(int(kinds.sum()), int((1 - kinds).sum()))
-    return _change(name, sides, len(kinds) if fewest else 0, fewest, kinds, times, seed, level)
+    unit = np.flatnonzero(both) if clusters is None else np.asarray(clusters)[both]
+    fewest = min(len(np.unique(unit[kinds == kind])) for kind in (0, 1))
+    return _change(name, sides, len(kinds) if fewest else 0, fewest, (kinds, unit), times, seed, level)
 
 
 def _ranked(uncertainty: Floats, without: NDArray[np.bool_]) -> Measure:
@@ -116,14 +121,14 @@ def _change(
     sides: tuple[Measure, Measure],
     n: int,
     units: int,
-    strata: Ints | None,
+    drawn_by: tuple[Ints | None, Ints],
     times: int,
     seed: Seed,
     level: float,
 ) -> Change:
-    """The change of a number that each side makes of how often each of n images is taken."""
+    """The change of a number that each side makes of how often each of n images is taken, by strata and clusters."""
     demand(0 < level < 1, function, "level", "between 0 and 1", level)
-    samples = drawn(n, times, seed, strata if n else None)
+    samples = drawn(n, times, seed, *(drawn_by if n else ()))
     if not n:
         return NONE
     before, after = sides

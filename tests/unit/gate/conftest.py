@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.gate.evidence import Evidence, Given, proofs
+from eyechart.gate.evidence import Evidence, Given, packed, proofs
+from eyechart.gate.evidence import named as plane_name
 from eyechart.records import Metric
 
 Make = Callable[..., Evidence]
@@ -32,8 +33,10 @@ def shares(**outcomes: Any) -> list[Given]:
 def make() -> Make:
     """Make the evidence of a case."""
 
-    def made(given: list[Given], samples: int = 0, **other: Any) -> Evidence:
-        found, planes = proofs(given)
+    def made(given: list[Given], samples: int = 0, groups: Any = None, **other: Any) -> Evidence:
+        found, planes = proofs(given, groups)
+        if groups is not None:
+            other = {"clusters": plane_name(packed(groups))} | other
         size = samples or next((len(each.outcomes) for each in given if each.outcomes is not None), 10)
         whole = Evidence(
             case="imagenet/val/m[]",

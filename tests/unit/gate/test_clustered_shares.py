@@ -1,0 +1,52 @@
+"""Shares of samples that share a unit, such as photographs of one bird, are tested by units."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.gate.comparing import compared
+from eyechart.gate.power import power_alone
+from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
+
+GROUPS = np.repeat(np.arange(10), 4)  # ten observations of four photographs each
+BEFORE = np.ones(40)
+AFTER = np.where(GROUPS < 4, 0.0, 1.0)  # four observations lost, with all their photographs
+
+
+def test_photographs_of_one_bird_are_lost_together(make: Any, share: Any) -> None:
+    (found,) = compared(*(make(share(acc1=each), groups=GROUPS) for each in (BEFORE, AFTER)))
+    assert found.p == clustered_mcnemar(BEFORE, AFTER, GROUPS).p == pytest.approx(2 * 0.5**4)
+    assert found.ci == clustered_change_interval(BEFORE, AFTER, GROUPS)
+    assert (found.n, found.units, len(found.lost), found.gained) == (40, 10, 16, 0)
+    assert found.method == "exact sign flips of clusters"
+
+
+def test_without_clusters_every_sample_is_its_own(make: Any, share: Any) -> None:
+    (found,) = compared(*(make(share(acc1=each)) for each in (BEFORE, AFTER)))
+    assert (found.method, found.units, found.p) == ("exact McNemar", 40, pytest.approx(2 * 0.5**16))
+
+
+@pytest.mark.parametrize("which", ["baseline", "now"])
+def test_a_baseline_without_clusters_takes_those_of_the_run_and_the_other_way_round(
+    which: str, make: Any, share: Any
+) -> None:
+    groups = {"baseline": (None, GROUPS), "now": (GROUPS, None)}[which]
+    sides = [make(share(acc1=each), groups=of) for each, of in zip((BEFORE, AFTER), groups, strict=True)]
+    (found,) = compared(*sides)
+    assert found.p == pytest.approx(2 * 0.5**4)
+
+
+def test_a_number_says_of_how_many_observations_it_is(make: Any, share: Any) -> None:
+    part = np.where(GROUPS < 3, BEFORE, np.nan)
+    evidence = make(share(acc1=BEFORE, acc5=part), groups=GROUPS)
+    assert [(proof.n, proof.images) for proof in evidence.proofs] == [(40, 10), (12, 3)]
+    assert (evidence.groups() == GROUPS).all()
+    evidence.check()
+    assert "n=40 of 10 images" in next(power_alone([evidence], 0.01))
+
+
+def test_a_plane_of_clusters_that_is_damaged_is_refused(make: Any, share: Any) -> None:
+    evidence = make(share(acc1=BEFORE), groups=GROUPS, clusters="000000000000")
+    with pytest.raises(ValueError, match="plane 000000000000"):
+        evidence.check()
