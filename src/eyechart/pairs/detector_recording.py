@@ -11,7 +11,7 @@ from eyechart.asking.distribution import Distribution
 from eyechart.case_recording import FoundRecording, Rows, about, named
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import truth_of
-from eyechart.metrics.intervals import wilson
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.pairs.scoring import LABELS
 from eyechart.protocols.division import BEATEN, UNLIKELY
 from eyechart.records import Outcomes
@@ -35,16 +35,18 @@ class DetectionRecording(FoundRecording[Detection]):
         return f"{len(self.dataset)} images"
 
     def detection(self, found: Detection) -> None:
-        """Count the pairs that the detector fails on."""
+        """Count the pairs that the detector fails on; several are of one image."""
         codes, n = found.flags.codes[found.flags.present], int(found.flags.present.sum())
+        images = np.nonzero(found.flags.present)[0]
+        method = "wilson" if len(np.unique(images)) == n else "clustered wilson"
         for name, mask in (
             ("flagged", codes > 0),
             ("case1", codes & BEATEN > 0),
             ("case2", codes & UNLIKELY > 0),
         ):
             hits = int(mask.sum())
-            value, ci = (hits / n, wilson(hits, n)) if n else (None, None)
-            self.scored.append(metric(name, LABELS, value, n, ci, "wilson", "A"))
+            value, ci = (hits / n, clustered_wilson(mask.astype(np.float64), images)) if n else (None, None)
+            self.scored.append(metric(name, LABELS, value, n, ci, method, "A"))
 
     def truths(self) -> Mapping[str, str]:
         """The sha256 of the annotation."""
