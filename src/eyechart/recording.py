@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.case_recording import CaseRecording, Rows, named, served
+from eyechart.case_recording import CaseRecording, Rows, about, named, served
 from eyechart.confidences import (
     confidence_draws,
     confidence_metrics,
@@ -189,7 +189,8 @@ class Recording(CaseRecording):
         unread = sum(len(found.unparsed) for found in self.rounds)
         silent = f"{self.case} ({self.case.protocol}): {unread} of {self.asked} got an answer that could not be read."
         batches = (f"{self.case} ({self.case.protocol}): {note}" for note in self.first.notes)
-        return (*super().notes(), *((silent,) if unread else ()), *batches)
+        truths = about(self.case, (note for scored, *_ in self.scored for note in scored.labels.notes))
+        return (*super().notes(), *((silent,) if unread else ()), *batches, *truths)
 
     def answer_rows(self) -> Iterator[list[Any]]:
         """Every image: the five best classes with their scores, the error, and what each ground truth says."""

@@ -8,6 +8,7 @@ import pytest
 from eyechart.data.label_files import (
     LabelFile,
     align,
+    describe_mismatches,
     packaged_real,
     parse_labels_option,
     read_labels,
@@ -236,3 +237,38 @@ def test_an_option_with_a_typo_is_refused(text: str, message: str) -> None:
 
 def test_every_format_has_a_reader_with_its_source() -> None:
     assert all(reader.__doc__ for reader in FORMATS.values())
+
+
+def rows_of(*names: str) -> list[Row]:
+    return [Row(name, name, "0" * 64, 0) for name in names]
+
+
+def test_lines_that_name_no_image_and_images_without_a_line_are_counted_with_examples(write: Write) -> None:
+    index = rows_of(*(f"dog/d{number}.png" for number in range(5)), "cat/c.png")
+    found = read_labels(write("file,labels\n" + "".join(f"dgo/e{n}.png,0\n" for n in range(5)) + "cat/c.png,1\n"))
+    lines, images = describe_mismatches(found, index)
+    assert lines.endswith("5 lines name no image (dgo/e0.png, dgo/e1.png, dgo/e2.png, …)")
+    assert images.endswith("5 images have no line (dog/d0.png, dog/d1.png, dog/d2.png, …)")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (f"file,labels\n{ONE},0\n{TWO},\n", 0),  # an image without a class has a line
+        (f"file,labels\n{ONE},0\n{TWO},1\n{THREE},2\n", 0),  # the split is a part of ImageNet's validation images
+        (f"file,labels\n{ONE},0\n", 1),
+        (f"file,labels\n{ONE},0\n{TWO},1\nother.png,2\n", 1),
+        ([[5, 3], [], *[[7]] * 49_998], 0),
+        (jsonl((ONE, [5])), 0),  # ReGT is of 375 classes
+        (SHANKAR, 0),
+        (EXPERT, 0),
+    ],
+)
+def test_what_a_published_file_leaves_out_by_design_is_no_mismatch(
+    write: Write, content: object, expected: int
+) -> None:
+    assert len(describe_mismatches(read_labels(write(content)), rows_of(ONE, TWO))) == expected
+
+
+def test_the_packaged_real_labels_fit(write: Write) -> None:
+    assert not describe_mismatches(packaged_real(), rows_of(*(validation_file(n) for n in range(1, 50_001))))

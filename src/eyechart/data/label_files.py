@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import cast, get_args
 
-from eyechart.data.imagenet import CLASSES
+from eyechart.data.imagenet import CLASSES, VAL_COUNT, val_file
 from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise
 from eyechart.data.labels import Empty, LabelSet, label_set
 from eyechart.data.packages import packaged_file
@@ -15,6 +15,9 @@ from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
 
+EXAMPLES = 3
+OF_SEVERAL_DATA_SETS = ("multilabel", "imagenet-m")  # also ImageNetV2's images, and only those that were looked at
+OF_SOME_IMAGES = ("reimagenet", "kisel", "expert")  # ReGT is of 375 classes, the others are corrections
 OPTION = re.compile(r"(?P<name>[^\[\]=]+?)\s*(?:\[(?P<options>[^\[\]]*)\])?\s*=\s*(?P<path>.+)")
 
 
@@ -76,19 +79,50 @@ def packaged_real() -> LabelFile:
 
 def align(found: LabelFile, rows: Sequence[Row], name: str, empty: Empty) -> LabelSet:
     """Bring a label file into the order of rows, matched by file name, else by key; refuse a file that fits none."""
-    entries = _unambiguous(map(_forms, found.labels))
-    places = _unambiguous([*_forms(row.file), *_forms(row.key)] for row in rows)
     values = [*found.labels.values()]
-    labels: list[Labels | None] = [None] * len(rows)
-    for form, row in reversed(places.items()):
-        if form in entries:
-            labels[row] = values[entries[form]]
+    labels = [None if entry is None else values[entry] for entry in _matches(found, rows)]
     if rows and not any(valid is not None for valid in labels):
         raise DataError(
             f"The label file {found.source} names none of the {len(rows)} images: its first is "
             f"'{next(iter(found.labels), 'missing')}', the data set's '{rows[0].file}' with the key '{rows[0].key}'."
         )
     return label_set(name, rows, labels, empty, found.source)
+
+
+def describe_mismatches(found: LabelFile, index: Sequence[Row]) -> tuple[str, ...]:
+    """Return a sentence on the lines that name no image of a whole split, and one on the images without a line.
+
+    What a published format leaves out by design is none: images that the annotators did not see, images of other data
+    sets, and validation images of ImageNet where the split is a part of them.
+    """
+    if found.format in OF_SEVERAL_DATA_SETS:
+        return ()
+    matches = _matches(found, index)
+    used = {entry for entry in matches if entry is not None}
+    whole = len(index) >= VAL_COUNT
+    lines = [name for place, name in enumerate(found.labels) if place not in used and (whole or val_file(name) is None)]
+    images = [row.file for row, entry in zip(index, matches, strict=True) if entry is None]
+    partial = found.format in OF_SOME_IMAGES
+    no_image = _count(lines, "line names no image", "lines name no image")
+    no_line = _count([] if partial else images, "image has no line", "images have no line")
+    return tuple(f"{found.source}: {sentence}" for sentence in (no_image, no_line) if sentence)
+
+
+def _count(names: Sequence[str], one: str, several: str) -> str:
+    """Return how many names there are and the first of them; "" for none."""
+    shown = f"{', '.join(names[:EXAMPLES])}{', …' if len(names) > EXAMPLES else ''}"
+    return f"{len(names):,} {one if len(names) == 1 else several} ({shown})" if names else ""
+
+
+def _matches(found: LabelFile, rows: Sequence[Row]) -> list[int | None]:
+    """Return the place of each row's line among the file's labels, None where there is none."""
+    entries = _unambiguous(map(_forms, found.labels))
+    places = _unambiguous([*_forms(row.file), *_forms(row.key)] for row in rows)
+    matches: list[int | None] = [None] * len(rows)
+    for form, row in reversed(places.items()):
+        if form in entries:
+            matches[row] = entries[form]
+    return matches
 
 
 def _forms(name: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ class LabelSet:
     """One ground truth, in the order of a data set's rows.
 
     `labels` has shape (n, most labels of an image), padded with -1; `annotated` says which images it speaks of; `empty`
-    says what an annotated image without any label counts as.
+    says what an annotated image without any label counts as; `notes` say how a file does not fit the data set.
     """
 
     name: str
@@ -28,6 +28,7 @@ class LabelSet:
     empty: Empty
     source: str
     sha256: str
+    notes: tuple[str, ...] = ()
 
 
 def label_set(
