@@ -1,7 +1,25 @@
-"""LaTeX: texts escaped, tables with the rules of booktabs."""
+"""LaTeX: texts escaped, tables with the rules of booktabs that fit a page."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+
+from .latex_layout import (
+    LANDSCAPE,
+    LEADING,
+    NARROW_TEXT,
+    PORTRAIT,
+    TALL,
+    WIDEST_TEXT,
+    Column,
+    Unit,
+    parts,
+    row_chunks,
+    row_height,
+    units,
+    wrap,
+)
 
 SPECIAL = str.maketrans(
     {
@@ -28,49 +46,201 @@ SPECIAL = str.maketrans(
         "†": r"$\dagger$",
         "—": r"\textemdash{}",
         "…": r"\ldots{}",
+        "−": "$-$",
+        "–": "--",
+        "·": r"$\cdot$",
+        "≤": r"$\leq$",
+        "≥": r"$\geq$",
+        "≈": r"$\approx$",
+        "≠": r"$\neq$",
+        "²": r"\textsuperscript{2}",
+        "‘": "`",
+        "’": "'",
+        "“": "``",
+        "”": "''",
+        "ß": r"\ss{}",
+        "æ": r"\ae{}",
+        "ø": r"\o{}",
+        "œ": r"\oe{}",
+        "ł": r"\l{}",
+        "�": "?",
     }
 )
+# Lines in a cell: aligned at the top or the bottom, and at the left, the right or the middle.
+MACROS = (r"\newcommand{\eyelines}[3][t]{\begin{tabular}[#1]{@{}#2@{}}#3\end{tabular}}",)
+ACCENTS: Mapping[str, str] = dict(  # by the combining character
+    zip(
+        "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327",
+        ("`", "'", "^", "~", "=", "u", ".", '"', "r", "H", "v", "c"),
+        strict=True,
+    )
+)
+DOTLESS: Mapping[str, str] = {"i": r"\i", "j": r"\j"}  # what an accent stands upon
+GREEK = re.compile("GREEK SMALL LETTER ([A-Z]+)")
 STANDING: Mapping[int, str] = {1: r"\textbf", 2: r"\underline"}
 
 
 def latex_text(text: str) -> str:
-    """A text that LaTeX sets as it is."""
-    apart = re.sub(r"-(?=-)", "-{}", text.translate(SPECIAL))  # two hyphens would become a dash
+    """A text that LaTeX sets as it is, in ASCII."""
+    hyphens = re.sub("-(?=-)", "-\0", text)  # two hyphens would become a dash
+    apart = "".join(map(latex_letter, hyphens)).replace("\0", "{}")
     return re.sub(r"(?<![\w}])-(?=\d)|(?<=\{\[\})-(?=\d)", "$-$", apart)
+
+
+def latex_letter(letter: str) -> str:
+    """One letter, as pdflatex knows it without a package; one that it does not know by its code."""
+    if letter.isascii() or ord(letter) in SPECIAL:
+        return letter.translate(SPECIAL)
+    base, *accents = list(unicodedata.normalize("NFD", letter))
+    if base.isascii() and base.isalpha() and len(accents) == 1 and accents[0] in ACCENTS:
+        return rf"\{ACCENTS[accents[0]]}{{{DOTLESS.get(base, base)}}}"
+    if (found := GREEK.fullmatch(unicodedata.name(letter, ""))) and found[1] != "OMICRON":
+        return rf"$\{found[1].lower().replace('lamda', 'lambda')}$"
+    return f"{{[}}U+{ord(letter):04X}]"
 
 
 def latex_table(
     title: str,
-    heads: Sequence[str],
-    cells: Sequence[Sequence[str]],
+    heads: Sequence[tuple[str, int | None]],
+    cells: Sequence[Sequence[Sequence[str]]],
     right: Sequence[bool],
     notes: Sequence[str],
     standings: Sequence[Sequence[int | None]],
 ) -> str:
-    """A floating table, its caption above and its notes beneath; the best cells are bold, the next underlined."""
+    """Floating tables that fit a page, the caption above and the notes beneath; the best are bold, the next underlined.
+
+    A head is a name and the n that its column shares; a cell is its lines, the first of normal size. A table that is
+    too wide is turned, and one that is still too wide or too tall is split.
+    """
+    keys = min(next((place for place, number in enumerate(right) if number), len(right)), 4)
+    for limit, widest in product((PORTRAIT, LANDSCAPE), (WIDEST_TEXT, NARROW_TEXT)):
+        found = units(heads, cells, right, widest)
+        if fits := sum(unit.width for unit in found) <= limit:
+            break
+    if not fits:
+        found, limit = units(heads, cells, right, NARROW_TEXT), PORTRAIT
+    blocks = [
+        (height(part, rows), latex_tabular(part, rows, standings))
+        for part in parts(found, keys, limit)
+        for rows in row_chunks([column for unit in part for column in unit.columns], len(cells), TALL[limit])
+    ]
+    floats = together(blocks, TALL[limit])
+    kind, needed = ("sidewaystable", "booktabs, rotating") if limit == LANDSCAPE else ("table", "booktabs")
+    last = len(floats) - 1
+    return "".join(
+        latex_float(kind, needed, title, place, last, tabulars, notes if place == last else ())
+        for place, tabulars in enumerate(floats)
+    )
+
+
+def height(part: Sequence[Unit], rows: range) -> float:
+    """The height of some rows of some columns in points, their heads included."""
+    columns = [column for unit in part for column in unit.columns]
+    head = 2 + max(len(column.head) for column in columns) + max(len(unit.head) for unit in part)
+    return LEADING * head + sum(row_height(columns, row) for row in rows)
+
+
+def together(blocks: Sequence[tuple[float, str]], tall: float) -> list[list[str]]:
+    """Tabulars, as many in one float as fit a page."""
+    found: list[list[str]] = []
+    used = 0.0
+    for size, block in blocks:
+        if not found or used + size > tall:
+            found.append([])
+            used = 0.0
+        found[-1].append(block)
+        used += size
+    return found
+
+
+def latex_float(
+    kind: str, needed: str, title: str, place: int, last: int, tabulars: Sequence[str], notes: Sequence[str]
+) -> str:
+    """One float; of several, all but the first have the number of the first."""
+    packages = "".join(rf"\usepackage{{{name}}}" for name in needed.split(", "))
+    part = f" (part {place + 1} of {last + 1})" if last else ""
     lines = [
-        r"\begin{table}[htbp]",
+        f"% needs {packages}",
+        rf"\begin{{{kind}}}[htbp]",
+        *([r"\addtocounter{table}{-1}"] if place else []),
         r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
-        rf"\caption{{{latex_text(title)}}}",
-        rf"\begin{{tabular}}{{@{{}}{''.join('r' if end else 'l' for end in right)}@{{}}}}",
-        r"\toprule",
-        latex_row(map(latex_text, heads)),
-        r"\midrule",
-        *(latex_row(map(latex_cell, *row)) for row in zip(cells, standings, strict=True)),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *(rf"\par\smallskip\raggedright\noindent {latex_text(note)}" for note in notes),
-        r"\end{table}",
+        *MACROS,
+        rf"\caption{{{latex_note(title + part)}}}",
+        "\\par\\medskip\n".join(tabulars),
+        *(rf"\par\smallskip\raggedright\scriptsize\noindent {latex_note(note)}" for note in notes),
+        rf"\end{{{kind}}}",
     ]
     return "".join(f"{line}\n" for line in lines)
 
 
-def latex_row(cells: Iterable[str]) -> str:
-    """One row of a tabular."""
-    return " & ".join(cells) + r" \\"
+def latex_note(text: str) -> str:
+    """A caption or a note, whose long words may be broken."""
+    words = (r"\allowbreak{}".join(map(latex_text, wrap(word, 120.0))) for word in text.split())
+    return " ".join(words)
 
 
-def latex_cell(text: str, standing: int | None) -> str:
-    """One cell, as it stands among others."""
+def latex_tabular(part: Sequence[Unit], rows: range, standings: Sequence[Sequence[int | None]]) -> str:
+    """Some rows of some columns."""
+    columns = [column for unit in part for column in unit.columns]
+    places = [place for unit in part for place in unit.places]
+    lines = [
+        rf"\begin{{tabular}}{{@{{}}{''.join('r' if column.number else 'l' for column in columns)}@{{}}}}",
+        r"\toprule",
+        *shared_heads(part),
+        latex_row(latex_head(column.head, column.number) for column in columns),
+        r"\midrule",
+        *(
+            latex_row(
+                (latex_cell(each, row, standings[row][place]) for each, place in zip(columns, places, strict=True)),
+                apart=any(len(column.cells[row]) > 1 for column in columns),
+            )
+            for row in rows
+        ),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines)
+
+
+def shared_heads(part: Sequence[Unit]) -> list[str]:
+    """The heads that several columns share, with a rule beneath each; nothing where there are none."""
+    if not any(unit.head for unit in part):
+        return []
+    cells, rules, place = [], [], 1
+    for unit in part:
+        size = len(unit.columns)
+        if unit.head:
+            cells.append(rf"\multicolumn{{{size}}}{{c}}{{{stacked(list(map(latex_text, unit.head)), 'bc')}}}")
+            rules.append(rf"\cmidrule(lr){{{place}-{place + size - 1}}}")
+        else:
+            cells.extend([""] * size)
+        place += size
+    return [latex_row(cells), "".join(rules)]
+
+
+def latex_head(lines: Sequence[str], number: bool) -> str:
+    """A head, its lines one below the other."""
+    return stacked(list(map(latex_text, lines)), "br" if number else "bl")
+
+
+def stacked(lines: Sequence[str], how: str) -> str:
+    """Lines one below the other; one alone as it is."""
+    if len(lines) < 2:
+        return "".join(lines)
+    joined = r"\\".join(lines)
+    return rf"\eyelines[{how[0]}]{{{how[1]}}}{{{joined}}}"
+
+
+def latex_row(cells: Iterable[str], *, apart: bool = False) -> str:
+    """One row of a tabular, with a little space beneath it where its cells have several lines."""
+    return " & ".join(cells) + (r" \\[2pt]" if apart else r" \\")
+
+
+def latex_cell(column: Column, row: int, standing: int | None) -> str:
+    """One cell, as it stands among others; what belongs to a number stands smaller beneath it."""
+    first, *more = column.cells[row]
     command = STANDING.get(standing or 0)
-    return rf"{command}{{{latex_text(text)}}}" if command else latex_text(text)
+    top = rf"{command}{{{latex_text(first)}}}" if command else latex_text(first)
+    if not column.number:
+        return stacked([top, *map(latex_text, more)], "tl")
+    return stacked([top, *(rf"\scriptsize {latex_text(line)}" for line in more)], "tr")

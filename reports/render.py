@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from math import isnan
 
@@ -219,10 +219,21 @@ def cell_fields(column: str, cell: Cell) -> Iterator[tuple[str, str]]:
 
 
 def to_latex(table: Table) -> str:
-    """The table as a floating table; booktabs is all it needs."""
-    heads, cells = texts(table)
+    """The table as floating tables; a comment at the head of each names the packages that it needs."""
+    shared = [shared_n(table, place) for place in range(len(table.columns))]
+    heads = list(zip(map(one_line, table.columns), shared, strict=True))
+    cells = [[lines(cell, with_n=n is None) for cell, n in zip(row, shared, strict=True)] for row in table.rows]
     title, notes = one_line(table.title), [one_line(note) for note in table.notes]
     return latex_table(title, heads, cells, numeric(table), notes, standings(table))
+
+
+def lines(cell: Cell, *, with_n: bool) -> tuple[str, ...]:
+    """A cell in lines: a number's value with its rank, then its interval, then its n."""
+    if not isinstance(cell, Number) or not cell.known:
+        return (shown(cell, with_n=with_n),)
+    rank = f" ({cell.rank})" if cell.rank is not None else ""
+    value, *interval = replace(cell, rank=None).text(with_n=False).split(" ", 1)
+    return (value + rank, *interval, *([f"n={cell.n:,}"] if with_n and cell.n is not None else []))
 
 
 RENDERERS: Mapping[str, Callable[[Sequence[Table]], str]] = {

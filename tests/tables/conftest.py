@@ -7,6 +7,7 @@ from functools import cache
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -168,6 +169,13 @@ class Session:
     def right(changes: Mapping[int, int | str] = {}) -> list[int | str]:
         """Answers that ReGT calls right throughout, but for some changes by image."""
         return [changes.get(place, each) for place, each in enumerate(RIGHT)]
+
+
+@pytest.fixture
+def latex_problems(tmp_path: Path) -> Callable[..., list[str]]:
+    """Set LaTeX tables and return what pdflatex says is wrong, or does not fit the page."""
+    set_tables = run_path(str(Path(__file__).parents[1] / "typesetting.py"))["problems"]
+    return lambda texts: list(set_tables(texts, tmp_path))
 
 
 @pytest.fixture

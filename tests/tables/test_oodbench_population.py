@@ -51,6 +51,11 @@ def run(capsys, *more):
     return [[row for row in rows if row["table"] == name] for name in ("models", "population")]
 
 
+def test_the_tables_in_latex_fit_the_page(given, capsys, latex_problems):
+    assert main(["overlap", "division.json", "--format", "tex", *EACH]) == 0
+    assert latex_problems([capsys.readouterr().out]) == []
+
+
 EACH = [f"--corpus={model}={model}.json" for model in ("some", "more", "many")]
 
 

@@ -57,8 +57,8 @@ def test_the_best_is_bold_and_the_next_underlined_as_published(table_2):
 
 def test_latex_has_the_same_marks(table_2):
     text = RENDERERS["tex"](table_2.tables("realbirdid-T2"))
-    assert r"\textbf{68.90 {[}10.00, 90.00]}" in text
-    assert r"\underline{66.00 {[}10.00, 90.00]}" in text
+    assert r"\textbf{68.90}\\\scriptsize {[}10.00, 90.00]" in text
+    assert r"\underline{66.00}\\\scriptsize {[}10.00, 90.00]" in text
 
 
 def test_as_csv_table_2_has_a_row_a_model_with_n_and_interval(table_2):

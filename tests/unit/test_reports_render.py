@@ -69,13 +69,17 @@ def test_no_note_opens_a_block(text):
 
 @given(TEXT)
 def test_latex_has_no_special_character_left(text):
-    commands = r"\\(text\w+|ldots)\{\}|\\[{}$&#_%]|\{\[\}|-\{\}|\$(-|\\(cap|Delta|rightarrow|times))\$"
+    letters = r"\\[`'^~=u.\"rHvc]\{(\\?\w)\}|\\(ss|ae|oe|[ol])\{\}"
+    commands = (
+        rf"\\(text\w+|ldots)\{{\}}|\\[{{}}$&#_%]|\{{\[\}}|-\{{\}}|\$(-|\\\w+)\$|\\textsuperscript\{{2\}}|{letters}"
+    )
+    assert latex_text(one_line(text)).isascii()
     assert not re.search(r"[\\{}&#_%~^$]|^\[", re.sub(commands, "", latex_text(one_line(text))))
 
 
 def test_latex_needs_booktabs_and_nothing_more():
     written = to_latex(Table("a_b", ("Model", "%"), (("[x]&", Number(0.5, 2, (0.1, 0.9))),), ("50 % -- none",)))
-    assert r"{[}x]\& & 50.00 {[}10.00, 90.00] \\" in written
+    assert r"{[}x]\& & \eyelines[t]{r}{50.00\\\scriptsize {[}10.00, 90.00]} \\[2pt]" in written
     assert r"\caption{a\_b}" in written
     assert r"50 \% -{}- none" in written
     assert set(re.findall(r"\\(\w+rule)", written)) == {"toprule", "midrule", "bottomrule"}

@@ -1,0 +1,177 @@
+"""How wide LaTeX sets a text, where lines and tables are broken to fit a page, and which heads are grouped."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+PORTRAIT, LANDSCAPE = 475.0, 715.0  # points of an a4 page with margins of 2 cm, less a little
+TALL = {PORTRAIT: 560.0, LANDSCAPE: 340.0}  # points for rows; the caption and the notes take the rest
+SEPARATION = 6.0  # between two columns
+LEADING, LOWER = 12.0, 8.5  # points that the first line of a row takes, and each further one
+WIDEST_TEXT, NARROW_TEXT = 130.0, 90.0  # points of a column of texts, and of one in a table that is too wide
+NARROWEST_HEAD, HEAD = 34.0, 64.0  # points of a short head, and of a long one in several lines
+BODY, SMALL = 8.5, 7.97  # the em of cmr8 and cmr7 in points, as multiples of cmr10's widths
+WIDTHS = {  # of Computer Modern Roman, in em, rounded up
+    **dict.fromkeys("ijl.,:;'![]|", 0.285),
+    **dict.fromkeys("()frst-Iz", 0.4),
+    **dict.fromkeys("0123456789/", 0.505),
+    **dict.fromkeys("mMW%", 0.95),
+    **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZw&@#+=<>±−∩×~", 0.785),
+    **dict.fromkeys("→—…", 1.02),
+    " ": 0.34,
+}
+BOLD = 1.15
+USUAL = 0.56
+
+
+def text_width(text: str, em: float = BODY) -> float:
+    """The width of a text in points, rather too large than too small."""
+    return em * sum(WIDTHS.get(letter, USUAL if letter.isascii() else 1.0) for letter in text)
+
+
+def wrap(text: str, width: float, em: float = BODY) -> list[str]:
+    """A text in lines of at most this width: broken at spaces, after punctuation, and inside of longer pieces."""
+    lines, line = [], ""
+    for piece in (part for found in re.findall(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+", text) for part in cut(found, width, em)):
+        if line.strip() and text_width((line + piece).rstrip(), em) > width:
+            lines.append(line.strip())
+            line = ""
+        line += piece
+    return [*lines, line.strip()]
+
+
+def cut(piece: str, width: float, em: float) -> Iterator[str]:
+    """A piece in parts that fit the width."""
+    part = ""
+    for letter in piece:
+        if part and text_width(part + letter, em) > width:
+            yield part
+            part = ""
+        part += letter
+    yield part
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: the lines of its cells, those of its head, and its width in points."""
+
+    cells: tuple[tuple[str, ...], ...]
+    head: tuple[str, ...]
+    width: float
+    number: bool
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Columns that stay together: one, or several under a head that they share."""
+
+    columns: tuple[Column, ...]
+    places: tuple[int, ...]
+    head: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> float:
+        """The width with the space before each column."""
+        whole = sum(column.width + SEPARATION for column in self.columns)
+        return max(whole, 0.0, *(text_width(line) + SEPARATION for line in self.head))
+
+
+def made_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, number: bool, widest: float) -> Column:
+    """A column with its texts wrapped; of a number, the first line is the value, and those below are smaller."""
+    if number:
+        lines = tuple(tuple(cell) for cell in cells)
+        found = [text_width(line, SMALL if place else BODY * BOLD) for cell in lines for place, line in enumerate(cell)]
+    else:
+        lines = tuple(tuple(wrap(cell[0], widest)) for cell in cells)
+        found = [text_width(line) for cell in lines for line in cell]
+    body = max(found, default=0.0)
+    heads = wrap(head, max(body, NARROWEST_HEAD, min(HEAD, text_width(head) / 3))) if head else []
+    heads += [] if n is None else [f"(n={n:,})"]
+    return Column(lines, tuple(heads), max(body, 0.0, *map(text_width, heads)), number)
+
+
+def grouped(heads: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
+    """Neighbouring columns whose heads begin with the same words, with these words; "" for a column by itself."""
+    words = [head.split() for head in heads]
+    common = [shared(one, other) for one, other in pairwise(words)]
+    longest = [max(left, right) for left, right in zip([0, *common], [*common, 0], strict=True)]
+    found: list[tuple[tuple[int, ...], str]] = []
+    for place, size in enumerate(longest):
+        name = " ".join(words[place][:size])
+        if name and found and found[-1][1] == name:
+            found[-1] = ((*found[-1][0], place), name)
+        else:
+            found.append(((place,), name))
+    return [(places, name if len(places) > 1 else "") for places, name in found]
+
+
+def shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """With how many words both begin."""
+    return next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+                min(len(one), len(other)))  # fmt: skip
+
+
+def units(
+    heads: Sequence[tuple[str, int | None]],
+    cells: Sequence[Sequence[Sequence[str]]],
+    right: Sequence[bool],
+    widest: float,
+) -> list[Unit]:
+    """The table's columns, grouped by what their heads share."""
+    found = []
+    names = [
+        head if number else f"\0{place}" for place, ((head, _), number) in enumerate(zip(heads, right, strict=True))
+    ]
+    for places, name in grouped(names):
+        columns = tuple(
+            made_column(
+                heads[at][0].removeprefix(name).strip(" ,"), heads[at][1], [row[at] for row in cells],
+                number=right[at], widest=widest,
+            )
+            for at in places
+        )  # fmt: skip
+        whole = sum(column.width + SEPARATION for column in columns) - SEPARATION
+        found.append(Unit(columns, places, tuple(wrap(name.strip(" ,"), whole)) if name else ()))
+    return found
+
+
+def parts(found: Sequence[Unit], keys: int, limit: float) -> list[list[Unit]]:
+    """The units in parts that fit the width; every part begins with the key columns."""
+    head = list(found[:keys])
+    space = limit - sum(unit.width for unit in head)
+    rest = [piece for unit in found[keys:] for piece in pieces(unit, space)]
+    made = [list(head)]
+    for unit in rest:
+        if len(made[-1]) > keys and sum(each.width for each in (*made[-1], unit)) > limit:
+            made.append(list(head))
+        made[-1].append(unit)
+    return made
+
+
+def pieces(unit: Unit, limit: float) -> Iterator[Unit]:
+    """A unit, in several with the same head where it is too wide."""
+    start, width = 0, 0.0
+    for place, column in enumerate(unit.columns):
+        if place > start and width + column.width + SEPARATION > limit:
+            yield Unit(unit.columns[start:place], unit.places[start:place], unit.head)
+            start, width = place, 0.0
+        width += column.width + SEPARATION
+    yield Unit(unit.columns[start:], unit.places[start:], unit.head)
+
+
+def row_height(columns: Sequence[Column], row: int) -> float:
+    """The height of a row in points."""
+    return LEADING + LOWER * (max(len(column.cells[row]) for column in columns) - 1)
+
+
+def row_chunks(columns: Sequence[Column], rows: int, tall: float) -> list[range]:
+    """The rows in chunks that fit a page."""
+    found, start, height = [], 0, 0.0
+    for row in range(rows):
+        more = row_height(columns, row)
+        if row > start and height + more > tall:
+            found.append(range(start, row))
+            start, height = row, 0.0
+        height += more
+    return [*found, range(start, rows)]
