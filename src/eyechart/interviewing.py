@@ -45,12 +45,15 @@ def interview(
     if questions.book:
         return consult(entry, dataset, model, questions, progress)
     if not entry.complete:
-        with entry.writing() as writer:
-            if not entry.complete:
-                meet(model, key, [usage for _, usage in replies.kept(writer).values()])
-                found, passing = complete(writer, dataset, model, questions, progress)
-                if passing:
-                    return unfinished(entry, found, passing, questions.places)
+        try:
+            with entry.writing() as writer:
+                if not entry.complete:
+                    meet(model, key, [usage for _, usage in replies.kept(writer).values()])
+                    found, passing = complete(writer, dataset, model, questions, progress)
+                    if passing:
+                        return unfinished(entry, found, passing, questions.places)
+        except StoreError as error:
+            return without_writing(entry, dataset, questions, error)
     loaded = replies.load(entry)
     meet(model, key, [loaded.usage], one_by_one=False)
     return loaded
@@ -64,12 +67,16 @@ def consult(
     wanted = [place for place in dict.fromkeys(questions.places) if place not in found]
     passing: dict[int, Reply] = {}
     if wanted:
-        with entry.writing() as writer:
-            found = replies.kept(writer)
-            before = len(found)
-            meet(model, entry.key, [usage for _, usage in found.values()])
-            found, passing = complete(writer, dataset, model, questions, progress)
-            replies.tidy(writer, found)
+        try:
+            with entry.writing() as writer:
+                found = replies.kept(writer)
+                before = len(found)
+                meet(model, entry.key, [usage for _, usage in found.values()])
+                found, passing = complete(writer, dataset, model, questions, progress)
+                if len(found) > before:
+                    replies.tidy(writer, found)
+        except StoreError as error:
+            return without_writing(entry, dataset, questions, error)
         if passing:
             return unfinished(entry, found, passing, questions.places, len(found) - before)
         return replies.chosen(found, questions.places, entry, len(found) - before)
@@ -77,6 +84,26 @@ def consult(
     if not (entry.one_part and [*found] == sorted(found)):
         straighten(entry)
     return replies.chosen(found, questions.places, entry, 0)
+
+
+def without_writing(entry: Entry, dataset: Dataset, questions: Questions, why: StoreError) -> Replies:
+    """Return replies of an entry that cannot be written, if all that is missing are images that cannot be read.
+
+    Raises `why` otherwise.
+    """
+    found, passing = looked_up(entry), dict[int, Reply]()
+    for number, place in enumerate(questions.places):
+        if place not in found and place not in passing:
+            made = request(dataset, questions.asked[number])
+            if isinstance(made, Request):
+                raise why
+            passing[place] = asked_again(str(made))
+    return unfinished(entry, found, passing, questions.places)
+
+
+def asked_again(error: str) -> Reply:
+    """Return the reply for an error that is not stored."""
+    return Reply("", error=f"{error.rstrip('.')}. The next run asks again")
 
 
 def straighten(entry: Entry) -> None:
@@ -113,7 +140,7 @@ def complete(
         for number, answer in answered(dataset, model, questions, round_):
             place = questions.places[number]
             if answer.retry:
-                passing[place] = Reply("", error=f"{answer.error.rstrip('.')}. The next run asks again")
+                passing[place] = asked_again(answer.error)
             else:
                 found[place] = replies.append(writer, place, answer)
                 progress(done := done + 1, len(numbers), UNIT)

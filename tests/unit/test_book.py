@@ -321,3 +321,50 @@ def test_a_disk_that_is_full_while_tidying_loses_nothing(
     again = talker(said)
     assert library.ask(again, range(4)).fresh == 0
     assert again.asked == []
+
+
+def test_questions_about_a_broken_image_are_asked_again_and_nothing_else_is(
+    tmp_path: Path, pictures: Any, talker: Any
+) -> None:
+    library = Library(tmp_path, pictures([-1] * COUNT, frozenset({1})))
+    first = library.ask(talker(said), range(6))
+    assert first.said[2].error.endswith(
+        "Save it as one of these, or remove it from the data set. The next run asks again"
+    )
+    model = talker(said)
+    assert (library.ask(model, range(6)).said, model.asked) == (first.said, [])
+
+
+def test_bytes_that_are_not_those_of_the_index_are_not_kept(library: Library, other: Library, talker: Any) -> None:
+    odd = replace(library, dataset=replace(library.dataset, source=Swapped(library.dataset.source)))
+    found = odd.ask(talker(said), range(4))
+    assert ["changed after the data set was indexed" in reply.error for reply in found.said] == [True] * 4
+    assert found.said[0].error.endswith("run the same command again. The next run asks again")
+    library.ask(talker(said), range(4))
+    other.ask(talker(said), range(4))
+    assert library.files(talker(said)) == other.files(talker(said))
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """Gives the first two images in each other's place."""
+
+    source: Any
+
+    def read(self, rows: Sequence[int]) -> Any:
+        for row in rows:
+            ((_, data),) = self.source.read([{0: 1, 1: 0}.get(row, row)])
+            yield row, data
+
+
+def test_a_book_that_cannot_be_written_serves_a_split_with_a_broken_image(
+    tmp_path: Path, pictures: Any, talker: Any
+) -> None:
+    library = Library(tmp_path, pictures([-1] * COUNT, frozenset({1})))
+    first = library.ask(talker(said), range(6))
+    lock = library.entry(talker(said)).folder / "lock"
+    lock.unlink(missing_ok=True)
+    lock.mkdir()  # nobody can lock it
+    assert library.ask(talker(said), range(6)).said == first.said
+    with pytest.raises(StoreError, match="cannot be written"):
+        library.ask(talker(said), range(8))

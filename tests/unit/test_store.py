@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -199,3 +200,20 @@ def test_a_second_run_waits_for_the_first_and_finds_its_answers(tmp_path: Path) 
         with (entry := Store(tmp_path, waiting).entry(KEY)).writing():
             assert entry.complete
     assert "another run is answering m" in said[0]
+
+
+def test_sealing_needs_less_memory_than_the_answers(store: Store) -> None:
+    rows, width = 4096, 1024
+    entry = store.entry(KEY)
+    with entry.writing() as writer:
+        for start in range(0, rows, 64):
+            numbers = (*range(start, start + 64),)
+            append(writer, Block(numbers, width), np.repeat(np.array(numbers, np.float32)[:, None], width, axis=1))
+        tracemalloc.start()
+        try:
+            finish(writer, rows)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < rows * width * 4 / 8
+    assert np.array_equal(load(entry).values[:, -1], np.arange(rows))
