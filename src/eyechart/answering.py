@@ -202,7 +202,8 @@ def shown_image(dataset: Dataset, place: int, data: bytes) -> Image.Image:
         raise ImageError(
             f"Image {name(dataset, place)} changed after the data set was indexed, or was read incompletely: the "
             f"{len(data):,} bytes that were read have the sha256 {found[:12]}…, the index has {wanted[:12]}…. The "
-            "answer is not stored. When nothing writes to the file any more, run the same command again."
+            "answer is not stored. When nothing writes to the file any more, run the same command again; if that does "
+            "not help, delete the folder 'index' of the store, so that the data set is indexed anew."
         )
     return decode(data, name(dataset, place), upright=dataset.upright)
 

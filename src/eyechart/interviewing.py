@@ -98,6 +98,8 @@ def without_writing(entry: Entry, dataset: Dataset, questions: Questions, why: S
             if isinstance(made, Request):
                 raise why
             passing[place] = asked_again(str(made))
+    if not passing:
+        raise why
     return unfinished(entry, found, passing, questions.places)
 
 

@@ -1,12 +1,15 @@
 """What a language model is asked about a data set: requests before their images are read."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
 import msgspec
+
+BY_IMAGE = "one image a question"  # what the questions of such a book have in common
+DIGITS = 15  # of a sha256, as many as fit into 64 bits with room to spare
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,26 @@ class Questions:
         """How answers are made, for the key."""
         longest = sorted({question.max_tokens for question in self.asked})
         return {"temperature": 0, "max_tokens": longest, "evaluation": self.evaluation}
+
+
+def by_image(questions: Questions, rows: Sequence[int]) -> Questions:
+    """Return questions about one image each as part of a book of the whole split, whatever part of it is selected.
+
+    `rows` are the numbers in the whole split of the rows that the questions name. A question's place in the book is
+    the fingerprint of its texts and its row, so that equal questions have equal places.
+    """
+    known: dict[str, str] = {}
+    asked = tuple(
+        replace(question, parts=tuple(rows[part] if isinstance(part, int) else part for part in question.parts))
+        for question in questions.asked
+    )
+    return replace(questions, asked=asked, book=Book(BY_IMAGE, tuple(_place(known, question) for question in asked)))
+
+
+def _place(known: dict[str, str], question: Question) -> int:
+    parts = [part if isinstance(part, int) else _once(known, part) for part in question.parts]
+    told = msgspec.json.encode([parts, question.how], order="sorted")
+    return int(sha256(told).hexdigest()[:DIGITS], 16)
 
 
 def _once(known: dict[str, str], text: str) -> str:

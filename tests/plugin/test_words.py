@@ -3,10 +3,13 @@
 import csv
 import json
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from eyechart.store import blocks
 
 MODELS = ("hf[toybox-mllm]", "hf[toybox-mllm,batch_size=5]")
 CUTOUTS = ("-k", "toybox/sample-cutouts/ and (mcq or closed_world) and not plus", "--eye-limit=12")
@@ -40,9 +43,14 @@ def passes(world: Any, *arguments: str, **how: Any) -> pytest.RunResult:
     return result
 
 
-def replies(world: Any) -> dict[str, bytes]:
+def replies(world: Any) -> dict[str, bytes | list[bytes]]:
     """Every kept reply; how many tokens a cache held is no part of it."""
-    return {path: content for path, content in world.store.items() if not path.endswith("usage.jsonl")}
+    kept = {path: content for path, content in world.store.items() if not path.endswith("usage.jsonl")}
+    return {path: said(content) if path.endswith(".part") else content for path, content in kept.items()}
+
+
+def said(part: bytes) -> list[bytes]:
+    return [reply for _, reply in blocks(BytesIO(part))]
 
 
 @pytest.fixture(scope="module")

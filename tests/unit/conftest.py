@@ -80,7 +80,7 @@ class Memory:
             yield row, self.image(row)
 
     def image(self, row: int) -> bytes:
-        return b"broken" if row in self.broken else png(row)
+        return f"broken {row}".encode() if row in self.broken else png(row)
 
 
 @cache

@@ -166,7 +166,7 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
     model = talker(lambda *_: "A")
     repeated = multiple_choice(choice(model, setting))
     assert len(repeated.rounds) == 2
-    assert len(model.asked) == 12
+    assert len(model.asked) == len({*model.asked}) in (11, 12)  # two draws may be equal, and are asked once
     for (number,), text in model.asked:
         names = {*offered(text).values()}
         assert len(names) == 4
@@ -183,7 +183,8 @@ def test_the_original_labels_are_no_second_ground_truth(choice: Any, talker: Any
     one, both = talker(lambda *_: "A"), talker(lambda *_: "A")
     multiple_choice(choice(one, "ReGT+text"))
     multiple_choice(choice(both, "ReGT+text", truths=truths))
-    assert (len(one.asked), both.asked) == (12, [])
+    assert len(one.asked) in (11, 12)
+    assert both.asked == []
 
 
 def test_what_was_taken_for_a_class_distracts_from_it(choice: Any, talker: Any) -> None:

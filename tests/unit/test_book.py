@@ -339,7 +339,7 @@ def test_bytes_that_are_not_those_of_the_index_are_not_kept(library: Library, ot
     odd = replace(library, dataset=replace(library.dataset, source=Swapped(library.dataset.source)))
     found = odd.ask(talker(said), range(4))
     assert ["changed after the data set was indexed" in reply.error for reply in found.said] == [True] * 4
-    assert found.said[0].error.endswith("run the same command again. The next run asks again")
+    assert found.said[0].error.endswith("so that the data set is indexed anew. The next run asks again")
     library.ask(talker(said), range(4))
     other.ask(talker(said), range(4))
     assert library.files(talker(said)) == other.files(talker(said))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eyechart import interviewing, replies
+from eyechart import interviewing, replies, store
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, StoreError
 from eyechart.interviewing import interview, question_key
@@ -69,6 +69,37 @@ def test_everything_is_asked_once(ask: Asks, talker: Any) -> None:
 
 def test_what_it_took_is_what_it_took_when_asked(ask: Asks, talker: Any) -> None:
     assert ask(talker(number)).usage == ask(talker(number)).usage == Usage(10 * COUNT, 4 * COUNT, 2 * COUNT)
+
+
+class KilledError(BaseException):
+    """In the place of a signal."""
+
+
+@pytest.mark.parametrize("name", ["usage.jsonl", "replies.jsonl", "done.json"])
+@pytest.mark.parametrize("drafted", [True, False])
+def test_a_run_that_ends_while_it_seals_loses_nothing(
+    ask: Asks, talker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, drafted: bool
+) -> None:
+    def stamp(path: Path, content: bytes, old: Any = store.stamp) -> None:
+        if path.name == name and drafted:
+            path.with_name(f"{name}.17").write_bytes(content[:9])
+        else:
+            old(path, content)
+        if path.name == name:
+            raise KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "stamp", stamp)
+        with pytest.raises(KilledError):
+            ask(talker(number))
+    again = talker(number)
+    resumed, whole = ask(again), ask(talker(number), root=tmp_path / "other")
+    assert again.asked == []
+    assert contents(resumed) == contents(whole)
+
+
+def contents(found: Replies) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in found.path.parent.iterdir() if path.name != "lock"}
 
 
 @pytest.mark.parametrize("window", [1, 3, COUNT + 1])

@@ -175,7 +175,7 @@ def test_bytes_that_are_not_those_of_the_index_are_an_error_that_is_not_stored(
     found = bench.ask(Counter(), odd)
     assert [*found.errors] == [5]
     assert "imagenet/memory: s05 changed after the data set was indexed, or was read incompletely" in found.errors[5]
-    assert found.errors[5].endswith("run the same command again.")
+    assert "run the same command again" in found.errors[5]
     assert bench.ask(again := Counter()).errors == {}
     assert again.numbers == [5]
     other.ask(Counter())

@@ -1,7 +1,7 @@
 """Everything that a question in words may need, and how replies become predictions."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from eyechart.errors import SpecError
 from eyechart.models.interfaces import Usage
 from eyechart.protocols.choices import Chosen
 from eyechart.protocols.prompt_files import Prompt, prompt
-from eyechart.questions import Questions
+from eyechart.questions import Questions, by_image
 from eyechart.replies import Replies
 from eyechart.scoring import Predictions
 from eyechart.spoken import Spoken
@@ -171,7 +171,15 @@ def collected(sitting: Sitting, questions: Questions) -> Replies:
 
 
 def ask(sitting: Sitting, questions: Questions) -> Replies:
-    """Put the questions, as far as they were not answered before; a replay has its answers already."""
+    """Put the questions, as far as they were not answered before; a replay has its answers already.
+
+    Questions about one image each are kept by image: neither a limit nor a seed is any part of them, beside what they
+    changed in a question's text.
+    """
     if replayed(sitting):
         return collected(sitting, questions)
-    return sitting.asker.replies(sitting.model, sitting.dataset, questions)
+    asker, dataset = sitting.asker, sitting.dataset
+    if all(len(question.rows) == 1 for question in questions.asked):
+        asker, questions = replace(asker, limit=None, seed=0), by_image(questions, dataset.selected)
+        dataset = replace(dataset, rows=())
+    return asker.replies(sitting.model, dataset, questions)

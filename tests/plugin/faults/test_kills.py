@@ -21,6 +21,7 @@ KILLED = -signal.SIGKILL
 DIES = """
 import os
 import signal
+from pathlib import Path
 
 from eyechart import store
 
@@ -42,18 +43,21 @@ def append(self, header, payload, old=store.Writer.append):
     old(self, header, payload)
     come_to("written")
 
-def stamp(path, content, old=store.stamp):
-    if (STAGE, AT) == ("drafting", path.name):
-        path.with_name(f"{path.name}.{os.getpid()}").write_bytes(content[:9])
-    come_to("drafting", path.name)
-    old(path, content)
-    come_to("put in place", path.name)
+def replace(self, ordered, old=store.Writer.replace):
+    if STAGE == "drafting":
+        (self.folder / f"{AT}.{os.getpid()}").write_bytes(b"EYE1 half")
+    come_to("drafting", store.FIRST)
+    old(self, ordered)
+    come_to("put in place", store.FIRST)
 
-store.Writer.append, store.stamp = append, stamp
+def unlink(path, old=Path.unlink, **how):
+    come_to("dropping", path.name)
+    old(path, **how)
+
+store.Writer.append, store.Writer.replace, Path.unlink = append, replace, unlink
 """
-FILES = ("usage.jsonl", "replies.jsonl", "done.json")
 EARLY = ("made", "sent", "before writing", "writing", "written")
-LATE = [(stage, name) for stage in ("drafting", "put in place") for name in FILES]
+LATE = [("drafting", "00000.part"), ("put in place", "00000.part"), ("dropping", "00001.part")]
 
 
 def moments(seed: int) -> list[tuple[str, str]]:

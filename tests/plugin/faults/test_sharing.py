@@ -99,4 +99,5 @@ def test_two_sessions_at_once_pay_once(exam: Any) -> None:
             told = "".join(world.ended(second))
             assert (first.wait(world.patience), second.returncode) == (0, 0), told
     assert [*exam.paid.values()] == [1] * PICTURES
-    assert len(exam.replies) == 1
+    assert len(exam.parts) == PICTURES
+    assert len([name for name in world.store if name.endswith(".part")]) == 1
