@@ -1,0 +1,104 @@
+"""Images that cannot be read, or whose bytes changed, in a book: their questions alone are asked again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyechart.data.dataset import Dataset
+from eyechart.errors import StoreError
+from eyechart.interviewing import interview, question_key
+from eyechart.questions import Book, Question, Questions
+from eyechart.replies import Replies
+from eyechart.store import Entry, Key, Store
+
+COUNT = 8
+
+
+def said(numbers: tuple[int, ...], text: str) -> str:
+    return f"{text} {numbers[0]}"
+
+
+@dataclass(frozen=True)
+class Library:
+    """A store with one book of two questions an image: place 2 · image + question."""
+
+    root: Path
+    dataset: Dataset
+
+    def asked(self, places: Sequence[int]) -> Questions:
+        questions = tuple(Question((place // 2, f"question {place % 2}"), 16) for place in places)
+        return Questions("pairs", questions, book=Book("all of it", tuple(places)))
+
+    def key(self, model: Any, **more: Any) -> Key:
+        return question_key(self.asked([0]), model, self.dataset, limit=None, seed=0, **more)
+
+    def entry(self, model: Any) -> Entry:
+        return Store(self.root).entry(self.key(model))
+
+    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Replies:
+        return interview(Store(self.root), self.key(model), self.dataset, model, self.asked(places), told)
+
+    def files(self, model: Any) -> dict[str, bytes]:
+        folder = self.entry(model).folder
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
+
+
+@pytest.fixture
+def library(tmp_path: Path, pictures: Callable[..., Dataset]) -> Library:
+    return Library(tmp_path / "store", pictures([-1] * COUNT))
+
+
+@pytest.fixture
+def other(library: Library) -> Library:
+    """Another store for the same questions."""
+    return replace(library, root=library.root.with_name("other"))
+
+
+def test_questions_about_a_broken_image_are_asked_again_and_nothing_else_is(
+    tmp_path: Path, pictures: Any, talker: Any
+) -> None:
+    library = Library(tmp_path, pictures([-1] * COUNT, frozenset({1})))
+    first = library.ask(talker(said), range(6))
+    assert first.said[2].error.endswith(
+        "Save it as one of these, or remove it from the data set. The next run asks again"
+    )
+    model = talker(said)
+    assert (library.ask(model, range(6)).said, model.asked) == (first.said, [])
+
+
+def test_bytes_that_are_not_those_of_the_index_are_not_kept(library: Library, other: Library, talker: Any) -> None:
+    odd = replace(library, dataset=replace(library.dataset, source=Swapped(library.dataset.source)))
+    found = odd.ask(talker(said), range(4))
+    assert ["changed after the data set was indexed" in reply.error for reply in found.said] == [True] * 4
+    assert found.said[0].error.endswith("so that the data set is indexed anew. The next run asks again")
+    library.ask(talker(said), range(4))
+    other.ask(talker(said), range(4))
+    assert library.files(talker(said)) == other.files(talker(said))
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """Gives the first two images in each other's place."""
+
+    source: Any
+
+    def read(self, rows: Sequence[int]) -> Any:
+        for row in rows:
+            ((_, data),) = self.source.read([{0: 1, 1: 0}.get(row, row)])
+            yield row, data
+
+
+def test_a_book_that_cannot_be_written_serves_a_split_with_a_broken_image(
+    tmp_path: Path, pictures: Any, talker: Any
+) -> None:
+    library = Library(tmp_path, pictures([-1] * COUNT, frozenset({1})))
+    first = library.ask(talker(said), range(6))
+    lock = library.entry(talker(said)).folder / "lock"
+    lock.unlink(missing_ok=True)
+    lock.mkdir()  # nobody can lock it
+    assert library.ask(talker(said), range(6)).said == first.said
+    with pytest.raises(StoreError, match="cannot be written"):
+        library.ask(talker(said), range(8))
