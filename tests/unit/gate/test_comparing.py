@@ -156,6 +156,17 @@ def test_of_two_runs_the_fewer_images_count_and_a_file_that_does_not_say_counts_
     assert [proof.units for proof in make([of_images((1, 1), 1, 2)]).proofs] == [0]  # as it is with any number
 
 
+@pytest.mark.parametrize("sizes", [(9, 12), (12, 9), (9, 9)])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_of_two_runs_with_unequal_n_the_smaller_counts(
+    make: Any, named: Any, sizes: tuple[int, int], *, drawn: bool
+) -> None:
+    draws = np.random.default_rng(0).normal(0.5, 0.01, TIMES) if drawn else None
+    before, after = (make([Given(replace(named("ece"), n=n), draws=draws)]) for n in sizes)
+    (found,) = compared(before, after)
+    assert (found.n, found.units) == (9, 9)
+
+
 def test_numbers_alone_are_compared_as_unpaired(make: Any, named: Any) -> None:
     one, other = (
         make([Given(replace(named("ece", value), ci=ci))]) for value, ci in ((0.1, (0.05, 0.15)), (0.4, (0.35, 0.45)))
