@@ -25,8 +25,8 @@ EDGES = " \t\n.,;:!?'\"“”„«»()[]{}<>|#=$*`~…\\-_"
 ENDS = EDGES.translate(str.maketrans("", "", "#-=<"))  # "C#" is no C
 ARTICLE = re.compile(r"(?:a|an|the) (?=\S)")
 BOXED = re.compile(r"\\boxed ?\{([^{}]*)\}")
-THOUGHT = re.compile("</think>", re.IGNORECASE)
-THINKING = re.compile("<think>", re.IGNORECASE)
+THOUGHT = re.compile(r"</(?:seed:)?think(?:ing)?>|\[/think\]|◁/think▷", re.IGNORECASE)
+THINKING = re.compile(r"<(?:seed:)?think(?:ing)?>|\[think\]|◁think▷", re.IGNORECASE)
 TAGS = re.compile(r"</?answer>")
 SENTENCE = re.compile(r"\n|(?<=[.!?]) (?![#\d])")
 WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
@@ -89,7 +89,13 @@ def spoken(text: str) -> str:
 
 
 def after_thinking(text: str) -> str:
-    """Return what follows the last thought of a reasoning model: nothing where the thought was cut off."""
+    """Return what follows the last thought of a reasoning model: nothing where the thought was cut off.
+
+    Templates may write the opening tag themselves, so that a reply has the closing one alone.
+
+    >>> after_thinking("A or C? It has scales.</think> B"), after_thinking("B <think> or C")
+    (' B', '')
+    """
     *_, end = (0, *(found.end() for found in THOUGHT.finditer(text)))
     return "" if THINKING.search(text, end) else text[end:]
 
