@@ -94,7 +94,7 @@ def group_tables(group: Group) -> Iterator[Table]:
 def outcome_table(group: Group) -> Table:
     """What became of the images of every case."""
     tasks = group.tasks()
-    columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "error", "answered", "seconds")
+    columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "truncated", "error", "answered", "seconds")
     rows = tuple((entry.model, tasks[id(entry)], *outcome_cells(entry)) for entry in group.entries)
     said = "Under each case's first ground truth. Answered: the share of answers that are no error, in %."
     return Table(f"{group.title}: outcomes", columns, rows, (said, *group.notes()))
@@ -103,9 +103,9 @@ def outcome_table(group: Group) -> Table:
 def outcome_cells(entry: Entry) -> list[Cell]:
     """Counts, and the coverage that stands beside every score."""
     outcomes, n = entry.record.outcomes, entry.record.data.n
-    asked = max(n, outcomes.correct + outcomes.wrong + outcomes.unparsed + outcomes.error)  # several an image, or one
-    counts: list[Cell] = [n, outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error]
-    return [*counts, Number(1 - outcomes.error / asked if asked else None), round(entry.record.seconds)]
+    counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
+    asked = max(n, sum(counts))  # several an image, or one
+    return [n, *counts, Number(1 - outcomes.error / asked if asked else None), round(entry.record.seconds)]
 
 
 def metric_table(group: Group) -> Table:

@@ -29,7 +29,7 @@ def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
     """How one case came out, by its first number."""
     record, first = entry.record, first_metric(entry)
     outcomes = record.outcomes
-    counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error]
+    counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
     asked = max(record.data.n, sum(counts))
     return {
         "case": one_line(record.case),

@@ -244,3 +244,9 @@ def line(row: list[Any]) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(row)
     return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def truncation_note(case: str, count: int, asked: str) -> tuple[str, ...]:
+    """Return the note that replies ended at the token limit before they answered; none where no reply did."""
+    said = f"{case}: {count} of {asked} ended at the token limit before they answered (truncated); they count as wrong."
+    return (said,) if count else ()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.case_recording import CaseRecording, Rows, about, named, served
+from eyechart.case_recording import CaseRecording, Rows, about, named, served, truncation_note
 from eyechart.confidences import (
     confidence_draws,
     confidence_metrics,
@@ -186,11 +186,13 @@ class Recording(CaseRecording):
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know."""
-        unread = sum(len(found.unparsed) for found in self.rounds)
+        cut = sum(len(found.truncated) for found in self.rounds)
+        unread = sum(len(found.unparsed) for found in self.rounds) - cut
         silent = f"{self.case} ({self.case.protocol}): {unread} of {self.asked} got an answer that could not be read."
+        told = truncation_note(f"{self.case} ({self.case.protocol})", cut, self.asked)
         batches = (f"{self.case} ({self.case.protocol}): {note}" for note in self.first.notes)
         truths = about(self.case, (note for scored, *_ in self.scored for note in scored.labels.notes))
-        return (*super().notes(), *((silent,) if unread else ()), *batches, *truths)
+        return (*super().notes(), *((silent,) if unread else ()), *told, *batches, *truths)
 
     def answer_rows(self) -> Iterator[list[Any]]:
         """Every image: the five best classes with their scores, the error, and what each ground truth says."""
@@ -200,7 +202,8 @@ class Recording(CaseRecording):
         ]
         words = self.first.spoken.columns() if self.first.spoken else {}
         repeat = ["repeat"] if self.repeated else []
-        yield [*repeat, "key", "label", *tops, "error", *words, *truths]
+        cut = ["truncated"] if self.first.spoken else []
+        yield [*repeat, "key", "label", *tops, "error", *words, *cut, *truths]
         for number, found in enumerate(self.rounds):
             for row in self.round_rows(number, found):
                 yield [number, *row] if self.repeated else row
@@ -217,6 +220,7 @@ class Recording(CaseRecording):
             error = found.errors.get(row, "")
             label = original[row] if original[row] >= 0 else ""
             said = [column[row] for column in words.values()]
+            said += [str(int(row in found.truncated))] if words else []
             yield [key, label, *classes, *values, error, *said, *self.truth_cells(row, number)]
 
     def truth_cells(self, row: int, number: int) -> Iterator[str]:

@@ -71,12 +71,16 @@ class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
-    """The four outcomes under the case's first label set; they add up to n less what that set does not speak of."""
+    """The outcomes under the case's first label set; they add up to n less what that set does not speak of.
+
+    `truncated` are replies that ended at the token limit before they answered; they count as wrong, as `unparsed` do.
+    """
 
     correct: int = 0
     wrong: int = 0
     unparsed: int = 0
     error: int = 0
+    truncated: int = 0
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

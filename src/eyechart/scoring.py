@@ -34,6 +34,8 @@ class Predictions:
 
     Answers in words have no scores, a width of 0, and one class an image in `spoken`.
 
+    Rows in `truncated` are those of `unparsed` whose reply ended at the token limit before it answered.
+
     Rows in `unasked` are no part of the question, as images without a label are for a choice among options.
     """
 
@@ -44,6 +46,7 @@ class Predictions:
     unparsed: frozenset[int] = frozenset()
     unasked: frozenset[int] = frozenset()
     spoken: Spoken | None = None
+    truncated: frozenset[int] = frozenset()
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -103,12 +106,14 @@ class Scored:
 
     def outcomes(self, predictions: Predictions) -> Outcomes:
         """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
-        unread = predictions.among(predictions.unparsed)
+        cut = predictions.among(predictions.truncated)
+        unread = predictions.among(predictions.unparsed) & ~cut
         return Outcomes(
             correct=int((self.correct == 1).sum()),
-            wrong=int(((self.correct == 0) & ~unread).sum()),
+            wrong=int(((self.correct == 0) & ~unread & ~cut).sum()),
             unparsed=int(((self.correct == 0) & unread).sum()),
             error=len(predictions.errors),
+            truncated=int(((self.correct == 0) & cut).sum()),
         )
 
 

@@ -73,7 +73,7 @@ def test_right_and_wrong_items_are_as_many_as_the_record_says(told: Any, protoco
     for (name, _), (entry, said) in told.items():
         came = entry.record.outcomes
         if name == protocol:
-            assert counted(said, FIRST[protocol]) == (came.correct, came.wrong + came.unparsed)
+            assert counted(said, FIRST[protocol]) == (came.correct, came.wrong + came.unparsed + came.truncated)
 
 
 def test_progression_has_three_questions_a_sample_and_the_records_shares(told: Any) -> None:

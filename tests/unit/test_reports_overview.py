@@ -99,7 +99,7 @@ def test_errors_are_counted_beside_the_answers(make_run, tmp_path):
     folder = make_run(models={"conse[]": ("zero_shot", [356] * 18)}, errors={0: "truncated"})
     text = write(load([folder]), tmp_path)
     (line,) = [line for line in text.splitlines() if "94.44" in line]
-    assert [cell.strip() for cell in line.strip("|").split("|")][2:8] == ["18", "2", "14", "0", "1", "94.44"]
+    assert [cell.strip() for cell in line.strip("|").split("|")][2:9] == ["18", "2", "14", "0", "0", "1", "94.44"]
 
 
 def test_a_name_from_outside_stays_text(make_run, tmp_path):

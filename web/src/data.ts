@@ -20,7 +20,7 @@ export interface Since {
   against: string; rule: string; counts: Record<string, number>; apart: string[]; notes: string[];
 }
 export interface Case {
-  case: string; protocol: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number];
+  case: string; protocol: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
   weights: string; notes: string[]; album?: string; exhibit?: number; held?: Held; change?: Change;
 }

@@ -20,7 +20,7 @@ export function Overview({ index }: { index: Index }) {
 }
 
 function fields(index: Index): Field<Case>[] {
-  const counts = ["Right", "Wrong", "Unread", "Errors"];
+  const counts = ["Right", "Wrong", "Unread", "Truncated", "Errors"];
   const changed: Field<Case>[] = [
     { name: "Change", number: true, value: ({ change }) => (change ? Number(deltaOf(change)[0]) : null), show: (row) => <Change index={index} row={row} /> },
     { name: "Verdict", value: ({ held }) => held?.word ?? null, show: ({ held }) => (held ? <Verdict held={held} /> : <>—</>) },

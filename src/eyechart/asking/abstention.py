@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eyechart.asking.bird_names import observed_of
 from eyechart.asking.bird_questions import put
 from eyechart.asking.bird_words import BirdNames
-from eyechart.asking.extraction import extracted, variant
+from eyechart.asking.extraction import complete_texts, extracted, truncated_replies, variant
 from eyechart.asking.free_form import first_errors
 from eyechart.asking.reason_words import ANSWERED, CHOICES, ReasonWords
 from eyechart.asking.sitting import Sitting, cost
@@ -29,7 +29,7 @@ class Abstention:
     """What was said of the birds in `rows` (r,) to each of k wordings, level by level.
 
     `said` are the words and `places` the places in `CHOICES`, -1 where nothing could be read: (k, r), as `errors` are
-    by place in there.
+    by place in there, and `truncated`, the replies that ended at the token limit before they answered.
     """
 
     keys: tuple[str, ...]
@@ -43,6 +43,7 @@ class Abstention:
     usage: Usage
     cost: float | None
     requests: int
+    truncated: frozenset[int] = frozenset()
 
     @cached_property
     def told(self) -> Bools:
@@ -92,7 +93,7 @@ def abstention(sitting: Sitting) -> Abstention:
     replies = put(sitting, queries)
     said, second = [reply.text for reply in replies.said], prompt("abstention_reason")
     reader = ReasonWords(BirdNames.of(observed.taxonomy))
-    found = extracted(sitting, said, second, CHOICES, reader, reason_list=WHY)
+    found = extracted(sitting, complete_texts(replies.said, reader), second, CHOICES, reader, reason_list=WHY)
     usage = replies.usage + found.usage
     return Abstention(
         keys=sitting.dataset.keys,
@@ -106,4 +107,5 @@ def abstention(sitting: Sitting) -> Abstention:
         usage=usage,
         cost=cost(sitting.model, usage),
         requests=len({*queries}) + found.requests,
+        truncated=truncated_replies(replies.said, reader, found),
     )

@@ -1,4 +1,8 @@
-"""Closed world: the class list stands in the prompt, and an answer is right, wrong, out of the prompt, or not read."""
+"""Closed world: the class list stands in the prompt, and an answer is right, wrong, out of the prompt, or not read.
+
+Of a reply that ended at the token limit, a name counts if its JSON value or its line was complete; without JSON it must
+also be a name of the list. A name that is cut in the middle is truncated.
+"""
 
 from eyechart.asking.likelihood import constrained
 from eyechart.asking.naming import Told, questions, told, wants_json
@@ -75,6 +79,9 @@ def note(sitting: Sitting, notes: Notes, one: Told) -> None:
         notes.unparsed.add(one.row)
     notes.strict[one.row] = placed(sitting, one.strict, "strict")
     notes.found[one.row] = placed(sitting, text, sitting.chosen["reading"])
+    if one.truncated and notes.found[one.row] == NONE:
+        notes.unparsed.add(one.row)
+        notes.truncated.add(one.row)
 
 
 def placed(sitting: Sitting, text: str | None, reading: str) -> int:

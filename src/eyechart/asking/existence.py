@@ -11,6 +11,7 @@ from eyechart.data.divisions import Division
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.interfaces import Usage
 from eyechart.pairs.answers import Existence
+from eyechart.parsers.truncation import read_complete_word
 from eyechart.protocols.choices import IN_A_DIVISION
 from eyechart.protocols.existence import WORDINGS, existence_prompts
 from eyechart.replies import Reply
@@ -36,6 +37,7 @@ def existence(sitting: Sitting) -> Existence:
         places=np.array([place for of in chosen.values() for place in of], np.int64),
         answers=np.array([answers(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
         said=tuple((one.text, other.text) for one, other in pairs),
+        truncated=np.array([[is_truncated(each, reading) for each in pair] for pair in pairs], np.bool_).reshape(-1, 2),
     )
 
 
@@ -74,8 +76,18 @@ def answer(reply: Reply, reading: str) -> int:
     """A reply as one of the four outcomes."""
     if reply.error:
         return MISSING
-    said = yes(reply.text, reading)
+    said = None if is_truncated(reply, reading) else yes(complete_text(reply, reading), reading)
     return UNPARSED if said is None else YES if said else NO
+
+
+def complete_text(reply: Reply, reading: str) -> str:
+    """Return what a reply says completely; the authors' scorer reads what is there."""
+    return reply.text if reply.finished or reading == "authors" else read_complete_word(reply.text)
+
+
+def is_truncated(reply: Reply, reading: str) -> bool:
+    """Return whether a reply ended at the token limit before it answered."""
+    return not reply.error and not reply.finished and not complete_text(reply, reading)
 
 
 def variant(sitting: Sitting, divided: Division) -> dict[str, str]:

@@ -3,7 +3,7 @@
 It is the second step of nlg2choice (arXiv 2603.27033, section 5): a text, a question about it, constrained decoding.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -19,6 +19,7 @@ from eyechart.interviewing import interview
 from eyechart.models.interfaces import Answer, Identity, Request, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
 from eyechart.parsers.text import after_thinking
+from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocols.prompt_files import Prompt
 from eyechart.questions import Book, Question, Questions
 from eyechart.replies import Reply
@@ -50,6 +51,7 @@ class Extracted:
     errors: Mapping[int, str]
     usage: Usage = field(default_factory=Usage)
     requests: int = 0
+    truncated: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,36 @@ def extracted(
     open_ = [text for text in known if found[text] == NONE]
     said, usage = replies(sitting, [asked.fill(said=text, **slots) for text in open_], choices)
     told = dict(zip(open_, said, strict=True))
-    found |= {text: NONE if reply.error else choice(reply.text, choices) for text, reply in told.items()}
+    found |= {text: NONE if reply.error else chosen(reply, choices) for text, reply in told.items()}
+    cut = {text for text, reply in told.items() if not reply.finished and not reply.error and found[text] == NONE}
     errors = {place: told[text].error for place, text in enumerate(heard) if text in told and told[text].error}
-    return Extracted([found.get(text, NONE) for text in heard], errors, usage, len(open_))
+    return Extracted([found.get(text, NONE) for text in heard], errors, usage, len(open_), places_of(heard, cut))
+
+
+def places_of(heard: Sequence[str], some: Collection[str]) -> frozenset[int]:
+    """Return the places of texts that are among some."""
+    return frozenset(place for place, text in enumerate(heard) if text in some)
+
+
+def complete_texts(said: Sequence[Reply], reader: Reader) -> list[str]:
+    """Return what each reply says completely; of a truncated one a first line that is a choice and nothing else."""
+    return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in said]
+
+
+def complete_line(text: str, reader: Reader) -> str:
+    """Return the first line of a truncated reply if it is a choice and nothing else, or ""."""
+    line = read_complete_name(text)
+    return line if line and reader.plainly(line) != NONE else ""
+
+
+def truncated_replies(said: Sequence[Reply], reader: Reader, found: Extracted) -> frozenset[int]:
+    """Return the places of replies that ended at the token limit before they answered, themselves or when extracted."""
+    cut = [
+        place
+        for place, reply in enumerate(said)
+        if not reply.finished and not reply.error and not complete_line(reply.text, reader)
+    ]
+    return found.truncated | {*cut}
 
 
 def by_reading(sitting: Sitting) -> bool:
@@ -180,6 +209,14 @@ def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
         "required": [KEY],
         "additionalProperties": False,
     }
+
+
+def chosen(reply: Reply, choices: Sequence[str]) -> int:
+    """The place of a reply's choice; one that was truncated must have a complete JSON value or line."""
+    if reply.finished:
+        return choice(reply.text, choices)
+    told = (json_answers.read(reply.text, (KEY,)).lenient or {}).get(KEY) or read_complete_name(reply.text)
+    return choice(told, choices) if told else NONE
 
 
 def choice(text: str, choices: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eyechart.asking.bird_names import observed_of
 from eyechart.asking.bird_questions import put
 from eyechart.asking.bird_words import BirdNames
-from eyechart.asking.extraction import Extracted, extracted, variant
+from eyechart.asking.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.observations import Observations
 from eyechart.models.interfaces import Usage
@@ -23,7 +23,10 @@ SPECIES, GENUS, ABSTAINED, UNREAD = "species", "genus", "abstained", ""
 
 @dataclass(frozen=True)
 class FreeForm:
-    """What was said of each bird, and the place of the name that it means among `names`, -1 where it was not read."""
+    """What was said of each bird, and the place of the name that it means among `names`, -1 where it was not read.
+
+    `truncated` are the rows whose reply ended at the token limit before it answered.
+    """
 
     keys: tuple[str, ...]
     errors: Mapping[int, str]
@@ -35,6 +38,7 @@ class FreeForm:
     usage: Usage
     cost: float | None
     requests: int
+    truncated: frozenset[int] = frozenset()
 
     @cached_property
     def meaning(self) -> Ints:
@@ -93,7 +97,7 @@ def free_form(sitting: Sitting) -> FreeForm:
     asked, second = sitting.prompt(prompt("species")), prompt("species_extraction")
     replies = put(sitting, [(row, asked.text) for row in range(len(sitting.dataset))])
     said = [reply.text for reply in replies.said]
-    found = extracted(sitting, said, second, names.choices, names)
+    found = extracted(sitting, complete_texts(replies.said, names), second, names.choices, names)
     return FreeForm(
         keys=sitting.dataset.keys,
         errors=first_errors([reply.error for reply in replies.said], found),
@@ -105,6 +109,7 @@ def free_form(sitting: Sitting) -> FreeForm:
         usage=(usage := replies.usage + found.usage),
         cost=cost(sitting.model, usage),
         requests=len(said) + found.requests,
+        truncated=truncated_replies(replies.said, names, found),
     )
 
 

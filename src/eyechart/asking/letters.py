@@ -8,6 +8,7 @@ from eyechart.asking.sitting import Notes, Sitting, ask
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import DataError
 from eyechart.parsers import compat, letter
+from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocols.choices import SHORT
 from eyechart.protocols.distractors import Neighbours
 from eyechart.protocols.multiple_choice import SETTINGS, Options, mill_options, options
@@ -52,9 +53,12 @@ def among(sitting: Sitting, drawn: Mapping[int, Options], name: str, asked: Prom
         if reply.error:
             notes.errors[row] = reply.error
             continue
-        notes.strict[row], notes.found[row] = read(sitting, reply.text, choice)
+        whole = reply.finished or sitting.chosen["reading"] == "mill"  # whose scorer reads what is there
+        text = reply.text if whole else read_complete_letter(reply.text)
+        notes.strict[row], notes.found[row] = read(sitting, text, choice)
         if notes.found[row] < 0:
             notes.unparsed.add(row)
+            notes.truncated |= set() if whole else {row}
     details = {"options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(notes.size)]}
     variant = sitting.variant(asked, parser(sitting.chosen["reading"]))
     return notes.predictions(sitting, replies.usage, variant, details=details)

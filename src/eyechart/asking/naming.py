@@ -8,6 +8,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.parsers import json_answers
 from eyechart.parsers.reading import Reading
 from eyechart.parsers.text import after_thinking
+from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocols.closed_world import answer_keys, answer_schema, batches, parts
 from eyechart.protocols.prompt_files import Prompt
 from eyechart.questions import Question, Questions
@@ -19,7 +20,11 @@ BRACES = frozenset("{｛")  # JSON was meant, and could not be read
 
 @dataclass(frozen=True)
 class Told:
-    """What was said of one image: under the strict reading and the lenient one; None where nothing was read."""
+    """What was said of one image: under the strict reading and the lenient one; None where nothing was read.
+
+    `truncated` says that the reply ended at the token limit before a JSON value for this image was complete; `lenient`
+    then has a complete first line, if there is one.
+    """
 
     row: int
     request: int
@@ -28,6 +33,7 @@ class Told:
     lenient: str | None
     whole: str
     error: str = ""
+    truncated: bool = False
 
 
 def wants_json(prompt: Prompt) -> bool:
@@ -76,12 +82,15 @@ def told(asked: Questions, said: Sequence[Reply], *, json: bool) -> Iterator[Tol
     """Tell the answers of every reply apart, image by image."""
     for request, (question, reply) in enumerate(zip(asked.asked, said, strict=True)):
         keys = answer_keys(len(question.rows))
-        read, spoken = json_answers.read(reply.text, keys) if json else None, after_thinking(reply.text)
+        read = json_answers.read(reply.text, keys) if json else None
+        spoken = after_thinking(reply.text) if reply.finished else read_complete_name(reply.text)
+        plain = reply.text if reply.finished else spoken
         for place, (row, key) in enumerate(zip(question.rows, keys, strict=True)):
-            strict, lenient = by_key(read, key) if read else (reply.text, spoken)
-            if read and read.lenient is None and len(keys) == 1 and not BRACES.intersection(spoken):
+            strict, lenient = by_key(read, key) if read else (plain, spoken)
+            cut = not reply.finished and (read is None or lenient is None)
+            if read and read.lenient is None and len(keys) == 1 and not BRACES.intersection(after_thinking(reply.text)):
                 lenient = spoken  # one image needs no key to tell whose answer this is
-            yield Told(row, request, place, filled(strict), filled(lenient), reply.text, reply.error)
+            yield Told(row, request, place, filled(strict), filled(lenient), reply.text, reply.error, cut)
 
 
 def by_key(read: Reading[json_answers.Answers], key: str) -> tuple[str | None, str | None]:

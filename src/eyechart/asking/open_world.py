@@ -1,4 +1,8 @@
-"""Open world: no list in the prompt; what is said is mapped to a class afterwards."""
+"""Open world: no list in the prompt; what is said is mapped to a class afterwards.
+
+Of a reply that ended at the token limit, only a complete JSON value or a complete first line is mapped: a name that is
+cut in the middle is truncated, since its beginning may name another class.
+"""
 
 from eyechart.asking.naming import questions, told, wants_json
 from eyechart.asking.sitting import Notes, Sitting, ask, replayed
@@ -25,6 +29,7 @@ def open_world(sitting: Sitting) -> Predictions:
             notes.errors[one.row] = one.error
         elif text is None:
             notes.unparsed.add(one.row)
+            notes.truncated |= {one.row} if one.truncated else set()
     notes.found, notes.strict = places(sitting, heard, strict)
     parser = f"json_answers {json_answers.VERSION}" if json else "text"
     return notes.predictions(sitting, replies.usage, sitting.variant(asked, parser))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eyechart.asking.divided import division
-from eyechart.asking.existence import answer, by_set, first_error, made
+from eyechart.asking.existence import answer, by_set, complete_text, first_error, is_truncated, made
 from eyechart.asking.pair_questions import Heard, Query, count, parsers, put, readable
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.annotation import Annotation
@@ -47,6 +47,9 @@ def progression(sitting: Sitting) -> Progression:
         counting=np.array([number(reply, reading) for reply in stages[1]], np.int64),
         logic=np.array([answer(reply, reading) for reply in stages[2]], np.int64),
         said=tuple((one.text, two.text, three.text) for one, two, three in samples),
+        truncated=np.array([[is_truncated(each, reading) for each in sample] for sample in samples], np.bool_).reshape(
+            -1, 3
+        ),
     )
 
 
@@ -84,7 +87,7 @@ def number(reply: Reply, reading: str) -> int:
     """A reply as a number, or as one of the outcomes without one."""
     if reply.error:
         return MISSING
-    said = count(reply.text, reading)
+    said = None if is_truncated(reply, reading) else count(complete_text(reply, reading), reading)
     return UNPARSED if said is None else said
 
 

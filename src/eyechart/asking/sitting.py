@@ -108,6 +108,7 @@ class Notes:
     places: list[int] = field(init=False)
     errors: dict[int, str] = field(default_factory=dict)
     unparsed: set[int] = field(default_factory=set)
+    truncated: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.said = [""] * self.size
@@ -146,6 +147,7 @@ class Notes:
             frozenset(self.unparsed),
             unasked,
             spoken,
+            truncated=frozenset(self.truncated),
         )
 
 

@@ -14,7 +14,7 @@ from eyechart.birds.abstention_scoring import (
     clusters_of,
 )
 from eyechart.birds.recording import BirdRecording
-from eyechart.case_recording import Rows, named, served
+from eyechart.case_recording import Rows, named, served, truncation_note
 from eyechart.data.observations import REASONS
 from eyechart.gate.evidence import Given
 from eyechart.gate.pairing import paired
@@ -62,12 +62,13 @@ class AbstentionRecording(BirdRecording[Abstention]):
         silent = f"{case}: {unread} of {self.asked} could not be read; they do not count as abstentions."
         nothing = f"{case}: no bird of the split is unanswerable, so that there is nothing to abstain from."
         empty = bool(self.found.answerable.all())
-        return (*super().notes(), *((silent,) if unread else ()), *((nothing,) if empty else ()))
+        cut = truncation_note(case, self.outcomes().truncated, self.asked)
+        return (*super().notes(), *((silent,) if unread else ()), *cut, *((nothing,) if empty else ()))
 
     def answer_rows(self) -> Rows:
         """Every answer: the wording, what was said, the reason that it means, and whether it is an abstention."""
         about = ("key", "observation", "answerable", "reason")
-        yield ["level", "wording", *about, "error", "said", "extracted", "abstained"]
+        yield ["level", "wording", *about, "error", "said", "extracted", "abstained", "truncated"]
         found = self.found
         for wording, level, name in self.numbered():
             for place, row in enumerate(found.rows.tolist()):
@@ -76,7 +77,7 @@ class AbstentionRecording(BirdRecording[Abstention]):
                 at = wording * len(found.rows) + place
                 told = [found.errors.get(at, ""), found.said[at], CHOICES[chosen] if chosen >= 0 else ""]
                 declined = int(found.abstained[wording, place]) if found.told[wording, place] else ""
-                yield [level, name, key, observation, answerable, reason, *told, declined]
+                yield [level, name, key, observation, answerable, reason, *told, declined, int(at in found.truncated)]
 
     def numbered(self) -> Iterator[tuple[int, str, str]]:
         """The place, the level and the number of every wording."""

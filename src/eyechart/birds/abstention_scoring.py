@@ -169,6 +169,7 @@ def abstention_outcomes(found: Abstention) -> Outcomes:
     return Outcomes(
         correct=int(right.sum()),
         wrong=int((found.read & ~right).sum()),
-        unparsed=int((found.told & ~found.read).sum()),
+        unparsed=int((found.told & ~found.read).sum()) - (cut := len(found.truncated - {*found.errors})),
         error=len(found.errors),
+        truncated=cut,
     )

@@ -11,7 +11,7 @@ from eyechart.birds.word_scoring import (
     free_form_shares,
     free_form_units,
 )
-from eyechart.case_recording import Rows, served
+from eyechart.case_recording import Rows, served, truncation_note
 from eyechart.gate.evidence import Given
 from eyechart.gate.pairing import paired
 from eyechart.records import Metric, Outcomes, Served
@@ -43,13 +43,21 @@ class FreeFormRecording(BirdRecording[FreeForm]):
         silent = f"{case}: {unread} of {self.asked} got an answer that could not be read; it counts as wrong."
         shared = self.found.names.shared
         among = f"{case}: common names of several species were not looked for: {', '.join(shared)}."
-        return (*super().notes(), *((silent,) if unread else ()), *((among,) if shared else ()))
+        cut = truncation_note(case, self.outcomes().truncated, self.asked)
+        return (*super().notes(), *((silent,) if unread else ()), *cut, *((among,) if shared else ()))
 
     def answer_rows(self) -> Rows:
         """Every bird: what was said, the name that it means, how deep it goes, and whether it is right."""
-        yield [*BIRD, "error", "said", "extracted", "level", "correct"]
+        yield [*BIRD, "error", "said", "extracted", "level", "correct", "truncated"]
         found = self.found
         for row in range(len(found.keys)):
             correct = int(found.right[row]) if found.told[row] else ""
-            told = [found.errors.get(row, ""), found.said[row], found.extracted(row), found.level(row), correct]
+            told = [
+                found.errors.get(row, ""),
+                found.said[row],
+                found.extracted(row),
+                found.level(row),
+                correct,
+                int(row in found.truncated),
+            ]
             yield [*self.bird_cells(row), *told]

@@ -61,6 +61,7 @@ def free_form_outcomes(found: FreeForm) -> Outcomes:
     return Outcomes(
         correct=int(found.right.sum()),
         wrong=int((found.read & ~found.right).sum()),
-        unparsed=int((found.told & ~found.read).sum()),
+        unparsed=int((found.told & ~found.read).sum()) - (cut := len(found.truncated - {*found.errors})),
         error=len(found.errors),
+        truncated=cut,
     )

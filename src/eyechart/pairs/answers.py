@@ -34,12 +34,13 @@ class Existence(Told):
     """Answers (m, 2) to the positive and the negative question about the pairs at `places` (m,) of the division.
 
     They are YES, NO, UNPARSED or MISSING of `metrics.yes_no`; `said` are their words. `errors` are by place in `places`
-    and leave both answers of a pair out.
+    and leave both answers of a pair out. `truncated` (m, 2) says which of the UNPARSED ended at the token limit.
     """
 
     places: Ints
     answers: Ints
     said: tuple[tuple[str, str], ...]
+    truncated: Bools | None = None
 
     @property
     def expected(self) -> Bools:
@@ -62,6 +63,7 @@ class Progression(Told):
 
     `first` and `second` (s,) are places in the division, `counts` (s, 2) how many there are. `existence` and `logic`
     (s,) are YES, NO, UNPARSED or MISSING, `counting` (s,) a number, -1 for unparsed and -2 for missing.
+    `truncated` (s, 3) says which of the unparsed ended at the token limit.
     """
 
     first: Ints
@@ -71,6 +73,7 @@ class Progression(Told):
     counting: Ints
     logic: Ints
     said: tuple[tuple[str, str, str], ...]
+    truncated: Bools | None = None
 
     @property
     def set_names(self) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eyechart.case_recording import FoundRecording, Rows, about, named, served
+from eyechart.case_recording import FoundRecording, Rows, about, named, served, truncation_note
 from eyechart.data.division_files import truth_of
 from eyechart.gate.evidence import Given
 from eyechart.gate.pairing import paired
@@ -22,6 +22,7 @@ from eyechart.pairs.scoring import (
     progression_metrics,
     progression_outcomes,
     progression_units,
+    truncated,
 )
 from eyechart.protocols.existence import QUESTIONS
 from eyechart.records import Metric, Outcomes, Served
@@ -54,10 +55,15 @@ class PairRecording(FoundRecording[T]):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, and what the division left out."""
         came, case = self.outcomes(), f"{self.case} ({self.case.protocol})"
-        unread, every = came.unparsed, came.correct + came.wrong + came.unparsed + came.error
+        unread, cut = came.unparsed, came.truncated
+        every = came.correct + came.wrong + came.unparsed + came.error + came.truncated
         silent = f"{case}: {unread} of {every} answers could not be read; they count as wrong."
         nothing = f"{case}: the division has nothing to ask about, so there are no numbers."
-        said = (*((silent,) if unread else ()), *(() if every else (nothing,)))
+        said = (
+            *((silent,) if unread else ()),
+            *truncation_note(case, cut, f"{every} answers"),
+            *(() if every else (nothing,)),
+        )
         return (*super().notes(), *said, *about(self.case, self.found.division.notes))
 
     def artifact_rows(self) -> dict[str, Rows]:
@@ -108,14 +114,23 @@ class ExistenceRecording(PairRecording[Existence]):
     def answer_rows(self) -> Rows:
         """Every question: what was expected, answered and said."""
         columns = ("pair", "key", "category", "name", "set", "main", "present")
-        yield [*columns, "question", "expected", "answer", "correct", "said", "error"]
+        yield [*columns, "question", "expected", "answer", "correct", "said", "error", "truncated"]
         found = self.found
+        cut = truncated(found, found.answers)
         for place, pair in enumerate(found.places.tolist()):
             for side, name in enumerate(QUESTIONS):
                 answer, expected = int(found.answers[place, side]), bool(found.expected[place, side])
                 correct = "" if answer == MISSING else int(answer >= 0 and (answer == YES) == expected)
                 error = found.errors.get(place, "") if answer == MISSING else ""
-                cells = [name, WORD[int(expected)], WORD[answer], correct, found.said[place][side], error]
+                cells = [
+                    name,
+                    WORD[int(expected)],
+                    WORD[answer],
+                    correct,
+                    found.said[place][side],
+                    error,
+                    int(cut[place, side]),
+                ]
                 yield [*self.pair_cells(pair), *cells]
 
 
@@ -148,7 +163,7 @@ class ProgressionRecording(PairRecording[Progression]):
         """Every sample: both categories, the three answers, and whether they are right."""
         pair = ("first", "second", "first_name", "second_name", "first_count", "second_count")
         said = ("existence_said", "existence", "counting_said", "counting", "logic_said", "logic")
-        yield ["sample", "key", "set", *pair, *said, "e", "c", "l", "error"]
+        yield ["sample", "key", "set", *pair, *said, "e", "c", "l", "error", "truncated"]
         for sample in range(len(self.found.first)):
             yield [sample, *self.sample_cells(sample)]
 
@@ -164,4 +179,5 @@ class ProgressionRecording(PairRecording[Progression]):
         names = [found.names[category] for category in categories]
         where = [found.keys[divided.rows[pair[0]]], divided.sets[pair[0]]]
         counts, error = found.counts[sample].tolist(), found.errors.get(sample, "")
-        return [*where, *categories, *names, *counts, *both, *right, error]
+        cut = "" if found.truncated is None else int(found.truncated[sample].sum())
+        return [*where, *categories, *names, *counts, *both, *right, error, cut or 0]

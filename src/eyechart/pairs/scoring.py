@@ -160,11 +160,13 @@ def existence_outcomes(found: Existence) -> Outcomes:
     """What became of the answers."""
     read = found.answers >= 0
     correct = read & ((found.answers == YES) == found.expected)
+    unread, cut = found.answers == UNPARSED, truncated(found, found.answers)
     return Outcomes(
         correct=int(correct.sum()),
         wrong=int((read & ~correct).sum()),
-        unparsed=int((found.answers == UNPARSED).sum()),
+        unparsed=int((unread & ~cut).sum()),
         error=int((found.answers == MISSING).sum()),
+        truncated=int((unread & cut).sum()),
     )
 
 
@@ -173,10 +175,16 @@ def progression_outcomes(found: Progression) -> Outcomes:
     answers = np.stack([found.existence, found.counting, found.logic], axis=1)
     more = found.counts[:, 0] > found.counts[:, 1]
     right = np.stack([answers[:, 0] == YES, answers[:, 1] == found.counts[:, 1], answers[:, 2] == more], axis=1)
-    read = answers >= 0
+    read, unread, cut = answers >= 0, answers == UNPARSED, truncated(found, answers)
     return Outcomes(
         correct=int((read & right).sum()),
         wrong=int((read & ~right).sum()),
-        unparsed=int((answers == UNPARSED).sum()),
+        unparsed=int((unread & ~cut).sum()),
         error=int((answers == MISSING).sum()),
+        truncated=int((unread & cut).sum()),
     )
+
+
+def truncated(found: Existence | Progression, answers: Ints) -> Bools:
+    """Return which answers ended at the token limit before they answered, in the shape of `answers`."""
+    return np.zeros(answers.shape, np.bool_) if found.truncated is None else found.truncated

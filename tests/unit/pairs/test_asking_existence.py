@@ -17,7 +17,9 @@ from eyechart.data.divisions import Division
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.interfaces import Answer
+from eyechart.pairs.scoring import existence_outcomes
 from eyechart.protocols.prompt_files import Prompt
+from eyechart.records import Outcomes
 
 HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
 
@@ -314,3 +316,29 @@ def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
 def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no division\. Make them with: python -m eyechart\.divide ROOT"):
         missing({"division": str(tmp_path)}, pair_world.dataset())
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("Yes, I need to check whether … Let me", UNPARSED), ("Yes", UNPARSED), ("Yes.\n\nThere is", YES)],
+)
+def test_an_answer_that_the_token_limit_cut_is_truncated(pair_world: Any, text: str, wanted: int) -> None:
+    model = pair_world.talker(lambda kind, *_: Answer(text, (), False) if kind.endswith("not") else "Yes")
+    found = existence(pair_world.sit(model))
+    assert found.answers.tolist() == [[YES, wanted]] * 6
+    assert found.truncated is not None
+    assert found.truncated.tolist() == [[False, wanted == UNPARSED]] * 6
+    counted = existence_outcomes(found)
+    assert (counted.unparsed, counted.truncated, counted.error) == (0, 6 * (wanted == UNPARSED), 0)
+
+
+def test_the_authors_scorer_reads_what_the_limit_left(pair_world: Any) -> None:
+    found = existence(pair_world.sit(pair_world.talker(lambda *_: Answer("Yes, I", (), False)), reading="authors"))
+    assert existence_outcomes(found).truncated == 0
+
+
+def test_an_error_beside_a_truncated_answer_is_an_error(pair_world: Any) -> None:
+    def say(kind: str, *_: Any) -> Answer:
+        return Answer("Let me", (), False) if kind.endswith("not") else Answer("", (), False, error="lost")
+
+    assert existence_outcomes(existence(pair_world.sit(pair_world.talker(say)))) == Outcomes(error=12)

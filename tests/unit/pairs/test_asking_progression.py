@@ -15,6 +15,7 @@ from eyechart.data.division_files import write_division
 from eyechart.errors import SpecError
 from eyechart.metrics.yes_no import MISSING, UNPARSED, YES
 from eyechart.models.interfaces import Answer
+from eyechart.pairs.scoring import progression_outcomes
 
 PARTS = ("rows", "categories", "main", "present", "flags", "hardness")
 BOTH = {(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (5, 0)}  # image 5 has one such category, which is no couple
@@ -188,3 +189,14 @@ def test_no_couple_at_all_is_no_answer(pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(0, 0)}}
     found = progression(pair_world.sit(pair_world.talker(), "progression"))
     assert (found.right.shape, found.said, found.set_names) == ((0, 3), (), [])
+
+
+def test_an_answer_that_the_token_limit_cut_is_truncated(couples_world: Any) -> None:
+    cut = Answer("I count 2, no", (), False)
+    model = couples_world.talker(lambda kind, *_: cut if kind == "progression_counting" else None)
+    found = progression(couples_world.sit(model, "progression"))
+    assert found.truncated is not None
+    assert found.truncated.tolist() == [[False, True, False]] * len(found.first)
+    counted = progression_outcomes(found)
+    assert (counted.unparsed, counted.truncated) == (0, len(found.first))
+    assert found.right[:, 1:].any() == np.False_

@@ -21,10 +21,10 @@ from eyechart.settings import Case
 from eyechart.spec import parse
 
 PAIR = "pair key category name set main present"
-QUESTIONS = f"{PAIR} question expected answer correct said error"
+QUESTIONS = f"{PAIR} question expected answer correct said error truncated"
 SAMPLES = (
     "sample key set first second first_name second_name first_count second_count existence_said existence "
-    "counting_said counting logic_said logic e c l error"
+    "counting_said counting logic_said logic e c l error truncated"
 )
 KINDS = {
     "existence": (existence, ExistenceRecording),
@@ -72,7 +72,7 @@ def test_every_question_has_a_row(recorded: Any, rows: Any, pair_world: Any) -> 
     assert [row["question"] for row in found] == ["positive", "negative"] * 6
     (one, other) = (row for row in found if (row["key"], row["category"]) == ("s02", "3"))
     shared = {"pair": one["pair"], "key": "s02", "category": "3", "name": "cup, plate", "set": "OOD-S", "main": "1"}
-    said = {"present": "1", "said": "Well, no.", "answer": "no", "error": ""}
+    said = {"present": "1", "said": "Well, no.", "answer": "no", "error": "", "truncated": "0"}
     assert one == shared | said | {"question": "positive", "expected": "yes", "correct": "0"}
     assert other == shared | said | {"question": "negative", "expected": "no", "correct": "1"}
 

@@ -14,13 +14,16 @@ from eyechart.birds.abstention_scoring import abstention_metrics, abstention_out
 from eyechart.errors import DataError
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import wilson
-from eyechart.models.interfaces import Answer
+from eyechart.models.interfaces import Answer, Identity
 from eyechart.records import Metric
 
 LEVELS = 'plain = ["What?", "Who?", "Which?"]\npolite = ["Please?", "May I ask?"]\n'
 DECLINING = {"What?": (), "Who?": (3, 4), "Which?": (3, 4, 7), "Please?": (3, 4, 5, 6, 7), "May I ask?": (0, 3, 5)}
 WHY = {3: "blurry", 4: "blurry", 5: "its song", 6: "the angle", 7: "I can't tell", 0: "blurry"}
 UNANSWERABLE = (3, 4, 5, 6, 7)
+OTHER = Identity(
+    backend="test", name="other", weights_sha256="1", dtype="float32", device="cpu", processor={}, libraries={}
+)
 
 
 def say(numbers: tuple[int, ...], text: str) -> str:
@@ -209,3 +212,18 @@ def test_a_bad_file_of_wordings_is_refused(ask: Any, levels: Path) -> None:
 def test_a_spread_that_no_resample_changes_is_not_certain(sd: float, low: float, high: float) -> None:
     found = around(np.full(9, sd), sd, birds=29, wordings=2)
     assert tuple(found) == pytest.approx((low, high), abs=1e-3)
+
+
+def test_an_answer_that_the_token_limit_cut_is_truncated(ask: Callable[..., Abstention], talker: Any) -> None:
+    def broken(numbers: tuple[int, ...], text: str) -> Any:
+        return Answer("It is too blurry to", (), False) if (numbers, text) == ((3,), "Who?") else say(numbers, text)
+
+    found = ask(talker(broken))
+    assert len(found.truncated) == 1
+    (place,) = found.truncated
+    assert found.said[place] == "It is too blurry to"
+    assert not found.abstained.reshape(-1)[place]
+    whole, counted = abstention_outcomes(ask(talker(say, identity=OTHER))), abstention_outcomes(found)
+    assert (counted.truncated, whole.truncated) == (1, 0)
+    assert counted.unparsed == whole.unparsed
+    assert counted.correct == whole.correct - 1

@@ -190,3 +190,20 @@ def test_a_server_that_fails_for_now_is_asked_again_by_the_next_run(
 def test_nothing_to_ask_writes_nothing(aviary: Any, chooser: Any) -> None:
     assert replies(aviary(chooser()), [], CHOICES)[0] == ()
     assert aviary.files() == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "truncated"),
+    [
+        ('{"answer": "red bird"', 0, False),
+        ("red bird", NONE, True),
+        ('{"answer": "red', NONE, True),
+        ("red bird\nIt", 0, False),
+    ],
+)
+def test_an_extraction_that_the_token_limit_cut_is_truncated(
+    aviary: Any, talker: Any, text: str, place: int, truncated: bool
+) -> None:
+    found = extract(aviary(talker(lambda *_: Answer(text, (), False), structured=True)), ["red or so", "red or so"])
+    assert found.places == [place] * 2
+    assert found.truncated == (frozenset({0, 1}) if truncated else frozenset())

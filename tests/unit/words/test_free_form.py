@@ -175,3 +175,13 @@ def test_what_answers_took_is_counted_with_their_extraction(aviary: Any, talker:
     found = free_form(aviary(model))
     assert (found.requests, found.usage.prompt, found.variant["names"]) == (9, 90, "split")
     assert [found.extracted(row) for row in range(8)] == ["Corvus"] * 8
+
+
+def test_an_answer_that_the_token_limit_cut_is_truncated(aviary: Any, speaker: Any) -> None:
+    cut = [Answer(text, (), False) for text in ("Corvus corax", "Corvus corone\nIt is black", "It may be a Corvus or")]
+    model = speaker(*cut, *SAID[3:])
+    found = free_form(aviary(model))
+    assert found.truncated == {0, 2}
+    assert [found.level(row) for row in range(3)] == ["", "species", ""]
+    assert (free_form_outcomes(found).truncated, free_form_outcomes(found).unparsed) == (2, 1)
+    assert not any("Corvus or" in text for texts in model.chosen for text in texts)

@@ -40,7 +40,8 @@ def test_every_bird_is_written(recorded: Any) -> None:
     said = ["Corvus corax", "A Corvus?", FAILED, "Unknown", "Turdus merula", "hm", "Corvus", ""]
     head, *rows = recorded(FreeFormRecording, lambda shown, _: said[shown[0]]).answer_rows()
     about = ["key", "observation", "species", "genus", "answerable", "reason"]
-    assert head == [*about, "error", "said", "extracted", "level", "correct"]
+    assert head == [*about, "error", "said", "extracted", "level", "correct", "truncated"]
+    assert {row.pop() for row in rows} == {0}
     assert rows[0] == ["s00", "o0", "Corvus corax", "Corvus", 1, "", "", "Corvus corax", "Corvus corax", "species", 1]
     assert rows[1][7:] == ["A Corvus?", "Corvus", "genus", 0]
     assert rows[2][6:] == ["content filter", "", "", "", ""]
@@ -74,7 +75,8 @@ def say(shown: tuple[int, ...], text: str) -> Any:
 def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
     head, *rows = recorded(AbstentionRecording, say, TWO).answer_rows()
     about = ["level", "wording", "key", "observation", "answerable", "reason"]
-    assert head == [*about, "error", "said", "extracted", "abstained"]
+    assert head == [*about, "error", "said", "extracted", "abstained", "truncated"]
+    assert {row.pop() for row in rows} == {0}
     assert rows[0] == ["plain", "01", "s03", "o3", 0, "image quality", "", "", "", 0]
     assert rows[4] == ["plain", "01", "s07", "o7", 0, "", "content filter", "", "", ""]
     assert rows[6] == ["plain", "02", "s04", "o4", 0, "angle/occlusion", "", "a matter of song", "vocalization", 1]

@@ -1,0 +1,125 @@
+"""A reply that the token limit cut is no answer, unless the answer was complete before, in every protocol of words."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.asking.closed_world import closed_world, closed_world_plus
+from eyechart.asking.letters import mcq, multiple_choice
+from eyechart.asking.open_world import open_world
+from eyechart.data.labels import label_set
+from eyechart.data.rows import Row
+from eyechart.models.interfaces import Answer
+from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word
+from eyechart.records import Outcomes
+from eyechart.scoring import Predictions, Rules, score
+
+TWELVE = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
+
+
+def cut(text: str) -> Callable[..., Answer]:
+    """Say a text that the token limit cut."""
+    return lambda *_: Answer(text, (), finished=False)
+
+
+def outcomes(found: Predictions, labels: list[int], classes: int) -> Outcomes:
+    rows = [Row(key, key, "", label) for key, label in zip(found.keys, labels, strict=True)]
+    truth = label_set("ImGT", rows, [[label] for label in labels], "exclude", "test")
+    scored = score(found, truth, np.array(labels, np.int64), Rules(()), classes)
+    return scored.outcomes(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "truncated"),
+    [("The answer is B", True), ("B) goldf", True), ("B", True), ("It has scales.\n**B**\nBecause", False), ("", True)],
+)
+def test_a_letter_counts_on_a_line_of_its_own(sit: Any, talker: Any, text: str, truncated: bool) -> None:
+    found = mcq(sit(talker(cut(text)), [0], "mcq", TWELVE))
+    assert (found.truncated == found.unparsed == {0}) == truncated
+    assert (found.top[0, 0] < 0) == truncated
+    counted = outcomes(found, [0], 12)
+    assert (counted.truncated, counted.unparsed) == (int(truncated), 0)
+    assert counted.correct + counted.wrong + counted.truncated == 1
+
+
+def test_mills_scorer_reads_what_is_there(sit: Any, talker: Any) -> None:
+    found = mcq(sit(talker(cut("The answer is B")), [0], "mcq", TWELVE, reading="mill"))
+    assert (found.truncated, found.unparsed) == (frozenset(), frozenset())
+
+
+def test_a_complete_answer_that_cannot_be_read_is_unparsed(sit: Any, talker: Any) -> None:
+    found = mcq(sit(talker(lambda *_: "I cannot tell"), [0], "mcq", TWELVE))
+    assert (found.truncated, found.unparsed) == (frozenset(), {0})
+    assert outcomes(found, [0], 12) == Outcomes(unparsed=1)
+
+
+def test_every_round_of_repeats_has_its_truncated_replies(sit: Any, talker: Any) -> None:
+    found = multiple_choice(sit(talker(cut("Let me think: B")), [0, 1], "multiple_choice", TWELVE, repeats=2))
+    assert [each.truncated for each in found.rounds] == [{0, 1}, {0, 1}]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "truncated"),
+    [
+        ('{"1": "cat"', 0, False),
+        ('{"1": "dog", "note": "it b', 1, False),
+        ('{"1": "great white', -1, True),
+        ("cat", -1, True),
+        ("dog\nIt barks and", 1, False),
+        ("Let me look at the\npicture", -1, True),
+    ],
+)
+@pytest.mark.parametrize("protocol", [closed_world, closed_world_plus])
+def test_a_name_counts_where_its_value_or_line_is_complete(
+    sit: Any, talker: Any, protocol: Any, text: str, place: int, truncated: bool
+) -> None:
+    name = "closed_world" if protocol is closed_world else "closed_world_plus"
+    more = {"mapping": "inclusion"} if protocol is closed_world_plus else {}
+    found = protocol(sit(talker(cut(text)), [0], name, **more))
+    assert found.top[0, 0] == place
+    assert (found.truncated == {0}) == truncated
+    assert found.spoken.out == ("",)
+    assert outcomes(found, [0], 3).truncated == truncated
+
+
+def test_only_the_images_without_a_complete_value_are_truncated(sit: Any, talker: Any) -> None:
+    found = closed_world(sit(talker(cut('{"1": "cat", "2": "do')), [0, 1], images=2))
+    assert sorted(found.top[:, 0].tolist()) == [-1, 0]
+    assert len(found.truncated) == 1
+
+
+@pytest.mark.parametrize(("text", "truncated"), [("great white", True), ('{"1": "cat"}', False), ("cat\nIt is", False)])
+def test_a_free_name_that_is_cut_is_not_mapped(sit: Any, talker: Any, text: str, truncated: bool) -> None:
+    found = open_world(sit(talker(cut(text)), [0], "open_world", mapping="inclusion"))
+    assert (found.truncated == {0}) == truncated
+    assert (found.top[0, 0] < 0) == truncated
+
+
+def test_thoughts_that_never_end_are_truncated(sit: Any, talker: Any) -> None:
+    for text in ("<think>\nB\nor A", "Okay, the answer is B.\nWait, it", "<thinking>B\n"):
+        found = mcq(sit(talker(cut(text)), [0], "mcq", TWELVE, seed=len(text)))
+        assert found.truncated == {0}
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "letter", "name"),
+    [
+        ("Yes.\n\nI see", "Yes.", "", "Yes."),
+        ("Yes", "", "", ""),
+        ("Yes, I need to check whether … Let me", "", "", ""),
+        ("\n**3**\nOne", "**3**", "**3**", "**3**"),
+        ("Answer: B\nIt", "Answer: B", "Answer: B", "Answer: B"),
+        ("Okay, the answer is B.\nWait, it", "", "", "Okay, the answer is B."),
+        ('{"answer": "B"}', '{"answer": "B"}', '{"answer": "B"}', ""),
+        ('{"answer": "B', "", "", ""),
+        ("[1]", "", "", ""),
+        ("<think>Yes\nNo\n", "", "", ""),
+        ("A? B?</think>\nB\nIt", "B", "B", "B"),
+        ("A\nB\nC", "A", "", "A"),
+        ("The answer may be:\nB\nor", "", "B", ""),
+    ],
+)
+def test_what_is_complete_before_the_cut(text: str, word: str, letter: str, name: str) -> None:
+    assert (read_complete_word(text), read_complete_letter(text), read_complete_name(text)) == (word, letter, name)
