@@ -2,10 +2,14 @@
 
 import csv
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +18,9 @@ from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation_files import Candidate, Choice, Count, Item
 from eyechart.reports.annotation_outcomes import HEADS, OUTCOMES, category_rows, outcome
-from eyechart.reports.render import Number, Table, to_csv
+from eyechart.reports.render import Number, Table, to_csv, to_latex
+from eyechart.reports.runs import Entry, Pool, load
+from eyechart.reports.tables import tables
 
 SINGLE = {f"s{place}": "S-" for place in range(10)}
 SEVERAL = {f"m{place}": "M-" for place in range(6)}
@@ -210,6 +216,34 @@ def test_the_table_comes_in_every_format(answers: Path, second_pass: Any, capsys
     for form, mark in (("md", "| S-       | % "), ("tex", r"\toprule")):
         assert main(["table", "F7", str(second_pass.run), f"--format={form}", f"--annotations={answers}"]) == 0
         assert mark in capsys.readouterr().out
+
+
+@pytest.fixture
+def named(second_pass: Any, answers: Path) -> Callable[[str], Pool]:
+    """Return the run with the answers to its sheet, its model under another name."""
+
+    def named(model: str) -> Pool:
+        pool = load([second_pass.run])
+        groups = tuple(replace(group, entries=tuple(renamed(e, model) for e in group.entries)) for group in pool.groups)
+        return replace(pool, groups=groups, annotations=(answers,))
+
+    return named
+
+
+def renamed(entry: Entry, model: str) -> Entry:
+    """Return the entry with another name of its model."""
+    record = msgspec.structs.replace(entry.record, model=msgspec.structs.replace(entry.record.model, spec=model))
+    return replace(entry, record=record)
+
+
+LONG_NAME = "replay[path=/data/answers/of_another_server/model_a.csv,of=a]"
+
+
+@pytest.mark.parametrize("model", ["timm[tf_efficientnet_lite0]", LONG_NAME])
+def test_the_table_in_latex_fits_the_page(named: Callable[[str], Pool], tmp_path: Path, model: str) -> None:
+    find_problems = run_path(str(Path(__file__).parents[1] / "typesetting.py"))["problems"]
+    texts = [to_latex(table) for table in tables("F7", named(model))]
+    assert find_problems(texts, tmp_path) == []
 
 
 def test_a_missing_file_is_a_sentence(table: Any, tmp_path: Path) -> None:
