@@ -52,7 +52,7 @@ def test_classes_are_the_taxonomys_species_and_rows_in_the_tables_order(fill: Fi
         ("images/b", "b.jpg", 1),
         ("images/a", "a.jpg", -1),
     ]
-    assert [data for _, data in split.read(0, 2)] == [b"b", b"a"]
+    assert [data for _, data in split.read(range(2))] == [b"b", b"a"]
 
 
 def test_the_species_are_its_one_ground_truth(fill: Fill) -> None:

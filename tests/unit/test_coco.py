@@ -108,7 +108,7 @@ def test_the_data_set(folder: Folder) -> None:
 
 def test_pictures_are_read_as_they_are(folder: Folder) -> None:
     found = folder.open()
-    data = [data for _, data in found.read(0, 3)]
+    data = [data for _, data in found.read(range(3))]
     assert data == [(folder.path / f"{key}.jpg").read_bytes() for key in found.keys]
     assert [row.sha256 for row in found.index] == [sha256(one).hexdigest() for one in data]
 

@@ -66,7 +66,7 @@ def test_validation_files_in_synset_folders_are_the_same_data_set(fill: Fill, tm
         (flat.source.root / name).rename(sorted_ / synset / name)
     found = opened(sorted_)
     assert (found.index, found.fingerprint) == (flat.index, flat.fingerprint)
-    assert len(list(found.read(0, 3))) == 3
+    assert len(list(found.read(range(3)))) == 3
 
 
 def test_a_validation_file_in_the_wrong_synset(fill: Fill) -> None:
@@ -144,7 +144,7 @@ def test_links_are_followed(fill: Fill, tmp_path: Path) -> None:
     (folder / "cat" / "2.png").symlink_to(folder / "cat" / "1.png")
     found = opened(folder)
     assert [*labelled(found)] == ["cat/1.png", "cat/2.png", "dog/1.png", "dog/2.png"]
-    assert len({data for _, data in found.read(0, 4)}) == 1
+    assert len({data for _, data in found.read(range(4))}) == 1
 
 
 def test_a_link_to_nothing(fill: Fill) -> None:
@@ -169,7 +169,7 @@ def test_reading_and_caching(fill: Fill, tmp_path: Path) -> None:
     folder = fill("cat/1.png", "dog/1.png")
     first, second = (opened(folder, cache=tmp_path / "cache") for _ in range(2))
     assert first.fingerprint == second.fingerprint
-    assert [data for _, data in second.read(0, 2)] == [(folder / key).read_bytes() for key in first.keys]
+    assert [data for _, data in second.read(range(2))] == [(folder / key).read_bytes() for key in first.keys]
     (folder / "dog" / "1.png").write_bytes(b"another picture")
     assert opened(folder, cache=tmp_path / "cache").fingerprint != first.fingerprint
 
@@ -178,4 +178,4 @@ def test_picture_removed_after_it_was_indexed(fill: Fill) -> None:
     found = opened(fill("cat/1.png"))
     (found.source.root / "cat" / "1.png").unlink()
     with pytest.raises(DataError, match=r"cat/1\.png was there"):
-        list(found.read(0, 1))
+        list(found.read(range(1)))

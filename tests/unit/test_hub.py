@@ -70,7 +70,7 @@ def test_image_folder(pictures: Path, opened: Opened) -> None:
 
 
 def test_bytes_come_undecoded(pictures: Path, opened: Opened) -> None:
-    read = dict(opened(f"hub:{pictures}:train").read(0, 2))
+    read = dict(opened(f"hub:{pictures}:train").read(range(2)))
     assert read == {0: (pictures / "train/cat/1.png").read_bytes(), 1: (pictures / "train/dog/2.png").read_bytes()}
 
 
@@ -83,7 +83,7 @@ def test_parquet(pictures: Path, opened: Opened, parquet) -> None:
     found = opened(parquet({"image": [png(pictures)] * 2, "label": [1, 0]}, **kinds))
     assert [row.label for row in found.index] == [1, 0]
     assert found.index[0].file == "ILSVRC2012_val_00000001.JPEG"
-    assert dict(found.read(1, 2)) == {1: png(pictures)["bytes"]}
+    assert dict(found.read(range(1, 2))) == {1: png(pictures)["bytes"]}
 
 
 def test_webdataset_columns(pictures: Path, opened: Opened, parquet) -> None:
@@ -169,7 +169,7 @@ def test_a_table_of_save_to_disk_is_a_split_under_a_root(table: datasets.Dataset
     found = open_split(ref, cache=tmp_path / "cache", offline=True)
     assert (str(ref), ref.layout, found.names) == ("pets/test", "disk", ("cat", "dog"))
     assert [row.label for row in found.index] == [1, 0, 1]
-    assert len(dict(found.read(0, 3))) == 3
+    assert len(dict(found.read(range(3)))) == 3
 
 
 def test_tables_of_save_to_disk_are_the_splits_of_a_benchmark(table: datasets.Dataset, tmp_path: Path) -> None:

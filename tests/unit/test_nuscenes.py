@@ -134,7 +134,7 @@ def test_a_data_set_of_many_things_has_no_label_sets(part: tuple[Dataset, list[R
 
 
 def test_pictures_are_read_in_the_order_of_the_index(part: tuple[Dataset, list[Rendered]]) -> None:
-    read = [Image.open(BytesIO(data)).tobytes() for _, data in part[0].read(0, len(part[0]))]
+    read = [Image.open(BytesIO(data)).tobytes() for _, data in part[0].read(range(len(part[0])))]
     drawn = [Image.open(BytesIO(encoded(picture.image, "JPEG"))).tobytes() for picture in part[1]]
     assert read == drawn
 

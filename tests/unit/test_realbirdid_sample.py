@@ -90,7 +90,7 @@ def test_every_bird_is_on_its_own_list(sample: Dataset) -> None:
 
 
 def test_pictures_can_be_decoded(sample: Dataset) -> None:
-    for place, data in sample.read(0, len(sample)):
+    for place, data in sample.read(range(len(sample))):
         assert min(decode(data, sample.keys[place]).size) >= 60
 
 

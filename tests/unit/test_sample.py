@@ -74,7 +74,7 @@ def test_pictures_of_no_class_have_no_label(sample: Dataset) -> None:
 
 
 def test_read_gives_the_files_bytes(sample: Dataset) -> None:
-    [(position, data)] = sample.read(3, 4)
+    [(position, data)] = sample.read(range(3, 4))
     assert (position, data) == (3, (packaged_root() / f"{sample.keys[3]}.webp").read_bytes())
 
 

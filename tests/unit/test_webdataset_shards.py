@@ -93,19 +93,19 @@ def test_imgt(shards: Path) -> None:
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 4), (1, 3), (3, 4), (2, 2)])
 def test_reading_any_stretch(shards: Path, start: int, stop: int) -> None:
-    read = list(opened(shards).read(start, stop))
+    read = list(opened(shards).read(range(start, stop)))
     assert read == [(place, picture(place)) for place in range(start, stop)]
 
 
 def test_shards_that_are_not_needed_stay_closed(shards: Path) -> None:
     found = opened(shards)
     (shards / "0.tar").unlink()
-    assert [place for place, _ in found.read(2, 4)] == [2, 3]
+    assert [place for place, _ in found.read(range(2, 4))] == [2, 3]
 
 
 @pytest.mark.parametrize("suffix", ["webp", "png", "jpg", "jpeg", "0.webp", "JPEG"])
 def test_image_suffixes(write: Write, suffix: str) -> None:
-    ((_, data),) = opened(write([sample(0, 1, suffix)])).read(0, 1)
+    ((_, data),) = opened(write([sample(0, 1, suffix)])).read(range(1))
     assert decode(data, "a").size == (8, 8)
 
 
@@ -241,11 +241,11 @@ def test_shard_cut_after_it_was_indexed(shards: Path) -> None:
     found = opened(shards)
     (shards / "0.tar").write_bytes(b"")
     with pytest.raises(DataError, match="has become shorter"):
-        list(found.read(0, 1))
+        list(found.read(range(1)))
 
 
 def test_shard_removed_after_it_was_indexed(shards: Path) -> None:
     found = opened(shards)
     (shards / "0.tar").unlink()
     with pytest.raises(DataError, match="cannot be read now"):
-        list(found.read(0, 1))
+        list(found.read(range(1)))
