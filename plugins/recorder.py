@@ -12,14 +12,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from eyechart import __version__
 from eyechart.case_recording import CaseRecording
 from eyechart.errors import ToleranceError
-from eyechart.records import FILE, Record, Records, Run, encode, from_plain, plain
+from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, plain
 from eyechart.store import stamp
 
-from .cases import case_of
+from .cases import CASE, case_of
 from .options import settings
 
 PROPERTY = "eyechart"
@@ -48,32 +49,54 @@ class Recorder:
         self.leads = not is_worker(config)
         self.records: dict[str, Record] = {}
         self.started = time.time()
+        self.began = False
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note that there is a case, which a worker may run."""
+        self.began = self.began or CASE.search(nodeid) is not None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
         """Note when a case begins, its questions included."""
         item.stash[STARTED] = time.time()
+        self.began = self.began or case_of(item) is not None
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Put the finished record on the report, then fail the case if too many images ended in an error."""
-        result = yield
+        """Put the finished record on the report, then fail the case if too many images ended in an error.
+
+        A test that fails after it recorded numbers keeps its record, too: its author wants to look at them.
+        """
         recording = pyfuncitem.funcargs.get("eye_record")
-        if case_of(pyfuncitem) and isinstance(recording, CaseRecording):
-            environment = {
-                "python": platform.python_version(),
-                "platform": " ".join([platform.system(), platform.machine(), *filter(None, platform.libc_ver())]),
-                "eyechart": __version__,
-            }
-            with self.writing(partial(pytest.fail.Exception, pytrace=False)):
-                record = recording.finish(time.time() - pyfuncitem.stash[STARTED], environment, command())
-            pyfuncitem.user_properties.append((PROPERTY, plain(record)))
-            try:
-                self.refuse_errors(recording)
-            except ToleranceError as error:
-                raise pytest.fail.Exception(str(error), pytrace=False) from None
+        if not case_of(pyfuncitem) or not isinstance(recording, CaseRecording):
+            return (yield)
+        try:
+            result = yield
+        except (Exception, pytest.fail.Exception) as error:
+            if next(recording.metrics(), None) is not None:
+                try:
+                    self.finish(pyfuncitem, recording)
+                except (Exception, pytest.fail.Exception) as other:
+                    error.add_note(f"eyechart could not keep the record of this case: {other}")
+            raise
+        self.finish(pyfuncitem, recording)
+        try:
+            self.refuse_errors(recording)
+        except ToleranceError as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
         return result
+
+    def finish(self, item: pytest.Function, recording: CaseRecording) -> None:
+        """Write a case's files and put its record on the test's report."""
+        environment = {
+            "python": platform.python_version(),
+            "platform": " ".join([platform.system(), platform.machine(), *filter(None, platform.libc_ver())]),
+            "eyechart": __version__,
+        }
+        with self.writing(partial(pytest.fail.Exception, pytrace=False)):
+            record = recording.finish(time.time() - item.stash[STARTED], environment, command())
+        item.user_properties.append((PROPERTY, plain(record)))
 
     def refuse_errors(self, recording: CaseRecording) -> None:
         """Refuse a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
@@ -87,24 +110,28 @@ class Recorder:
             )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the record off a report and write it down at once."""
+        """Take the record off a report and write it down at once; what the gate fails later is marked as failed."""
+        if hasattr(report, JUDGED) and report.nodeid in self.records:
+            self.records[report.nodeid] = replace(self.records[report.nodeid], status=FAILED)
         known = report.when != "call" or hasattr(report, JUDGED)
         for name, value in report.user_properties if self.leads and not known else ():
             if name == PROPERTY and isinstance(value, dict):
-                record = from_plain(value)
+                status = PASSED if report.passed else FAILED
+                record = replace(from_plain(value), status=status, test=report.nodeid)
                 self.records[report.nodeid] = record
                 with self.writing(pytest.exit.Exception), (self.folder / "records.jsonl").open("ab") as file:
                     file.write(msgspec.json.encode(record) + b"\n")
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write records.json, in the order of the cases' names, and point `latest` at the run.
+        """Write records.json, in the order of the cases' names, and point `latest` at the run, also at an empty one.
 
         The session knows how it ended better than the hook's argument, which is from before the gate.
         """
-        if not self.leads or not self.records:
+        if not self.leads or not self.began:
             return
         records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
-        with self.writing(pytest.exit.Exception):
+        harmless = () if self.records else (pytest.exit.Exception,)  # an empty run is lost, and its cases failed
+        with suppress(*harmless), self.writing(pytest.exit.Exception):
             stamp(self.folder / FILE, encode(Records(run=self.run(int(session.exitstatus)), records=records)))
         with suppress(OSError):  # not every file system has links
             self.point()

@@ -8,7 +8,7 @@ from _pytest.pathlib import bestrelpath
 
 from eyechart.headlines import LABELLED, WITH_EMPTY, counts_empty
 from eyechart.pairs.scoring import LABELS as PAIRS
-from eyechart.records import Metric, Record
+from eyechart.records import PASSED, Metric, Record
 
 from .cases import CASE
 from .recorder import Recorder
@@ -35,7 +35,7 @@ OF_BIRDS = {  # numbers about birds, by labels, name and category
     ("observations", "abstained", "A"): "A abstained",
     ("observations", "abstained", "UA"): "UA abstained",
 }
-COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors")
+COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors", "")  # the last marks failed cases
 
 
 class Summary:
@@ -103,6 +103,7 @@ def rows_of(record: Record) -> list[tuple[str, ...]]:
             cell(found["acc1"]),
             cell(found.get("acc5")),
             str(record.outcomes.error),
+            "" if record.status == PASSED else record.status,
         )
         for labels, found in first.items()
     ]

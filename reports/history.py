@@ -11,7 +11,9 @@ from eyechart.records import Metric, Record, Records
 Row = tuple[str | int | float | None, ...]
 # In this order; the type as pyarrow calls it.
 COLUMNS: Mapping[str, str] = {
-    **dict.fromkeys(("run", "started", "eyechart", "case", "benchmark", "split", "protocol", "variant"), "string"),
+    **dict.fromkeys(
+        ("run", "started", "eyechart", "case", "benchmark", "split", "protocol", "variant", "status"), "string"
+    ),
     **dict.fromkeys(("model_spec", "model_name", "model_revision", "model_weights_sha256"), "string"),
     **dict.fromkeys(("model_dtype", "model_device", "data_fingerprint"), "string"),
     "limit": "int64",
@@ -39,7 +41,7 @@ def of_case(record: Record) -> Row:
     """What was asked of whom about which images."""
     model = record.model
     variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
-    case = (record.case, record.benchmark, record.split, record.protocol, variant)
+    case = (record.case, record.benchmark, record.split, record.protocol, variant, record.status)
     who = (model.spec, model.name, model.revision, model.weights_sha256, model.dtype, model.device)
     return (*case, *who, record.data.fingerprint, record.limit, record.seed)
 

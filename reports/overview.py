@@ -17,6 +17,7 @@ from eyechart.store import stamp
 from .ablations import t11, t12, t14, t18
 from .categories import category_table, explained, standings
 from .chosen import headline
+from .failures import failures
 from .multiple_choice import t17, t19
 from .oodbench import TABLES as OODBENCH
 from .out_of_prompt import t5, t15, t16
@@ -61,7 +62,9 @@ def markdown(pool: Pool, found: list[Table]) -> str:
         f"{run.workers} workers, {run.loads} model loads: {run.command}"
         for name, (_, run) in zip(run_names(pool.runs), pool.runs, strict=True)
     ]
-    head = "".join(f"- {markdown_item(line)}\n" for line in (*runs, *pool.notes))
+    head = "".join(
+        f"- {markdown_item(line)}\n" for line in (*runs, *failures(entry.record for entry in pool.entries), *pool.notes)
+    )
     return "\n".join((f"# eyechart\n\n{head}", *map(to_markdown, found)))
 
 

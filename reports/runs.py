@@ -11,6 +11,7 @@ from eyechart.records import EMPTY, Metric, Record, Run, empties, read_run
 from eyechart.spec import did_you_mean, parse
 
 from .answers import Answered, read_rounds
+from .failures import mark_of
 from .oodbench_pairs import Pairs, read_pairs
 from .run_names import run_names
 
@@ -185,7 +186,7 @@ class Group:
             wordings = seen.setdefault(entry.record.protocol, [])
             if entry.worded(without) not in wordings:
                 wordings.append(entry.worded(without))
-        return {id(entry): lettered(entry, seen[entry.record.protocol], without) for entry in self.entries}
+        return {id(e): lettered(e, seen[e.record.protocol], without) + mark_of(e.record) for e in self.entries}
 
     def names(self, without: Collection[str] = ()) -> Mapping[int, str]:
         """What stands in the column Model of a table without a column Task: the task only where there are several."""
@@ -278,7 +279,11 @@ def load(paths: Sequence[Path]) -> Pool:
                 entry = replace(entry, said=(said,))
             found = [*kept, entry]
     if not found:
-        raise ReportError(f"{paths[-1]} holds no record. Run the suite first: pytest -k imagenet")
+        (folder, run), command = runs[-1], "pytest --pyargs eyechart.benchmarks"
+        raise ReportError(
+            f"{folder} holds no record: no case of that session recorded a number (exit status {run.exit_status}). "
+            f"Look at what the session printed, or run the suite: {command}"
+        )
     refuse_namesakes(found)
     return Pool(grouped(found), runs)
 

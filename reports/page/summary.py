@@ -7,6 +7,7 @@ from typing import Any
 from eyechart.headlines import category_name, headlines
 from eyechart.records import Metric, Record, Run
 
+from ..failures import failures
 from ..render import one_line
 from ..run_names import folder_names, start_time
 from ..runs import Entry, Group, Pool
@@ -44,7 +45,8 @@ def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
         "reported": record.reported and {"value": record.reported.value, "source": one_line(record.reported.source)},
         "seconds": record.seconds,
         "weights": record.model.weights_sha256[:12],
-        "notes": [*map(one_line, record.notes)],
+        "status": record.status,
+        "notes": [*map(one_line, (*failures([record]), *record.notes))],
     }
 
 

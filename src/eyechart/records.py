@@ -15,6 +15,7 @@ import msgspec
 from eyechart.errors import ReportError
 
 SCHEMA = 1
+PASSED, FAILED = "passed", "failed"
 FILE = "records.json"  # in a run's folder
 EMPTY = "empty"  # the choice that says, of each ground truth, what an image without labels counts as
 RULE = re.compile(r"([^=]+)=(\w+)(?:, |$)")
@@ -114,10 +115,15 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one case has to say."""
+    """Everything one case has to say.
+
+    `status` says how its test ended, passed or failed; `test` is the test's node id.
+    """
 
     schema: int = SCHEMA
     case: str
+    status: str = PASSED
+    test: str = ""
     benchmark: str
     split: str
     protocol: str

@@ -1,0 +1,97 @@
+"""A user's own assertion fails a test that has recorded numbers: the record is kept and marked as failed."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from eyechart.records import FAILED, PASSED
+
+OWN = """
+import pytest
+
+@pytest.mark.eyechart("imagenet", protocol="supervised")
+def test_own(eye_case, eye_predictions, eye_label_sets, eye_record):
+    {before}
+    for labels in eye_label_sets:
+        eye_record.accuracy(eye_predictions, labels)
+    {after}
+"""
+ASSERTION = 'assert eye_case.split != "tiny", "too low"'
+HELD = "--eye-baseline=kept"
+
+
+def run_own(world: Any, *arguments: str, before: str = "pass", after: str = "pass", code: int = 1) -> str:
+    """Write the user's test, run its cases on the two small splits, and return what was printed."""
+    world.models = ("tinyclass[]",)
+    (world.folder / "test_own.py").write_text(OWN.format(before=before, after=after))
+    options = ("test_own.py", "-k", "imagenet/tiny", f"--eye-data={world.data}", "--eye-model=tinyclass[]")
+    result = world.call(*options, *arguments)
+    said: str = result.stdout.str() + result.stderr.str()
+    assert result.ret == code, said
+    return said
+
+
+def report(world: Any, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command of eyechart.reports in the world's folder."""
+    command = [sys.executable, "-m", "eyechart.reports", *arguments]
+    return subprocess.run(command, cwd=world.folder, text=True, capture_output=True, timeout=600, check=False)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_failed_assertion_keeps_the_record(world: Any, workers: str) -> None:
+    said = run_own(world, workers, after=ASSERTION)
+    assert "1 failed, 1 passed" in said
+    assert "too low" in said
+    assert [(record["split"], record["status"]) for record in world.records] == [("tiny", FAILED), ("tiny2", PASSED)]
+    assert world.records[0]["test"] == "test_own.py::test_own[imagenet/tiny/tinyclass[]]"
+    rows = [line for line in said.splitlines() if line.startswith("imagenet/tiny")]
+    assert [row.endswith(" failed") for row in rows] == [True, False]
+
+
+def test_reports_mark_a_failed_case(world: Any) -> None:
+    run_own(world, after=ASSERTION)
+    overview = report(world, "reports/runs/latest").stdout
+    assert "supervised (a) (failed)" in overview or "supervised (failed)" in overview
+    assert "the test failed after it recorded these numbers (test\\_own.py" in overview.replace(
+        "test_own", "test\\_own"
+    )
+    written = report(world, "page", "reports/runs/latest", "--out", "page", "--side", "0", "--no-figures")
+    assert written.returncode == 0, written.stderr
+    text = "".join(path.read_text() for path in (world.folder / "page").rglob("*") if path.suffix in (".js", ".html"))
+    assert "the test failed after it recorded these numbers" in text
+
+
+def test_a_failed_case_is_not_accepted_as_a_baseline(world: Any) -> None:
+    said = run_own(world, HELD, "--eye-update-baseline", after=ASSERTION)
+    assert "failed, and is not accepted" in said
+    (kept,) = (world.folder / "kept").rglob("*.json")
+    assert [case["case"].split("/")[1] for case in json.loads(kept.read_text())["cases"]] == ["tiny2"]
+
+
+def test_a_case_that_the_gate_fails_is_marked(world: Any) -> None:
+    world.models = ("tinyclass[]",)
+    result = world.run("--eye-floor=imagenet/tiny/supervised:acc1>=1")
+    assert result.ret == 10
+    assert [record["status"] for record in world.records] == [FAILED, PASSED]
+
+
+def test_a_test_that_fails_before_it_records_leaves_an_empty_run_as_the_latest(world: Any) -> None:
+    run_own(world, code=0)
+    first = world.latest.readlink()
+    run_own(world, before='raise ValueError("no")')
+    assert world.latest.readlink() != first
+    assert world.session["records"] == []
+    found = report(world, "reports/runs/latest")
+    assert found.returncode == 2
+    assert "holds no record: no case of that session recorded a number (exit status 1)" in found.stderr
+
+
+def test_an_interrupted_session_is_the_latest(world: Any) -> None:
+    run_own(world, code=0)
+    first = world.latest.readlink()
+    run_own(world, before="raise KeyboardInterrupt", code=2)
+    assert world.latest.readlink() != first
+    assert world.session["run"]["exit_status"] == 2
