@@ -80,7 +80,7 @@ class CaseRecording(ABC):
         """What a reader of the numbers must know."""
         count = len(self.errors)
         said = f"{self.case}: {count} of {self.asked} ended in an error and are left out of every score."
-        return (said,) if count else ()
+        return (*((said,) if count else ()), *about(self.case, self.dataset.notes))
 
     def reported(self, metrics: Sequence[Metric]) -> Reported | None:  # noqa: ARG002  # others need them
         """What somebody else published for this case."""

@@ -137,3 +137,13 @@ def test_an_unrelated_session_is_told_nothing(world: Any) -> None:
     (world.folder / "test_other.py").write_text("def test_other(): pass\n")
     for more in ((), ("-k", "imagnet")):
         assert "eyechart:" not in world.call("test_other.py", *more).stdout.str()
+
+
+def test_what_lies_in_class_folders_and_is_no_picture_is_noted(world: Any, root: Callable[..., Path]) -> None:
+    root(*PETS, "pets/test/cat/9.heic", "pets/test/dog/more/9.png")
+    result = world.call("--pyargs", "eyechart.benchmarks", "-k", "pets/", "--eye-data=data", "--eye-model=tiny[]")
+    assert result.ret == 0, result.outlines
+    (record,) = world.records
+    (note,) = record["notes"]
+    assert note.startswith("pets/test: cat/9.heic, dog/more in class folders are not evaluated: expected pictures that")
+    assert f"note: {note}" in result.outlines

@@ -1,6 +1,11 @@
 """Folders of pictures: ILSVRC validation files, synsets, numbers and classes of one's own."""
 
 import io
+import os
+import re
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +19,18 @@ from eyechart.errors import DataError
 
 Fill = Callable[..., Path]
 VAL = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]  # classes 65, 970, 230
+OPEN = """
+import sys
+from pathlib import Path
+
+from eyechart.data.folder import open_folder
+from eyechart.errors import DataError
+
+try:
+    open_folder(Path(sys.argv[1]), "pets", "test")
+except DataError as error:
+    print(error)
+"""
 SYNSETS = {VAL[0]: "n01751748", VAL[1]: "n09193705", VAL[2]: "n02105855"}
 
 
@@ -179,3 +196,63 @@ def test_picture_removed_after_it_was_indexed(fill: Fill) -> None:
     (found.source.root / "cat" / "1.png").unlink()
     with pytest.raises(DataError, match=r"cat/1\.png was there"):
         list(found.read(range(1)))
+
+
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_socket(path: Path) -> None:
+    """Leave the name of a socket that nobody listens to; such a path may only have 107 bytes."""
+    here = Path.cwd()
+    try:
+        os.chdir(path.parent)
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+def make_link_to_device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("make", [make_pipe, make_socket, make_link_to_device])
+def test_what_is_no_file_is_refused_and_not_read(fill: Fill, make: Callable[[Path], None]) -> None:
+    folder = fill("cat/1.png")
+    make(folder / "cat" / "2.png")
+    refused(folder, "2.png is a pipe, a device or a socket, expected a file: remove it.")
+
+
+def test_a_link_to_a_picture_is_one(fill: Fill) -> None:
+    folder = fill("cat/1.png")
+    (folder / "cat" / "2.png").symlink_to("1.png")
+    assert len(opened(folder)) == 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "sentence"),
+    [(0o000, r"dog cannot be listed \(Permission denied\): allow"), (0o400, r"dog(/\d\.png)? cannot")],
+)
+def test_a_class_folder_that_may_not_be_read(fill: Fill, mode: int, sentence: str) -> None:
+    folder = fill("cat/1.png", "dog/1.png")
+    (folder / "dog").chmod(mode)
+    call = [sys.executable, "-c", OPEN, str(folder)]
+    if os.geteuid() == 0:  # root may read everything, but for these two capabilities
+        call = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *call]
+    result = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert re.match(f"{folder}/{sentence}", result.stdout), (result.stdout, result.stderr)
+
+
+def test_what_is_ignored_in_class_folders_is_noted(fill: Fill) -> None:
+    folder = fill("cat/1.png", "cat/2.heic", "cat/more/3.png", "cat/README.md", "cat/.hidden", "dog/1.png")
+    assert opened(folder).keys == ("cat/1.png", "dog/1.png")
+    (note,) = opened(folder).notes
+    assert note.startswith(
+        "cat/more, cat/2.heic in class folders are not evaluated: expected pictures that end in .bmp"
+    )
+    assert note.endswith(".webp, and no folders.")
+
+
+def test_nothing_is_noted_where_nothing_is_ignored(fill: Fill) -> None:
+    assert opened(fill("cat/1.png", "cat/LICENSE", "dog/1.png")).notes == ()

@@ -272,3 +272,9 @@ def test_what_a_published_file_leaves_out_by_design_is_no_mismatch(
 
 def test_the_packaged_real_labels_fit(write: Write) -> None:
     assert not describe_mismatches(packaged_real(), rows_of(*(validation_file(n) for n in range(1, 50_001))))
+
+
+@pytest.mark.parametrize("content", ["file,labels" * 200_000, "file,labels\na.png," + "1 " * 600_000])
+def test_an_absurdly_long_line_is_refused(write: Write, content: str) -> None:
+    with pytest.raises(DataError, match=r"line [12] has [\d,]+ characters, expected at most 1,000,000"):
+        read_labels(write(content))

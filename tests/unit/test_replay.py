@@ -140,6 +140,22 @@ def test_a_csv_that_does_not_fit_is_refused(answer: Answer, lines: tuple[str, ..
 
 
 @pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (("key,answer", "s00,0", 's01,"1', "s02,2"), 3),
+        (("key,answer", 's00,"a\nb"', 's01,"1', "s02,2"), 4),
+        (("key,answer", 's00,"the "cat" here"', "s01,1"), 2),
+        (('key,"answer', "s00,0"), 1),
+    ],
+)
+def test_quotes_that_do_not_close_are_named_with_their_line(answer: Answer, lines: tuple[str, ...], line: int) -> None:
+    with pytest.raises(
+        ModelError, match=rf"answers\.csv, line {line}: the row that begins there is no csv \(.*\): close"
+    ):
+        answer(*lines)
+
+
+@pytest.mark.parametrize(
     ("arrays", "sentence"),
     [
         ({"keys": ["s00"]}, r"answers\.npz holds keys\. Expected"),

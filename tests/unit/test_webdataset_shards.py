@@ -221,6 +221,27 @@ def test_no_samples(write: Write) -> None:
     refused(write([], []), "no images")
 
 
+@pytest.mark.parametrize(
+    ("count", "sentence"),
+    [
+        (
+            "999999999999",
+            "lacks 999,999,999,997 of the 999,999,999,999 shards in nshards.txt, the first 2.tar: copy them",
+        ),
+        ("3", "lacks 1 of the 3 shards in nshards.txt, the first 2.tar: copy them, or correct the number."),
+    ],
+)
+def test_more_shards_than_there_are(shards: Path, count: str, sentence: str) -> None:
+    (shards / "nshards.txt").write_text(count)
+    refused(shards, sentence)
+
+
+@pytest.mark.parametrize("name", ["01.tar", "one.tar", "\N{FULLWIDTH DIGIT ONE}.tar"])
+def test_a_shard_by_another_name_is_none(shards: Path, name: str) -> None:
+    (shards / "1.tar").rename(shards / name)
+    refused(shards, "lacks 1 of the 2 shards in nshards.txt, the first 1.tar")
+
+
 def test_no_class_names(shards: Path) -> None:
     (shards.parent / "classnames.txt").unlink()
     refused(shards, "classnames.txt")

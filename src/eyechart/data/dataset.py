@@ -27,7 +27,7 @@ class Dataset:
     """A split with its checked index; `rows` are the selected ones, by their number in the source.
 
     `equivalences` are pairs of classes of a vocabulary of its own that count as one; `annotation`, of images of many
-    things, has one row a line of the index, and so have `observations`, of birds.
+    things, has one row a line of the index, and so have `observations`, of birds. `notes` say what is not evaluated.
     """
 
     benchmark: str
@@ -44,6 +44,7 @@ class Dataset:
     equivalences: tuple[tuple[int, int], ...] = ()
     annotation: Annotation | None = None
     observations: Observations | None = None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.selected)

@@ -192,13 +192,11 @@ def _stray(root: Path, found: Listing, why: str) -> Iterator[tuple[str, str]]:
     names = [
         name
         for name in found.files
-        if name not in READ_BESIDE
-        and not name.lower().startswith(DOCUMENTS)
-        and Path(name).suffix.lower() not in SUFFIXES
+        if name not in READ_BESIDE and not is_document(name) and Path(name).suffix.lower() not in SUFFIXES
     ]
     if names:
         place = found.path.relative_to(root)
-        yield _joined([str(place / name) for name in names]), why
+        yield join_names([str(place / name) for name in names]), why
 
 
 def _is_class(folder: Path) -> bool:
@@ -227,7 +225,7 @@ def _check_level(top: Listing, listed: Mapping[Path, Listing]) -> None:
     """Refuse a root that is a level or two too deep, or one too high, if nothing under it lies where splits do."""
     root, here = top.path, top.path.resolve()
     if _is_split(top):
-        folders = f" with the class folders {_joined([path.name for path in top.folders])}" if top.folders else ""
+        folders = f" with the class folders {join_names([path.name for path in top.folders])}" if top.folders else ""
         raise DataError(
             f"The data root {root} is itself a split{folders}; expected {EXPECTED}. Give "
             f"--eye-data={here.parent.parent}, under which it is {here.parent.name}/{here.name}."
@@ -239,19 +237,24 @@ def _check_level(top: Listing, listed: Mapping[Path, Listing]) -> None:
         return
     if splits:
         raise DataError(
-            f"The data root {root} is itself a benchmark with the splits {_joined(splits)}; expected {EXPECTED}. Give "
-            f"--eye-data={here.parent}, under which they are {here.name}/{splits[0]} and so on."
+            f"The data root {root} is itself a benchmark with the splits {join_names(splits)}; expected {EXPECTED}. "
+            f"Give --eye-data={here.parent}, under which they are {here.name}/{splits[0]} and so on."
         )
     for path, several in inner.items():
         benchmarks = [found.path.name for found in several if any(map(_is_split, map(list_folder, found.folders)))]
         if benchmarks:
             raise DataError(
                 f"The data root {root} is a folder too high: {path.name} in it holds the benchmarks "
-                f"{_joined(benchmarks)}; expected {EXPECTED}. Give --eye-data={here / path.name}."
+                f"{join_names(benchmarks)}; expected {EXPECTED}. Give --eye-data={here / path.name}."
             )
 
 
-def _joined(names: Sequence[str]) -> str:
-    """Join the first names, and count the others."""
+def is_document(name: str) -> bool:
+    """Return whether a file is about the data by its name, such as a licence, and is therefore never data."""
+    return name.lower().startswith(DOCUMENTS)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return the first names, joined, and the count of the others."""
     more = f" and {len(names) - EXAMPLES} more" if len(names) > EXAMPLES else ""
     return f"{', '.join(names[:EXAMPLES])}{more}"

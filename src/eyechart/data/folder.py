@@ -1,13 +1,16 @@
 """Splits kept as plain pictures: the ILSVRC validation files, flat or by synset, and folders of classes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.discovery import is_document, join_names
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
 from eyechart.data.index_cache import cached
@@ -28,27 +31,72 @@ def open_folder(
 
     Pictures that lie flat must be ILSVRC validation files, whose labels are known. Folders are synsets, numbers from 0,
     or classes in the order of their names. Validation files are ordered by name however they lie, others by path.
-    Raises DataError for a picture without a label, a folder that is no class, and what `assemble` refuses.
+    What lies in class folders and is no picture is not read, and is named in the data set's notes. Raises DataError for
+    a picture without a label or that is a pipe, a folder that is no class or may not be listed, and what `assemble`
+    refuses.
     """
-    folders = sorted(path.name for path in _visible(folder) if path.is_dir())
-    pictures = [*_pictures(folder), *(picture for name in folders for picture in _pictures(folder / name))]
+    top = _list(folder)
+    folders = [path.name for path in top.folders]
+    listed = [_list(path) for path in top.folders]
+    pictures = [*top.pictures, *(picture for found in listed for picture in found.pictures)]
     entries = cached(cache, pictures, lambda: _index(folder, pictures), reader=f"folder {folder.resolve()}")
     own = class_names(folder)
     labels = _labels(folder, folders, own, classes)
     ordered = sorted((_labelled(folder, entry, labels) for entry in entries), key=lambda entry: entry.key)
     if labels is synset_classes():
-        return assemble(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
+        found = assemble(folder, benchmark, split, ordered, classes=CLASSES, upright=upright)
+        return replace(found, notes=_describe_ignored(folder, listed))
     names = () if classes else own or sorted(labels, key=labels.__getitem__)
     count = classes or len(names)
-    return assemble(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
+    found = assemble(folder, benchmark, split, ordered, classes=count, names=names, upright=upright)
+    return replace(found, notes=_describe_ignored(folder, listed))
 
 
-def _visible(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.iterdir() if not path.name.startswith("."))
+class _Listing(NamedTuple):
+    """The visible entries of a folder in the order of their names: pictures by their extension, folders, and others."""
+
+    pictures: list[Path]
+    folders: list[Path]
+    others: list[Path]
 
 
-def _pictures(folder: Path) -> list[Path]:
-    return sorted(path for path in _visible(folder) if path.suffix.lower() in SUFFIXES and not path.is_dir())
+def _list(folder: Path) -> _Listing:
+    found = _Listing([], [], [])
+    try:
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith("."):
+                continue
+            if path.is_dir():
+                found.folders.append(path)
+            elif path.suffix.lower() in SUFFIXES:
+                found.pictures.append(_checked(path))
+            else:
+                found.others.append(path)
+    except OSError as error:
+        raise DataError(
+            f"{folder} cannot be listed ({error.strerror}): allow this user to read and enter it, or move it away."
+        ) from error
+    return found
+
+
+def _checked(picture: Path) -> Path:
+    """Refuse a pipe, a device or a socket, since reading it may never end.
+
+    A link to nothing is none of them, and is refused with the reason when it is read.
+    """
+    if picture.exists() and not picture.is_file():
+        raise DataError(f"{picture} is a pipe, a device or a socket, expected a file: remove it.")
+    return picture
+
+
+def _describe_ignored(folder: Path, listed: Iterable[_Listing]) -> tuple[str, ...]:
+    """Return a sentence on what lies in class folders and is not evaluated; none where there is nothing."""
+    ignored = [path for found in listed for path in (*found.folders, *found.others) if not is_document(path.name)]
+    if not ignored:
+        return ()
+    shown = join_names([path.relative_to(folder).as_posix() for path in ignored])
+    verb, known = "is" if len(ignored) == 1 else "are", ", ".join(sorted(SUFFIXES))
+    return (f"{shown} in class folders {verb} not evaluated: expected pictures that end in {known}, and no folders.",)
 
 
 def _index(folder: Path, pictures: Sequence[Path]) -> list[Entry]:

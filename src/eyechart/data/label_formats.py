@@ -14,6 +14,7 @@ import msgspec
 from eyechart.data.imagenet import VAL_COUNT, synset_classes
 from eyechart.errors import DataError
 
+MAX_LINE = 1_000_000
 Labels = tuple[int, ...]
 Entry = tuple[str, str, Labels | None]
 Reader = Callable[[str], Iterator[Entry]]
@@ -121,6 +122,7 @@ def recognise(text: str) -> str:
     if text.lstrip().startswith("{"):
         found = [name for sign, name in SIGNS.items() if f'"{sign}"' in text]
     else:
+        _check_lines(text)
         header = {*text.split("\n", 1)[0].replace('"', "").strip().split(",")}
         found = ["kisel"] * ({"id", "proposed_labels"} <= header) or ["csv"] * ({"file", "labels"} <= header)
     if not found:
@@ -129,7 +131,22 @@ def recognise(text: str) -> str:
     return found[0]
 
 
+def _check_lines(text: str) -> None:
+    """Refuse a line that is no line of a csv by its length, before it is taken apart in memory."""
+    start = number = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end, number = len(text) if end < 0 else end, number + 1
+        if end - start > MAX_LINE:
+            raise DataError(
+                f"line {number} has {end - start:,} characters, expected at most {MAX_LINE:,}: "
+                "save it as csv, an image a line."
+            )
+        start = end + 1
+
+
 def _table(text: str, name: str, labels: str) -> Iterator[Entry]:
+    _check_lines(text)
     reader = DictReader(StringIO(text, newline=""), strict=True)
     if missing := {name, labels} - {*(reader.fieldnames or ())}:
         raise DataError(f"it has no column {', '.join(sorted(missing))}; expected {name} and {labels}.")

@@ -88,12 +88,21 @@ def _shards(folder: Path) -> list[Path]:
         raise DataError(
             f"{listing} cannot be read as a number of shards ({error}): write the number into it."
         ) from error
-    shards = [folder / f"{number}.tar" for number in range(count)]
-    if missing := [shard.name for shard in shards if not shard.is_file()]:
+    there = {path.name for path in folder.glob("*.tar") if path.is_file()}
+    lacking = count - sum(_is_shard(name, count) for name in there)
+    if lacking > 0:  # names no missing shard but the first, since the number may be absurd
+        first = next(number for number in range(count) if f"{number}.tar" not in there)
         raise DataError(
-            f"{folder} lacks {len(missing)} of the {count} shards in nshards.txt, the first {missing[0]}: copy them."
+            f"{folder} lacks {lacking:,} of the {count:,} shards in nshards.txt, the first {first}.tar: copy them, or "
+            "correct the number."
         )
-    return shards
+    return [folder / f"{number}.tar" for number in range(count)]
+
+
+def _is_shard(name: str, count: int) -> bool:
+    """Whether a name is that of one of the first `count` shards."""
+    number = name.removesuffix(".tar")
+    return number.isdecimal() and str(int(number)) == number and int(number) < count
 
 
 def _index(shards: Sequence[Path]) -> list[Entry]:

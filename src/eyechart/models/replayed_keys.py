@@ -33,17 +33,25 @@ def read_lines(
 
     Raises ModelError, with what was `expected`, where a column is missing or the file cannot be read.
     """
+    end = 0
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
+            reader = csv.DictReader(file, strict=True)
             found = reader.fieldnames or ()
             if not {*columns} <= {*found} or (either and {*either}.isdisjoint(found)):
                 raise ModelError(f"{path} has the columns {', '.join(found) or 'none'}. {expected}")
+            end = reader.line_num
             for row in reader:
                 cells = {name: row[name] or "" for name in found}
                 if not split or (cells.get("split") or split) == split:
                     yield Line(f"{path}, line {reader.line_num}", cells)
-    except (OSError, ValueError, csv.Error) as error:
+                end = reader.line_num
+    except csv.Error as error:
+        raise ModelError(
+            f"{path}, line {end + 1}: the row that begins there is no csv ({error}): close its quotes, and double "
+            "those within a cell."
+        ) from error
+    except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read ({error}). {expected}") from error
 
 
