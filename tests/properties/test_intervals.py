@@ -155,6 +155,15 @@ def test_fisher_mirrors_the_sign_and_spearman_is_wider(r, n) -> None:
     assert width(fisher(r, n, "spearman")) >= width(fisher(r, n))
 
 
+@KINDS
+@pytest.mark.parametrize("r", [-1, 1])
+@pytest.mark.parametrize("n", [4, 50])
+def test_the_interval_of_a_perfect_correlation_is_that_correlation_alone(kind, r, n) -> None:
+    """It is the limit of the intervals of correlations towards it, and what scipy has."""
+    assert fisher(r, n, kind) == (r, r)
+    assert fisher(r * (1 - 1e-15), n, kind) == pytest.approx((r, r), abs=1e-6)
+
+
 @given(st.integers(4, 50), st.integers(0, 99), levels)
 def test_pearsons_interval_is_scipys(n, seed, level) -> None:
     found = stats.pearsonr(*np.random.default_rng(seed).standard_normal((2, n)))

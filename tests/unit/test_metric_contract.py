@@ -20,11 +20,13 @@ from eyechart.metrics import (
     distribution,
     equivalence,
     hierarchy,
+    information_gain,
     intervals,
     overlap,
     recall,
     resampling,
     selective,
+    significance,
     spread,
     stopping,
     thresholds,
@@ -65,7 +67,8 @@ ONE = [[0]]
 YES = [True]
 TABLE = [[1, 0, 0, 1]]
 TWO = ([[0.0], [1.0]], [0, 0])
-STAIRS = hierarchy.stairs(hierarchy.Tree.of_levels([[0, 1]]), [[0.75, 0.25]])
+TREE = hierarchy.Tree.of_levels([[0, 1]])
+STAIRS = hierarchy.stairs(TREE, [[0.75, 0.25]])
 REFUSED = [
     ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 3), "3"),
     ("k", "top_k", lambda: accuracy.top_k([[0.1, 0.2]], 0), "0"),
@@ -73,6 +76,7 @@ REFUSED = [
     ("scores", "top_k", lambda: accuracy.top_k([0.1, 0.2], 1), "an array of float64 with shape (2,)"),
     ("scores", "top_k", lambda: accuracy.top_k([[0.1, math.nan]], 1), "1"),
     ("k", "hits", lambda: accuracy.hits(ONE, ONE, k=2), "2"),
+    ("k", "hits", lambda: accuracy.hits(ONE, ONE, k=0), "0"),
     ("top", "hits", lambda: accuracy.hits([[0.5]], ONE), "an array of float64 with shape (1, 1)"),
     ("top", "hits", lambda: accuracy.hits([[-2]], ONE), "-2"),
     ("labels", "hits", lambda: accuracy.hits(ONE, [[0], [1]]), "an array of int64 with shape (2, 1)"),
@@ -190,6 +194,8 @@ REFUSED = [
     ("classes", "balanced_weights", lambda: selective.balanced_weights([1], [-2]), "-2"),
     ("average", "auc_interval", lambda: selective.auc_interval([1], [1], average="mean"), "'mean'"),
     ("classes", "auc_interval", lambda: selective.auc_interval([1], [1], average="macro"), "None"),
+    ("average", "auc_draws", lambda: selective.auc_draws([1], [1], ONE, average="mean"), "'mean'"),
+    ("classes", "auc_draws", lambda: selective.auc_draws([1], [1], ONE, average="macro"), "None"),
     (
         "confidences",
         "auc_interval",
@@ -208,6 +214,9 @@ REFUSED = [
     ("expected", "tables", lambda: yes_no.tables([[1, 0]], [YES]), "an array of bool with shape (1, 1)"),
     ("table", "measures", lambda: yes_no.measures([1, 2, 3]), "an array of float64 with shape (3,)"),
     ("table", "measures", lambda: yes_no.measures([1, 2, 3, -4]), "-4.0"),
+    ("table", "measures", lambda: yes_no.measures([1, 2, 3, -0.5]), "-0.5"),
+    ("table", "measures", lambda: yes_no.measures([1, 2, 3, math.inf]), "inf"),
+    ("r", "fisher", lambda: intervals.fisher(-1.5, 9), "-1.5"),
     ("table", "measures", lambda: yes_no.measures([1, 2, 3, math.nan]), "nan"),
     ("accuracy", "derived", lambda: yes_no.derived(84.79, 0.8), "84.79"),
     ("recall", "derived", lambda: yes_no.derived(0.8, [0.5, 1.5]), "1.5"),
@@ -272,3 +281,60 @@ def test_refusals_name_the_parameter_and_what_came(parameter, function, call, go
         call()
     assert str(refusal.value).startswith(f"The {parameter!r} parameter of {function} must be ")
     assert str(refusal.value).endswith(f". Got {got} instead.")
+
+
+BOTH = [True, False]
+LEVELS = [
+    ("wilson", lambda level: intervals.wilson(1, 2, level)),
+    ("effective_wilson", lambda level: intervals.effective_wilson(0.5, 2, level)),
+    ("clopper_pearson", lambda level: intervals.clopper_pearson(1, 2, level)),
+    ("stratified", lambda level: intervals.stratified([1, 0], [0, 0], level)),
+    ("fisher", lambda level: intervals.fisher(0.5, 9, level=level)),
+    ("t_interval", lambda level: intervals.t_interval([1, 2], level)),
+    (
+        "information_gain_interval",
+        lambda level: information_gain.information_gain_interval(TREE, STAIRS, [0], level=level),
+    ),
+    ("auc_interval", lambda level: selective.auc_interval([1, 2], [1, 0], level=level)),
+    ("drawn_change", lambda level: significance.drawn_change(0, 1, [0, 1], [1, 1], level=level)),
+    ("interval_change", lambda level: significance.interval_change(0, (0, 1), 1, (0, 1), level)),
+    ("ua_a_interval", lambda level: abstention.ua_a_interval([1, 2], BOTH, level=level)),
+    ("abstained_at_interval", lambda level: abstention.abstained_at_interval([1, 2], BOTH, level=level)),
+    ("harmonic_mean_interval", lambda level: abstention.harmonic_mean_interval([1, 0], [1, 0], level=level)),
+    ("brier_interval", lambda level: calibration.brier_interval([1, 0.5], [1, 0], level)),
+    ("calibration_error_interval", lambda level: calibration.calibration_error_interval([1], [1], level=level)),
+    ("accuracy_coverage_interval", lambda level: thresholds.accuracy_coverage_interval([1], [1], level=level)),
+    ("percentile", lambda level: resampling.percentile([1, 2], level)),
+    ("population", lambda level: overlap.population(1, 50, level)),
+]
+
+
+@pytest.mark.parametrize("level", [-0.5, 0, 1, 1.5])
+@pytest.mark.parametrize(("function", "call"), LEVELS, ids=[name for name, _ in LEVELS])
+def test_a_level_is_above_0_and_below_1(function, call, level) -> None:
+    with pytest.raises(ValueError, match=rf"^The 'level' parameter of {function} must be .*\. Got {level} instead\.$"):
+        call(level)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "arguments"),
+    [
+        ("alpha", (9, 0.5, 0)),
+        ("alpha", (9, 0.5, 1)),
+        ("power", (9, 0.5, 0.25, 0.25)),
+        ("power", (9, 0.5, 0.25, 1)),
+        ("discordance", (9, -0.5, 0.25)),
+        ("discordance", (9, 1.5, 0.25)),
+        ("n", (-1, 0.5, 0.25)),
+    ],
+)
+def test_the_detectable_loss_is_of_probabilities_within_their_bounds(parameter, arguments) -> None:
+    with pytest.raises(ValueError, match=rf"^The '{parameter}' parameter of detectable must be "):
+        significance.detectable(*arguments)
+
+
+@pytest.mark.parametrize("share", [-0.5, 0, 1.5])
+@pytest.mark.parametrize("function", [abstention.abstained_at, abstention.abstained_at_interval])
+def test_the_share_abstained_from_is_above_0_and_at_most_1(function, share) -> None:
+    with pytest.raises(ValueError, match=rf"^The 'share' parameter of {function.__name__} must be "):
+        function([1, 2], BOTH, share)
