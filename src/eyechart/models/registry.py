@@ -18,6 +18,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
+from eyechart.models.suggestions import suggest_model
 from eyechart.spec import ModelSpec, did_you_mean
 
 INTERFACES = ("encoder", "image_encoder", "text_encoder", "matcher", "classifier", "generator", "scorer", "neighbours")
@@ -75,12 +76,12 @@ def backends() -> Mapping[str, Backend]:
 
 
 def backend(spec: ModelSpec) -> Backend:
-    """Look a specification's backend up; a typo is answered with the nearest name."""
+    """Look a specification's backend up; a typo is answered with the nearest name, a model's name with its backend."""
     known = backends()
     if spec.backend not in known:
         raise SpecError(
             f"The model '{spec}' names the backend '{spec.backend}', which is not known"
-            f"{did_you_mean(spec.backend, list(known))} Known backends: {', '.join(sorted(known))}."
+            f"{suggest_model(spec, list(known))} Known backends: {', '.join(sorted(known))}."
         )
     found = known[spec.backend]
     if "answers" in found.offers:

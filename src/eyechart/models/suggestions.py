@@ -1,0 +1,57 @@
+"""What was probably meant by a model's name that is no backend: a backend, or a model given without its backend."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from eyechart.models import shipped
+from eyechart.models.vision_ops import repair
+from eyechart.spec import ModelSpec, did_you_mean
+
+
+def suggest_model(spec: ModelSpec, backends: Sequence[str]) -> str:
+    """End a sentence about an unknown backend: with the backend of a model of that name, else with near backends.
+
+    timm is only imported where the name is none of a shipped model or of open_clip, since that takes seconds.
+    """
+    near = did_you_mean(spec.backend, backends)
+    found = [*_spelled(spec, _shipped()), *_spelled(spec, (("open_clip", name) for name in _open_clip()))]
+    if not found and near == ".":
+        found = [*_spelled(spec, (("timm", name) for name in _timm(spec)))]
+    return f"; did you mean {' or '.join(found)}?" if found else near
+
+
+def _spelled(spec: ModelSpec, models: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield the specification with its backend for each model of its name, whatever the case and kind of dash."""
+    for backend, name in models:
+        if _folded(name) == _folded(spec.backend):
+            yield str(ModelSpec(backend, (name, *spec.arguments), spec.options))
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "-")
+
+
+def _shipped() -> Iterator[tuple[str, str]]:
+    return ((backend, name) for backend, names in shipped.NAMES.items() for name in names)
+
+
+def _open_clip() -> list[str]:
+    """Return open_clip's architectures, which are files of its package; their order is that of the names."""
+    package = find_spec("open_clip")
+    if package is None or package.origin is None:
+        return []
+    return sorted(path.stem for path in (Path(package.origin).parent / "model_configs").glob("*.json"))
+
+
+def _timm(spec: ModelSpec) -> list[str]:
+    """Return the name of a specification where timm has a model of it, its weights after a dot included."""
+    if find_spec("timm") is None:
+        return []
+    repair()
+    with suppress(ImportError):  # a broken timm must not hide the sentence
+        import timm
+
+        return [spec.backend] if timm.is_model(spec.backend.partition(".")[0]) else []
+    return []
