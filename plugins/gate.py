@@ -16,6 +16,8 @@ from eyechart.gate.looking import Sight
 from eyechart.gate.power import power_alone, power_lines
 from eyechart.gate.telling import (
     accepted,
+    count_verdicts,
+    describe_tolerated_loss,
     line_of,
     loss,
     losses,
@@ -27,7 +29,7 @@ from eyechart.gate.telling import (
 )
 
 from .judged_reports import report_failed
-from .options import settings, share, text
+from .options import max_drop, settings, share, text
 from .recorder import Recorder
 
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -68,7 +70,7 @@ class Gate:
             data=settings(self.config).data,
             store=settings(self.config).store,
             alpha=share(self.config, "alpha"),
-            max_drop=share(self.config, "max-drop"),
+            max_drop=max_drop(self.config),
         )
 
     @pytest.hookimpl(tryfirst=True)
@@ -131,7 +133,7 @@ class Gate:
         """Hold every case against its baseline; what cannot be held fails with what differs."""
         of_case = {nodeid: self.held(nodeid, now) for nodeid, now in found.items()}
         every = [each for numbers in of_case.values() for each in numbers]
-        verdicts = self.verdicts = judged(every, share(self.config, "alpha"), share(self.config, "max-drop"))
+        verdicts = self.verdicts = judged(every, share(self.config, "alpha"), max_drop(self.config))
         self.said += shared(self.remarks)
         if text(self.config, "power"):
             self.said += power_lines(verdicts, share(self.config, "alpha"))
@@ -139,7 +141,7 @@ class Gate:
         for nodeid, numbers in of_case.items():
             self.tell(nodeid, found[nodeid], numbers, [*islice(rest, len(numbers))])
         self.said += nearest(verdicts)
-        self.said.append(f"gate: {len(verdicts)} numbers compared, {sum(v.regression for v in verdicts)} worse")
+        self.said.append(count_verdicts(verdicts, max_drop(self.config)))
 
     def held(self, nodeid: str, now: Evidence) -> list[Compared]:
         """The numbers of a case beside those of its baseline."""
@@ -174,10 +176,12 @@ class Gate:
             self.remark(verdict, now)
 
     def remark(self, verdict: Verdict, now: Evidence) -> None:
-        """Say what became better, and what nobody can tell."""
+        """Say what became better, which losses are tolerated, and what nobody can tell."""
         found = verdict.found
         if verdict.improvement:
             self.said.append(line_of(now, f"better: {found.name} {found.delta:+.4f}"))
+        elif verdict.tolerated:
+            self.said.append(line_of(now, describe_tolerated_loss(verdict, max_drop(self.config))))
         elif isnan(found.p):
             self.said.append(line_of(now, f"{found.name} cannot be judged: no samples or intervals to tell it by"))
 

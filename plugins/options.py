@@ -14,6 +14,7 @@ from eyechart.data.equivalences import pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
 from eyechart.data.splits import available, unknown
 from eyechart.errors import DataError, EyechartError
+from eyechart.gate.comparing import parse_max_drop
 from eyechart.gate.floors import floor
 from eyechart.models.registry import backend
 from eyechart.protocols.choices import CHOICES, IN_A_DIVISION, is_share
@@ -81,7 +82,8 @@ OPTIONS = (
            "data and a number that is gone", metavar="PATH"),
     Option("update-baseline", "write the session's baselines (to --eye-baseline, or reports/baselines), and compare "
            "with none", flag=True),
-    Option("max-drop", "how large a loss is let pass, however sure it is", "0", "SHARE"),
+    Option("max-drop", "the largest loss that is tolerated, however significant, as a fraction below 0.5 (1 % is "
+           "0.01); every loss that is tolerated because of it is reported", "0", "SHARE"),
     Option("alpha", "how unlikely a loss by chance must be, after Holm's correction over the session", "0.01", "SHARE"),
     Option("power", "say the smallest loss that each comparison would show, four times in five; without "
            "--eye-baseline, as far as the session alone can tell", flag=True),
@@ -161,6 +163,14 @@ def share(config: pytest.Config, name: str) -> float:
     return float(given)
 
 
+def max_drop(config: pytest.Config) -> float:
+    """Return the largest loss that the gate tolerates, a fraction."""
+    try:
+        return parse_max_drop(str(text(config, "max-drop")))
+    except EyechartError as error:
+        raise pytest.UsageError(f"--eye-max-drop {error}") from error
+
+
 def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     """The models asked for, or the default ones, each checked against the registry without importing it."""
     specs = []
@@ -235,7 +245,7 @@ def check_gate(config: pytest.Config) -> None:
         raise pytest.UsageError(
             f"--eye-alpha must be above 0 and below {MOST_ALPHA}. Got {text(config, 'alpha')} instead."
         )
-    share(config, "max-drop")
+    max_drop(config)
     compares = text(config, "baseline") and not text(config, "update-baseline")
     for name in () if compares else ("max-drop",) if text(config, "power") else ("max-drop", "alpha"):
         if config.getoption(f"eye_{name.replace('-', '_')}") is not None:

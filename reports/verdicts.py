@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
+from eyechart.errors import SpecError
 from eyechart.gate.comparing import (
     ALPHA,
     MCNEMAR,
@@ -16,6 +17,7 @@ from eyechart.gate.comparing import (
     differences,
     judged,
     missing,
+    parse_max_drop,
     remarks,
 )
 from eyechart.gate.evidence import Evidence
@@ -133,7 +135,7 @@ def rule_arguments(parser: argparse.ArgumentParser) -> None:
     more = parser.add_argument
     text = f"as pytest --eye-alpha: how unlikely by chance a change must be (default: {ALPHA:g})"
     more("--alpha", metavar="P", type=alpha, default=ALPHA, help=text)
-    text = "as pytest --eye-max-drop: how large a loss is let pass (default: 0)"
+    text = "as pytest --eye-max-drop: the largest tolerated loss, a fraction below 0.5 (default: 0)"
     more("--max-drop", metavar="SHARE", type=drop, default=0.0, help=text)
 
 
@@ -146,11 +148,11 @@ def alpha(text: str) -> float:
 
 
 def drop(text: str) -> float:
-    """The size of a loss."""
-    found = share(text)
-    if not 0 <= found <= 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no share from 0 to 1, as 0.005")
-    return found
+    """Return the size of a loss."""
+    try:
+        return parse_max_drop(text)
+    except SpecError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def share(text: str) -> float:

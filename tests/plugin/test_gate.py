@@ -173,8 +173,9 @@ def test_a_loss_is_accepted_and_then_passes(held: Gated) -> None:
 def test_noise_and_a_loss_that_is_allowed_pass(held: Gated) -> None:
     held.answer(wrong=3)
     held.ran(HELD)
+    held.answer(wrong=8)
+    held.ran(HELD, "--eye-max-drop=0.49", "--eye-alpha=0.1")
     held.answer(wrong=18)
-    held.ran(HELD, "--eye-max-drop=1")
     held.ran(HELD, "--eye-alpha=0.00000001")
 
 

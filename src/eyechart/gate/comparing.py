@@ -7,6 +7,7 @@ from math import isnan
 
 import numpy as np
 
+from eyechart.errors import SpecError
 from eyechart.gate.evidence import Evidence, Ints, Proof
 from eyechart.headlines import LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
@@ -39,6 +40,7 @@ WHEN = ("in the baseline", "now")
 RULES = ("parser", "equivalences", "categories", "support_n", "support_sha256")  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 ALPHA = 0.01
+MAX_DROP_BOUND = 0.5  # nobody tolerates a loss of half of all samples: who writes 1 means 1 %
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how shares are tested
 VERDICTS = LOSS, LET_PASS, GAIN, NOISE, UNTESTED = "loss", "loss let pass", "gain", "noise", "not tested"
 SHOWN = 10
@@ -96,6 +98,11 @@ class Verdict:
     def regression(self) -> bool:
         """Whether it is a real loss, larger than what is let pass."""
         return self.word == LOSS
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether it is a significant loss that is no larger than max-drop."""
+        return self.word == LET_PASS
 
     @property
     def improvement(self) -> bool:
@@ -223,6 +230,23 @@ def judged(found: Sequence[Compared], alpha: float = ALPHA, max_drop: float = 0.
     """Correct the p-values over all that is given, and tell losses and gains from noise."""
     adjusted = holm([each.p for each in found]).tolist()
     return [Verdict(each, p, _word(each, p, alpha, max_drop)) for each, p in zip(found, adjusted, strict=True)]
+
+
+def parse_max_drop(text: str) -> float:
+    """Return the largest tolerated loss, a fraction. Raises SpecError for a value that is none or that is 0.5 or more.
+
+    >>> parse_max_drop("0.01")
+    0.01
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value < MAX_DROP_BOUND:
+        raise SpecError(
+            f"must be from 0 up and below {MAX_DROP_BOUND}. Got {text!r} instead. Values are fractions: 1 % is 0.01."
+        )
+    return value
 
 
 def _word(found: Compared, adjusted: float, alpha: float, max_drop: float) -> str:

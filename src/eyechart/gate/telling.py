@@ -47,6 +47,23 @@ def loss(alike: Sequence[Verdict], of_case: Sequence[Compared], keys: Sequence[s
     return "\n".join([*lines, f"  on the page: {shown}"])
 
 
+def describe_tolerated_loss(verdict: Verdict, max_drop: float) -> str:
+    """Return that a significant loss fails no case, since it is no larger than `max_drop`."""
+    found = verdict.found
+    sure = f"{chance(found.p)}, {chance(verdict.adjusted)} after Holm's correction"
+    return f"tolerated loss: {found.name} {found.delta:+.4f}, within --eye-max-drop={max_drop:g} ({sure})"
+
+
+def count_verdicts(verdicts: Sequence[Verdict], max_drop: float) -> str:
+    """Return how many numbers were compared, how many are worse, and how many losses were tolerated, if any."""
+    line = f"gate: {len(verdicts)} numbers compared, {sum(each.regression for each in verdicts)} worse"
+    tolerated = sum(each.tolerated for each in verdicts)
+    if not tolerated:
+        return line
+    losses = "1 loss" if tolerated == 1 else f"{tolerated} losses"
+    return f"{line}, {losses} tolerated because of --eye-max-drop={max_drop:g}"
+
+
 def nearest(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Which number came nearest to a loss and is none, so that nobody takes silence for sameness."""
     doubtful = [each for each in verdicts if each.word == NOISE and each.found.worse > 0]
