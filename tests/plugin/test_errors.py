@@ -76,18 +76,22 @@ def test_a_later_run_asks_again_about_the_errors_alone(world: Any, new_world: An
     assert (world.records, world.store) == (whole.records, whole.store)
 
 
-def test_a_missing_data_set_is_a_skip_with_its_reason(world: Any, tmp_path: Path) -> None:
-    world.data = tmp_path / "data"
-    (world.data / "imagenet" / "tiny").mkdir(parents=True)
-    result = world.passes("-rs")
+def test_a_missing_data_set_is_a_skip_with_its_reason(world: Any) -> None:
+    result = world.passes("-rs", "-k", "imagenet/val")
     result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["SKIPPED*holds no split in a known layout: expected*"])
+    result.stdout.fnmatch_lines(["SKIPPED*imagenet/val is not under*"])
 
 
-def test_a_missing_data_set_fails_if_strict(world: Any, tmp_path: Path) -> None:
+def test_a_missing_data_set_fails_if_strict(world: Any) -> None:
+    result = world.run("--eye-strict", "-k", "imagenet/val")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*imagenet/val is not under*"])
+
+
+def test_a_folder_in_an_unknown_layout_is_an_error(world: Any, tmp_path: Path) -> None:
     world.data = tmp_path / "data"
     (world.data / "imagenet" / "tiny").mkdir(parents=True)
-    result = world.run("--eye-strict")
+    result = world.run()
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(["*holds no split in a known layout: expected*"])
 

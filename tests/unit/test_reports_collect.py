@@ -7,8 +7,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
-from eyechart.records import encode, read_run
+from eyechart.records import Metric, encode, read_run
 from eyechart.reports.__main__ import main
 from eyechart.reports.history import COLUMNS, rows
 from eyechart.reports.overview import aggregate
@@ -149,7 +150,10 @@ def test_mills_file_is_the_one_of_the_overview(stored, tmp_path):
 
 
 def test_a_number_without_a_value_has_empty_cells(run_folder):
-    found = [row for row in rows("r", read_run(run_folder)) if row[list(COLUMNS).index("value")] is None]
+    run = read_run(run_folder)
+    undefined = Metric(name="ua_a", labels="all species", category="all", value=None, n=4, ci=None, ci_method="")
+    run = replace(run, records=(replace(run.records[0], metrics=(undefined,)),))
+    found = [row for row in rows("r", run) if row[list(COLUMNS).index("value")] is None]
     low, high = (list(COLUMNS).index(name) for name in ("ci_low", "ci_high"))
     assert found
     assert all(row[low] is row[high] is None for row in found)
