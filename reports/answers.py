@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.paired import change_interval
 from eyechart.records import File, Record
@@ -94,6 +95,14 @@ def portion(hits: int, n: int) -> Number:
     """A share of n images with Wilson's interval; nothing of none."""
     ci = wilson(hits, n)
     return Number(hits / n, n, (ci.low, ci.high)) if n else Number(None, 0)
+
+
+def clustered_portion(correct: Floats | Bools, clusters: Ints) -> Number:
+    """Return the share of n samples with Wilson's interval over clusters (n,), such as images; nothing of none."""
+    if not len(correct):
+        return Number(None, 0)
+    ci = clustered_wilson(correct, clusters)
+    return Number(float(np.mean(correct)), len(correct), (ci.low, ci.high))
 
 
 def change(before: Floats, after: Floats, mask: Bools | None = None) -> Number:

@@ -17,13 +17,17 @@ ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": 
 SETS = {"UA": "unanswerable", "A": "answerable"}
 GIVEN = (
     "The share of answers that abstain, for whatever reason, of the unanswerable images with an issue, over all "
-    "wordings of a level; n: such answers. Brackets: 95 % intervals over images, each drawn with all its answers."
+    "wordings of a level; n: such answers. Brackets: 95 % intervals, bootstrap over observations, each with all its "
+    "images and their answers."
 )
 OVER = (
     "Mean, SD, Min and Max: of the share of images abstained on, over a level's wordings; the SD is that of a sample. "
-    "Brackets: 95 % intervals over images."
+    "Brackets: 95 % intervals over observations, each with all its images, of Min and Max Wilson's."
 )
-COCHRAN = "Q: Cochran's, over the images that all wordings have an answer to; p: of its chi-squared with df."
+COCHRAN = (
+    "Q: Cochran's, over the images that all wordings have an answer to, divided by the design effect of observations; "
+    "p: of its chi-squared with df."
+)
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ def wordings_table(found: Shown) -> Table:
         (found.names[id(e)], *row) for e in found.group.entries for row in read(e.record, e.folder, "wordings", asked)
     ]
     columns = ("Model", "Level", "Wording", "Text", "abstained", "Abstention")
-    said = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals."
+    said = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."
     return found.table("abstention by wording (%)", columns, rows, said)
 
 

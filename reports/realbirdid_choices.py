@@ -6,9 +6,10 @@ from math import ceil, log
 
 import numpy as np
 
-from eyechart.metrics.intervals import fisher, t_interval
+from eyechart.metrics.clusters import clustered_t_interval, effective_number
+from eyechart.metrics.intervals import fisher
 
-from .answers import Bools, Floats, Ints, portion
+from .answers import Bools, Floats, Ints, clustered_portion
 from .oodbench_measures import ends
 from .oodbench_pairs import PREDICTIONS, Columns, read, whole
 from .realbirdid_families import SETS, Shown, shown
@@ -23,17 +24,21 @@ VALUE = Style(1, 3)
 MEANING = (
     "Choices: how many species the image's range list has. Frequency: the share of the set's images, with Wilson's "
     "interval. Entropy (nats) and max probability of the listed species: means, with Student's interval within what so "
-    "many choices can have. All brackets are of 95 %."
+    "many choices can have. All brackets are 95 % intervals over observations, each with all its images."
 )
-RHO = "ρ: Spearman's correlation with the number of choices over a set's images, with Fisher's interval: {}."
+RHO = (
+    "ρ: Spearman's correlation with the number of choices over a set's images, with Fisher's interval at their "
+    "effective number, which several images of one observation lower: {}."
+)
 
 
 @dataclass(frozen=True)
 class Sure:
-    """The images with a list: (n,) choices, whether each is answerable, and its measures."""
+    """The images with a list: (n,) choices, whether each is answerable, its observation, and its measures."""
 
     choices: Ints
     answerable: Bools
+    observations: Ints
     measures: dict[str, Floats]
 
 
@@ -98,12 +103,14 @@ def columns(found: Columns) -> Sure:
     every = {name: np.array([float(text or "nan") for text in found[f"range.species.{name}"]]) for name in MEASURES}
     told = ~np.isnan(every["p"])
     choices, answerable = whole(found["range.choices"]), np.array(found["answerable"]) == "1"
-    return part(Sure(choices, answerable, every), told)
+    observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
+    return part(Sure(choices, answerable, observations, every), told)
 
 
 def part(sure: Sure, chosen: Bools) -> Sure:
     """Some of the images."""
-    return Sure(sure.choices[chosen], sure.answerable[chosen], {k: v[chosen] for k, v in sure.measures.items()})
+    measures = {name: values[chosen] for name, values in sure.measures.items()}
+    return Sure(sure.choices[chosen], sure.answerable[chosen], sure.observations[chosen], measures)
 
 
 def binned(choices: Ints) -> list[tuple[int, int]]:
@@ -118,7 +125,7 @@ def binned(choices: Ints) -> list[tuple[int, int]]:
 def of_kind(entry: Entry, model: str, kind: str, sure: Sure, edges: list[tuple[int, int]]) -> Chosen:
     """One kind of image."""
     bins = [bin_of(sure, low, high) for low, high in edges]
-    rho = {name: correlation(sure.choices, values) for name, values in sure.measures.items()}
+    rho = {name: correlation(sure.choices, values, sure.observations) for name, values in sure.measures.items()}
     return Chosen(entry, model, kind, len(sure.choices), tuple(each for each in bins if each.frequency.value), rho)
 
 
@@ -126,27 +133,35 @@ def bin_of(sure: Sure, low: int, high: int) -> Bin:
     """The images with so many choices."""
     inside = (sure.choices >= low) & (sure.choices <= high)
     possible = {"entropy": (0.0, log(max(high, 1))), "p": (1 / max(high, 1), 1.0)}
-    means = {name: mean(values[inside], *possible[name]) for name, values in sure.measures.items()}
-    return Bin(low, high, replace(portion(int(inside.sum()), len(inside)), n=int(inside.sum())), means)
+    units = sure.observations[inside]
+    means = {name: mean(values[inside], units, *possible[name]) for name, values in sure.measures.items()}
+    frequency = replace(clustered_portion(inside, sure.observations), n=int(inside.sum()))
+    return Bin(low, high, frequency, means)
 
 
-def mean(values: Floats, least: float, most: float) -> Number:
-    """A mean of numbers from `least` to `most`, with Student's interval, no further, where there are several."""
+def mean(values: Floats, observations: Ints, least: float, most: float) -> Number:
+    """A mean of numbers from `least` to `most`, with Student's interval, no further, of several observations."""
     if not len(values):
         return Number(None, style=VALUE)
-    value, found = float(values.mean()), ends(t_interval(values))
+    value, found = float(values.mean()), ends(clustered_t_interval(values, observations))
     ci = (min(value, max(least, found[0])), max(value, min(most, found[1]))) if found else None
     return Number(value, ci=ci, style=VALUE)
 
 
-def correlation(one: Ints, other: Floats) -> Number:
-    """Spearman's correlation; none where either is constant."""
+def correlation(one: Ints, other: Floats, observations: Ints) -> Number:
+    """Return Spearman's correlation with Fisher's interval at the effective number; none where either is constant.
+
+    The design effect is that of the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan and
+    J. R. Kettenring, Biometrika 62 (1975) 531-545).
+    """
     from scipy.stats import rankdata  # half a second that few tables need
 
     if len({*one.tolist()}) < 2 or len({*other.tolist()}) < 2:
         return Number(None, len(one), style=CORRELATION)
-    r = float(np.clip(np.corrcoef(rankdata(one), rankdata(other))[0, 1], -1, 1))
-    return Number(r, len(one), ends(fisher(r, len(one), "spearman")), style=CORRELATION)
+    x, y = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(one), rankdata(other)))
+    r = float(np.clip((x * y).mean(), -1, 1))
+    n = int(effective_number(x * y - r * (x**2 + y**2) / 2, observations) + 1e-9)
+    return Number(r, len(one), ends(fisher(r, n, "spearman")), style=CORRELATION)
 
 
 def f11(pool: Pool, _: str | None) -> list[Table]:

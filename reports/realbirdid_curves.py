@@ -1,16 +1,17 @@
 """The curves of RealBirdID, swept over every threshold: Figures 5, 9, 10, 17 and 18 of arXiv 2603.27033 as tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from .answers import Floats, portion
+from .answers import Floats, Ints, clustered_portion
 from .oodbench_cases import nothing
-from .oodbench_pairs import Columns, read
+from .oodbench_pairs import PREDICTIONS, Columns, read
 from .realbirdid_families import SETS as KINDS
 from .realbirdid_families import Shown, shown
-from .realbirdid_homes import ALL, RANGE, SPECIES, number
+from .realbirdid_homes import ALL, ELIGIBLE, RANGE, SPECIES, number
 from .render import Number, Row, Table
 from .runs import Entry, Pool
 
@@ -20,7 +21,7 @@ SHARES = (0.25, 0.5, 0.75)  # of the images abstained on, where a table reads a 
 MEANING = (
     "Areas under curves over every distinct threshold.",
     KINDS,
-    "Brackets: 95 % intervals, of areas by bootstrap over images, of accuracies at a share abstained on Wilson's.",
+    "Brackets: 95 % intervals over observations, each with all its images: of areas by bootstrap, else Wilson's.",
 )
 
 
@@ -41,12 +42,28 @@ Curves = Mapping[tuple[str, str], Curve]  # by labels and name
 
 
 @dataclass(frozen=True)
+class Images:
+    """The images that a curve is of, those with the highest probability first.
+
+    `correct` (n,) is 1 for a right answer and 0 for a wrong one, `observations` (n,) numbers their observations.
+    """
+
+    correct: Floats
+    observations: Ints
+
+
+@dataclass(frozen=True)
 class Case:
     """A case under its name beside others, and all its curves."""
 
     entry: Entry
     name: str
     curves: Curves
+
+    @cached_property
+    def images(self) -> Mapping[tuple[str, str], Images]:
+        """The images of each set, by labels and set."""
+        return read(self.entry.record, self.entry.folder, PREDICTIONS, ordered_images)
 
 
 @dataclass(frozen=True)
@@ -78,8 +95,8 @@ class Sweep:
         area, curve = self.number(case, labels), self.line(case, labels)
         if not self.falls:
             return [area]
-        points = [curve.at(share) if curve else (np.nan, np.nan) for share in SHARES]
-        return [area, *(kept(point, area.n or 0) for point in points)]
+        shares = [curve.at(share)[0] if curve else np.nan for share in SHARES]
+        return [area, *(kept_accuracy(case.images[labels, self.of], share) for share in shares)]
 
     @property
     def sign(self) -> str:
@@ -92,11 +109,35 @@ class Sweep:
         return [self.head, *(f"{self.head}, {100 * share:g} % left out" for share in SHARES * self.falls)]
 
 
-def kept(point: tuple[float, float], n: int) -> Number:
-    """The accuracy among the images that are not abstained on, with Wilson's interval."""
-    share, right = point
-    count = 0 if np.isnan(share) else round((1 - share) * n)
-    return replace(portion(round(right * count), count), n=count) if count else Number(None, 0)
+def kept_accuracy(images: Images, share: float) -> Number:
+    """Return the accuracy among the images that remain when a share of them is abstained on, the least sure first.
+
+    The share is a point of the curve, so that images of equal probability are all kept or none; NaN keeps none.
+    """
+    count = 0 if np.isnan(share) else round((1 - share) * len(images.correct))
+    return clustered_portion(images.correct[:count], images.observations[:count])
+
+
+def ordered_images(found: Columns) -> dict[tuple[str, str], Images]:
+    """Return the images of every set under all labels from the columns of the answers."""
+    answerable = np.array(found["answerable"]) == "1"
+    observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
+    listed = np.array(found["range.species.p"]) != ""
+    prefixes = {ALL: ("all", True), ELIGIBLE: ("all", listed), RANGE: ("range", listed)}
+    made = {}
+    for labels, (prefix, eligible) in prefixes.items():
+        for of in SETS:
+            kind, level = of.split(".")
+            correct, sure = (numeric(found[f"{prefix}.{level}.{name}"]) for name in ("correct", "p"))
+            rows = np.flatnonzero(eligible & (answerable == (kind == "A")) & ~np.isnan(correct))
+            rows = rows[np.argsort(-sure[rows], kind="stable")]
+            made[labels, of] = Images(correct[rows], observations[rows])
+    return made
+
+
+def numeric(texts: Sequence[str]) -> Floats:
+    """Return texts as numbers, NaN for an empty one."""
+    return np.array([float(text or "nan") for text in texts], np.float64)
 
 
 def accuracy(of: str, criterion: str = "", *, falls: bool = False) -> Sweep:

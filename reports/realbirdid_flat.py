@@ -21,7 +21,9 @@ HOW = (
     "Flat list: species and genera among one another, a genus is an abstention. TreeGT: the most informative node with "
     "a probability of at least a threshold, which is chosen on one half of the images and scored on the other."
 )
-BRACKETS = "Brackets: 95 % intervals."
+BRACKETS = (
+    "Brackets: 95 % intervals over observations, each with all its images: of HM by bootstrap, of all else Wilson's."
+)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,10 @@ MEANING = (
     "same images, those with a location and candidates."
 )
 GAIN = "IG: the area under accuracy by information gain. UA/A: the area under unanswerable by answerable abstained on."
-PAIRED = "Δ: with less without, in % points. Brackets: 95 % intervals, bootstrap over images, those of Δ paired."
+PAIRED = (
+    "Δ: with less without, in % points. Brackets: 95 % intervals, bootstrap over observations, each with all its "
+    "images; those of Δ paired."
+)
 OVER = "Mean and SD over models; brackets: Student's 95 % interval of the mean. Rose: models whose number rose."
 
 

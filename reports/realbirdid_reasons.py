@@ -7,11 +7,12 @@ from functools import cached_property, partial
 import numpy as np
 
 from eyechart.data.observations import REASONS
+from eyechart.gate.evidence import TIMES
 from eyechart.metrics.alike import share_interval
-from eyechart.metrics.resampling import clustered
+from eyechart.metrics.resampling import clustered, quotients
 
 from .answers import Floats, Ints
-from .oodbench_measures import TIMES, ends
+from .oodbench_measures import ends
 from .oodbench_pairs import PREDICTIONS, Columns, read
 from .realbirdid_abstention import Level, Levels, given, unanswerable_levels
 from .realbirdid_families import Shown, styled
@@ -24,14 +25,14 @@ INITIALS = {"image quality": "Q", "angle/occlusion": "A", "vocalization": "V"}
 MEANING = (
     "Rows: what is the matter with an image (Q image quality, A angle or occlusion, V vocalization); columns: the "
     "reason that the model gives. Only answers that abstain, to unanswerable images, of all wordings of a level; % of "
-    "the row, n answers. Brackets: 95 % intervals, bootstrap over images."
+    "the row, n answers. Brackets: 95 % intervals, bootstrap over observations, each with all its images and answers."
 )
 RATES = (
     "AR: the share of all answers to unanswerable images that abstain, in a row those with its issue (n answers), in "
     "the row of all the mean over wordings (n images). Right: of the answers that abstain, those that give the image's "
     "own issue."
 )
-Counts = Mapping[str, tuple[Ints, Ints]]  # by issue: (m, reasons) of each answer that abstains, and its image
+Counts = Mapping[str, tuple[Ints, Ints]]  # by issue: (m, reasons) of each answer that abstains, and its observation
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,18 @@ class Confusion:
         n = int(totals.sum())
         if not n:
             return [Number(None, 0)] * len(totals)
-        draws, images = self.draws(issue), len({*self.counts[issue][1].tolist()})
+        units = len({*self.counts[issue][1].tolist()})
         return [
-            Number(total / n, n, ends(share_interval(draws[:, at], total / n, images)))
+            Number(total / n, n, ends(share_interval(self.draws(issue, at), total / n, units)))
             for at, total in enumerate(totals.tolist())
         ]
 
-    def draws(self, issue: str) -> Floats:
-        """(times, reasons) the shares of resampled images, which are drawn with all their answers."""
-        rows, images = self.counts[issue]
-        drawn = clustered(rows, images, TIMES, self.level.entry.record.seed)
-        with np.errstate(invalid="ignore"):
-            found: Floats = drawn / drawn.sum(axis=1, keepdims=True)
-        return found
+    def draws(self, issue: str, at: int) -> Floats:
+        """Return the share of one reason (times,) in resamples of observations, drawn as those of the record are."""
+        rows, observations = self.counts[issue]
+        counts = np.column_stack([rows[:, at], rows.sum(axis=1)])
+        drawn = clustered(counts, observations, TIMES, self.level.entry.record.seed)
+        return quotients(drawn[:, 0], drawn[:, 1])
 
     @cached_property
     def rate(self) -> Number:
@@ -112,25 +112,27 @@ def matrices(each: Levels) -> Iterator[Confusion]:
 
 def tallied(found: Columns, levels: Sequence[Level]) -> list[Confusion]:
     """The answers that abstain on an unanswerable image, level by level."""
-    names = ("level", "key", "reason", "extracted", "answerable", "abstained")
+    names = ("level", "observation", "reason", "extracted", "answerable", "abstained")
     rows = [row[:4] for row in zip(*(found[name] for name in names), strict=True) if row[4:] == ("0", "1")]
-    return [confusion(level, [row[1:] for row in rows if row[0] == level.name]) for level in levels]
+    places = {name: place for place, name in enumerate(dict.fromkeys(found["observation"]))}  # as the record has them
+    return [confusion(level, [row[1:] for row in rows if row[0] == level.name], places) for level in levels]
 
 
-def confusion(level: Level, rows: Sequence[tuple[str, ...]]) -> Confusion:
-    """The answers of one level, each an image, its issue and the reason that is given."""
-    images = {key: place for place, key in enumerate(dict.fromkeys(key for key, *_ in rows))}
+def confusion(level: Level, rows: Sequence[tuple[str, ...]], observations: Mapping[str, int]) -> Confusion:
+    """The answers of one level, each an observation, its issue and the reason that is given."""
     reasons = tuple(dict.fromkeys((*REASONS, *sorted(reason for *_, reason in rows))))
     issues: dict[str, list[tuple[str, str]]] = {}
-    for key, issue, reason in rows:
-        issues.setdefault(issue or UNKNOWN, []).append((key, reason))
-    return Confusion(level, reasons, {issue: arrays(given, images, reasons) for issue, given in issues.items()})
+    for observation, issue, reason in rows:
+        issues.setdefault(issue or UNKNOWN, []).append((observation, reason))
+    return Confusion(level, reasons, {issue: arrays(given, observations, reasons) for issue, given in issues.items()})
 
 
-def arrays(given: list[tuple[str, str]], images: Mapping[str, int], reasons: tuple[str, ...]) -> tuple[Ints, Ints]:
-    """(m, reasons) which reason each answer gives, and (m,) the image that it is about."""
+def arrays(
+    given: list[tuple[str, str]], observations: Mapping[str, int], reasons: tuple[str, ...]
+) -> tuple[Ints, Ints]:
+    """(m, reasons) which reason each answer gives, and (m,) the observation that it is about."""
     places = np.array([reasons.index(reason) for _, reason in given], np.int64)
-    return np.eye(len(reasons), dtype=np.int64)[places], np.array([images[key] for key, _ in given], np.int64)
+    return np.eye(len(reasons), dtype=np.int64)[places], np.array([observations[name] for name, _ in given], np.int64)
 
 
 def f8(pool: Pool, _: str | None) -> list[Table]:

@@ -22,10 +22,15 @@ SAID = (
     "is named. HM: the harmonic mean of A Species and Unanswerable. Abstained: no species is named. An answer that "
     "cannot be read is wrong and no abstention."
 )
-EITHER = "Brackets: 95 % intervals, of HM by bootstrap over images, of all else Wilson's."
-BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over images."
-WILSON = "Brackets: 95 % intervals, of AUC by bootstrap over images, of Acc Wilson's."
-STRATIFIED = "Brackets: 95 % intervals, of AUC by bootstrap over images, of Acc macro over the images of each class."
+EITHER = (
+    "Brackets: 95 % intervals over observations, each with all its images: of HM by bootstrap, of all else Wilson's."
+)
+BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over observations, each with all its images."
+WILSON = "Brackets: 95 % intervals over observations, each with all its images: of AUC by bootstrap, of Acc Wilson's."
+STRATIFIED = (
+    "Brackets: 95 % intervals over observations, each with all its images: of AUC by bootstrap, of Acc macro within "
+    "each class."
+)
 GAIN = "IG: the area under accuracy by information gain, of the answerable images, over all thresholds."
 TRADEOFF = "UA/A: the area under unanswerable by answerable images abstained on, by max probability; 50 is chance."
 COVERAGE = "AUC: the mean over coverage of the accuracy among the images kept, by max probability. Acc: all are kept."

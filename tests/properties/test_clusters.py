@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from eyechart.metrics.clusters import (
     clustered_change_interval,
     clustered_mcnemar,
+    clustered_t_interval,
     clustered_wilson,
     effective_number,
 )
-from eyechart.metrics.intervals import wilson
+from eyechart.metrics.intervals import t_interval, wilson
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.significance import mcnemar
 
@@ -43,6 +44,26 @@ def test_samples_that_repeat_their_cluster_say_no_more_than_it(values, copies) -
     rows, clusters = np.repeat(values, copies), np.repeat(np.arange(len(values)), copies)
     assert effective_number(rows, clusters) == pytest.approx(len(values))
     assert clustered_wilson(rows, clusters) == pytest.approx(wilson(sum(values), len(values)))
+
+
+@given(st.lists(st.floats(-9, 9), min_size=2, max_size=12), st.integers(1, 4))
+def test_students_interval_of_values_that_repeat_their_cluster_is_that_of_the_clusters(values, copies) -> None:
+    clusters = np.repeat(np.arange(len(values)), copies)
+    found = clustered_t_interval(np.repeat(values, copies), clusters)
+    assert found == pytest.approx(t_interval(values), abs=1e-9)
+
+
+def test_students_interval_of_clustered_values_is_covered_as_often_as_it_says() -> None:
+    random, covered, plainly = np.random.default_rng(3), 0, 0
+    clusters = np.repeat(np.arange(40), 3)
+    for _ in range(2000):
+        values = random.normal(0, 1, 40)[clusters] + random.normal(0, 0.5, 120)
+        low, high = clustered_t_interval(values, clusters)
+        covered += low <= 0 <= high
+        low, high = t_interval(values)
+        plainly += low <= 0 <= high
+    assert abs(covered / 2000 - 0.95) <= 0.015
+    assert plainly / 2000 < 0.8
 
 
 @given(pairs)

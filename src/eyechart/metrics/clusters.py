@@ -138,6 +138,38 @@ def clustered_change_interval(
     return adjusted_change(share * (moved > 0).sum(), share * (moved < 0).sum(), share * n, level)
 
 
+def clustered_t_interval(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+    """Student's interval of the mean of clustered values: mean ± t(G - 1) · s, s² from the totals of G clusters.
+
+    Args: `values` (n,), NaN for a sample that does not count; `clusters` (n,) which cluster a sample is in; `level` in
+    (0, 1).
+    Returns: Interval in the values' unit, around their mean, that of `t_interval` where every cluster has one sample,
+    and that of the clusters' values where all samples of a cluster agree and all are of one size; NaN with fewer than
+    two clusters.
+    Raises: ValueError where the lengths differ, a value is infinite, a cluster is no whole number of at least 0 or the
+    level is no level.
+    Source: W. G. Cochran, Sampling Techniques (1977), Section 9A, the ratio estimator of a mean over clusters, with the
+    variance G / (G - 1) · Σ (total - size · mean)² / n².
+
+    >>> low, high = clustered_t_interval([1, 1, 2, 2, 6, 6], [0, 0, 1, 1, 2, 2])
+    >>> round(low, 3), round(high, 3)  # Student's of 1, 2 and 6
+    (-3.572, 9.572)
+    """
+    demand(0 < level < 1, "clustered_t_interval", "level", "between 0 and 1", level)
+    array = np.asarray(values, np.float64)
+    demand(array.ndim == 1 and not np.isinf(array).any(), "clustered_t_interval", "values", "a finite vector", array)
+    cluster = _clusters("clustered_t_interval", clusters, len(array))
+    known = ~np.isnan(array)
+    _, place = np.unique(cluster[known], return_inverse=True)
+    count = int(place.max(initial=-1)) + 1
+    if count < 2:
+        return _NONE
+    mean = float(array[known].mean())
+    squares = float((np.bincount(place, array[known] - mean) ** 2).sum())
+    half = float(stdtrit(count - 1, (1 + level) / 2)) * (count / (count - 1) * squares) ** 0.5 / int(known.sum())
+    return Interval(mean - half, mean + half)
+
+
 def clustered_mcnemar(before: ArrayLike, after: ArrayLike, clusters: ArrayLike) -> McNemar:
     """The exact test of a share's change by sign flips of whole clusters: McNemar's where every cluster has one sample.
 

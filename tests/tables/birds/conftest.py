@@ -40,23 +40,28 @@ LEVELS = {"naive": ("What is it?", "Which bird?", "Name it."), "refuse": ("Refus
 
 @dataclass
 class Aviary:
-    """Records of some models about birds of ten species; `pool` is what the reports read."""
+    """Records of some models about birds of ten species; `pool` is what the reports read.
+
+    Every observation has `photographs` images, which models answer alike but for `noise`.
+    """
 
     maker: Any
     n: int = 60
     lists: bool = True
+    photographs: int = 1
+    noise: float = 0.0
     records: list[Record] = field(default_factory=list)
 
     @cached_property
     def seen(self) -> Observations:
         """Every third bird is unanswerable, every fifth without a list."""
-        rows, draw = np.arange(self.n), np.random.default_rng(1)
-        species = draw.integers(sum(SIZES), size=self.n)
+        rows, draw = np.arange(self.n // self.photographs), np.random.default_rng(1)
+        species = draw.integers(sum(SIZES), size=len(rows))
         genus = np.repeat(np.arange(len(SIZES)), SIZES)
         unknown = rows % 3 == 2
         listed = [sorted({*draw.choice(sum(SIZES), 1 + row % 4), species[row]}) for row in rows]
         lists = [found if self.lists and row % 5 else [] for row, found in enumerate(listed)]
-        return Observations(
+        once = Observations(
             Taxonomy(
                 ("species", "genus"),
                 (tuple(f"{GENERA[of]} {place}" for place, of in enumerate(genus)), GENERA),
@@ -67,15 +72,18 @@ class Aviary:
             np.where(unknown, -1, species),
             genus[species],
             np.where(unknown, rows // 3 % len(REASONS), -1),
-            np.zeros(self.n),
-            np.zeros(self.n),
+            np.zeros(len(rows)),
+            np.zeros(len(rows)),
             np.cumsum([0, *map(len, lists)]),
             np.array([place for found in lists for place in found], np.int64),
         )
+        return once.of(np.repeat(rows, self.photographs))
 
     def logits(self, skill: float, seed: int) -> np.ndarray:
         """Scores of every species and genus, the higher for the true one the more skill there is."""
-        scores = np.random.default_rng(seed).normal(size=(self.n, sum(SIZES) + len(SIZES))).astype(np.float32)
+        draw, size = np.random.default_rng(seed), sum(SIZES) + len(SIZES)
+        scores = draw.normal(size=(self.n // self.photographs, size)).repeat(self.photographs, axis=0)
+        scores = (scores + self.noise * draw.normal(size=scores.shape)).astype(np.float32)
         rows, known = np.arange(self.n), self.seen.answerable
         scores[rows[known], self.seen.species[known]] += skill
         scores[rows, sum(SIZES) + self.seen.genus] += skill
@@ -108,9 +116,10 @@ class Aviary:
         """Reasons in answer to every wording, the third as often as the first two together."""
         asked = Wordings("own", LEVELS)
         rows = np.arange(self.n) if everyone else np.flatnonzero(~self.seen.answerable)
-        draw, size = np.random.default_rng(seed), (asked.count, len(rows))
-        reasons = draw.integers(len(REASONS), size=size)
-        places = np.where(draw.random(size) < rate, reasons, CHOICES.index(ANSWERED))
+        draw, size = np.random.default_rng(seed), (asked.count, len(rows) // self.photographs)
+        reasons = draw.integers(len(REASONS), size=size).repeat(self.photographs, axis=1)
+        declines = (draw.random(size) < rate).repeat(self.photographs, axis=1)
+        places = np.where(declines ^ (draw.random(declines.shape) < self.noise / 10), reasons, CHOICES.index(ANSWERED))
         variant = {"wordings": "own", "about": "all" if everyone else "unanswerable", "extraction": "choice"}
         said = ("something",) * places.size
         found = Abstention(
@@ -171,6 +180,23 @@ class Aviary:
 def aviary(make_run: Any) -> Aviary:
     """Begin a run about birds."""
     return Aviary(make_run)
+
+
+@pytest.fixture
+def photographed(make_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Aviary]:
+    """Make runs about 30 observations with so many photographs each."""
+
+    def photographed(count: int, noise: float = 0.0, *, cases: bool = True) -> Aviary:
+        aviary = Aviary(
+            replace(make_run, root=tmp_path_factory.mktemp("birds")), 30 * count, photographs=count, noise=noise
+        )
+        if cases:
+            aviary.species("hf[c]", 1.0)
+            aviary.flat_list("hf[c]", 1.0)
+            aviary.abstention("hf[c]")
+        return aviary
+
+    return photographed
 
 
 @pytest.fixture(scope="session")

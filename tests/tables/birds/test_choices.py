@@ -95,20 +95,20 @@ def test_few_numbers_have_a_bin_each():
 
 
 def test_what_does_not_vary_has_no_correlation():
-    assert not correlation(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3])).known
-    assert not correlation(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0])).known
-    assert correlation(np.array([1, 2]), np.array([0.5, 0.1])).value == pytest.approx(-1)
+    assert not correlation(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3]), np.arange(3)).known
+    assert not correlation(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]), np.arange(3)).known
+    assert correlation(np.array([1, 2]), np.array([0.5, 0.1]), np.arange(2)).value == pytest.approx(-1)
 
 
 def test_an_interval_stays_where_probabilities_can_be():
-    assert mean(np.array([0.35, 0.99]), 0.25, 1.0).ci == (0.25, 1)
-    low, high = mean(np.array([0.1, 3.0]), 0.0, np.inf).ci
+    assert mean(np.array([0.35, 0.99]), np.arange(2), 0.25, 1.0).ci == (0.25, 1)
+    low, high = mean(np.array([0.1, 3.0]), np.arange(2), 0.0, np.inf).ci
     assert (low, high > 3) == (0, True)
-    assert mean(np.array([0.4]), 0.0, 1.0).ci is None
+    assert mean(np.array([0.4]), np.arange(1), 0.0, 1.0).ci is None
 
 
 def test_images_without_an_answer_under_their_list_are_left_out():
-    told = {"range.choices": ("2", "0", "3"), "answerable": ("1", "1", "0")}
+    told = {"range.choices": ("2", "0", "3"), "answerable": ("1", "1", "0"), "observation": ("a", "b", "c")}
     found = columns({**told, "range.species.p": ("0.9", "", "0.4"), "range.species.entropy": ("0.1", "", "0.6")})
     assert (found.choices.tolist(), found.answerable.tolist()) == ([2, 3], [True, False])
 

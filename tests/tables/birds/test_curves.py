@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid_curves import GRIDS, Curve, accuracy, case, kept, rising
+from eyechart.reports.realbirdid_curves import GRIDS, Curve, Images, accuracy, case, kept_accuracy, rising
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 
@@ -127,7 +127,7 @@ def test_a_point_is_the_first_that_abstains_on_as_much(places, x):
 def test_beyond_the_last_point_there_is_no_accuracy():
     point = Curve(np.array([0.0, 0.1]), np.array([0.5, 1.0])).at(0.25)
     assert np.isnan(point).all()
-    assert not kept(point, 10).known
+    assert not kept_accuracy(Images(np.ones(10), np.arange(10)), point[0]).known
 
 
 def test_points_without_a_number_are_left_out():

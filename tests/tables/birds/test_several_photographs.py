@@ -1,0 +1,109 @@
+"""Tables about observations with several photographs: their intervals are the record's, over observations."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.metrics.clusters import clustered_wilson
+from eyechart.reports.realbirdid_curves import case, kept_accuracy
+from eyechart.reports.render import to_csv
+from eyechart.reports.runs import Pool
+from eyechart.reports.tables import tables
+
+TABLES = ("T2", "T3", "T4", "F4", "F5", "F7", "F8", "F10", "F11", "F16", "F17", "F19", "wordings")
+SPOTS = ("A.species", "A.genus", "UA.genus")
+
+
+def rows_of(pool: Pool, name: str) -> list[dict[str, str]]:
+    """The rows of a table's csv."""
+    return list(csv.DictReader(StringIO(to_csv(tables(f"realbirdid-{name}", pool, None)))))
+
+
+def intervals(pool: Pool, name: str) -> list[list[str]]:
+    """The ends of every interval of a table, row by row."""
+    return [[cell for head, cell in row.items() if head.endswith((" low", " high"))] for row in rows_of(pool, name)]
+
+
+@pytest.fixture
+def noisy(photographed: Callable[..., Any]) -> Any:
+    """A run about three photographs an observation, which are answered much alike, without a case yet."""
+    return photographed(3, 0.7, cases=False)
+
+
+@pytest.fixture
+def species(noisy: Any) -> Any:
+    """Its case of species."""
+    noisy.species("hf[c]", 1.0)
+    return noisy.pool().groups[0].of("species").entries[0]
+
+
+def test_photographs_that_repeat_their_observation_change_no_interval(photographed):
+    """But those of F4, whose halves are drawn by image, and of F16, whose classes count their images."""
+    once, twice = photographed(1).pool(), photographed(2).pool()
+    for name in [name for name in TABLES if name not in ("F4", "F16")]:
+        found = intervals(once, name)
+        assert any(map(any, found)), name
+        for one, other in zip(found, intervals(twice, name), strict=True):
+            ends = [[float(cell or "nan") for cell in cells] for cells in (one, other)]
+            np.testing.assert_allclose(ends[1], ends[0], atol=0.011, err_msg=name)
+
+
+def test_the_share_of_a_reason_has_the_records_interval(noisy):
+    """With one issue, the share of right reasons of Figure 8 is the record's `correct_reason`."""
+    noisy.seen = replace(noisy.seen, reason=np.where(noisy.seen.reason >= 0, 0, -1))
+    noisy.abstention("hf[c]")
+    (record,) = noisy.records
+    for row in rows_of(noisy.pool(), "F8"):
+        if row["Issue"] == "Q":
+            (metric,) = [m for m in record.metrics if (m.name, m.category) == ("correct_reason", row["Level"])]
+            assert [float(row[f"Q %{end}"]) for end in ("", " low", " high")] == pytest.approx(
+                [100 * metric.value, *(100 * end for end in metric.ci)], abs=0.006
+            )
+
+
+def test_the_share_of_a_wording_has_the_records_interval(noisy):
+    noisy.abstention("hf[c]")
+    (record,) = noisy.records
+    for row in rows_of(noisy.pool(), "wordings"):
+        category = f"UA/{row['Level']}/{row['Wording']}"
+        (metric,) = [m for m in record.metrics if (m.name, m.category) == ("abstention", category)]
+        ends = [float(row[f"Abstention {end}"]) for end in ("low", "high")]
+        assert ends == pytest.approx([100 * end for end in metric.ci], abs=0.006)
+
+
+@pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
+def test_the_accuracy_where_nothing_is_left_out_has_the_records_interval(species, labels):
+    found = case(species, "a")
+    for spot in SPOTS:
+        metric = species.metric("acc", labels, spot)
+        number = kept_accuracy(found.images[labels, spot], 0.0)
+        assert (number.value, number.n) == (pytest.approx(metric.value), metric.n)
+        assert number.ci == pytest.approx(metric.ci)
+
+
+def test_the_accuracy_of_the_surest_images_is_that_of_their_observations(noisy, species):
+    text = (species.folder / species.record.predictions.path).read_text(encoding="utf-8")
+    birds = [row for row in csv.DictReader(StringIO(text)) if row["answerable"] == "1"]
+    birds.sort(key=lambda row: -float(row["all.species.p"]))
+    (row,) = rows_of(noisy.pool(), "F17")
+    surest = birds[: int(row["A species, 50 % left out (all species) n"])]
+    low, high = clustered_wilson(
+        [float(bird["all.species.correct"]) for bird in surest], [int(bird["observation"][1:]) for bird in surest]
+    )
+    ends = [float(row[f"A species, 50 % left out (all species) {end}"]) for end in ("low", "high")]
+    assert ends == pytest.approx([100 * low, 100 * high], abs=0.006)
+
+
+def test_every_caption_names_observations_as_what_was_drawn(photographed):
+    pool = photographed(2).pool()
+    for name in TABLES:
+        for table in tables(f"realbirdid-{name}", pool, None):
+            brackets = [note for note in table.notes if "interval" in note]
+            assert brackets, name
+            assert all("observation" in note for note in brackets), name
+            assert not any("over images" in note for note in brackets), name
