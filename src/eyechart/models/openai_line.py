@@ -6,12 +6,26 @@ from concurrent.futures import Future
 from threading import Thread, current_thread
 from typing import Any, TypeVar
 
+import msgspec
+
 from eyechart.errors import ModelError
 from eyechart.models import openai_faults as faults
 from eyechart.models.openai_messages import Reply, read
 from eyechart.models.openai_options import NO_KEY, Options
 
 T = TypeVar("T")
+SHORTEST_SECRET = 8  # letters; a shorter key is a word such as "EMPTY", which an answer may hold by itself
+
+
+def _replace_text(value: Any, old: str, new: str) -> Any:
+    """Return plain JSON in which every text has `new` in place of `old`."""
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, dict):
+        return {name: _replace_text(each, old, new) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_replace_text(each, old, new) for each in value]
+    return value
 
 
 class Line:
@@ -46,9 +60,16 @@ class Line:
             async with asyncio.timeout(self.options.timeout):
                 # create() would look every part of a body up in its own types, which costs more than sending it
                 reply = await self._client.post("/chat/completions", body=dict(body), cast_to=str)
-            return read(reply.encode())
+            return self._redact(read(reply.encode()))
         except Exception as error:
             raise self._read(error) from None  # the client's own sentence may hold the key
+
+    def _redact(self, reply: Reply) -> Reply:
+        """Return a reply whose texts hold "[key]" in place of the key, which a server or proxy may repeat in them."""
+        if self._key == NO_KEY or len(self._key) < SHORTEST_SECRET:
+            return reply
+        told: Any = msgspec.to_builtins(reply)
+        return msgspec.convert(_replace_text(told, self._key, "[key]"), Reply)
 
     def _read(self, error: Exception) -> Exception:
         found = self._fault(error)

@@ -1,0 +1,41 @@
+"""A server that repeats the request's key in a good reply: the key is in no file and on no line."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KEY = "sk-very-secret-0123456789"
+
+
+def files_with_key(*folders: Path) -> list[str]:
+    """Return the files below folders that hold the key."""
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert files
+    return [str(path) for path in files if KEY.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("place", ["content", "model"])
+def test_a_key_in_a_good_reply_is_written_nowhere(exam: Any, place: str) -> None:
+    server = exam.server
+    if place == "content":
+        server.answer = lambda asked: f"B, and you sent {asked.key}"
+    else:
+        server.name = f"toy Bearer {KEY}"
+    result = exam.run()
+    assert result.ret == 0, result.stdout.str() + result.stderr.str()
+    assert server.asked[-1].key == f"Bearer {KEY}"
+    assert KEY not in result.stdout.str() + result.stderr.str()
+    assert files_with_key(exam.world.folder) == []
+    shown = str(exam.rows()[0] if place == "content" else exam.record["model"]["name"])
+    assert "Bearer [key]" in shown
+
+
+def test_a_key_in_the_name_that_a_server_changes_to_is_not_shown(exam: Any) -> None:
+    exam.options = {"served": "toy"}
+    exam.server.name = f"toy {KEY}"
+    result = exam.run()
+    said = result.stdout.str() + result.stderr.str()
+    assert "The server answers as toy [key], but this run began with toy." in said
+    assert KEY not in said
+    assert files_with_key(exam.world.folder) == []
