@@ -1,6 +1,7 @@
 """What a session says at its end: every case in a line, under every label set, with its interval."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,11 @@ OF_BIRDS = {  # numbers about birds, by labels, name and category
     ("observations", "abstained", "A"): "A abstained",
     ("observations", "abstained", "UA"): "UA abstained",
 }
+METHODS: Mapping[str, str] = {  # what a record's ci_method is called
+    "wilson": "Wilson",
+    "clustered wilson": "Wilson at the effective number (several samples of an image or observation)",
+    "bootstrap": "bootstrap over images or observations",
+}
 COLUMNS = ("case", "protocol", "labels", "n", "top-1", "top-5", "errors", "")  # the last marks failed cases
 
 
@@ -62,9 +68,9 @@ class Summary:
         for line in map(served, records):
             if line:
                 terminalreporter.write_line(line)
-        methods = "Wilson for shares, bootstrap for others, over images (all answers to an image are drawn together)"
+        methods = "".join(f"95 %, {methods}; " for methods in [interval_methods(records)] if methods)
         folder = bestrelpath(Path.cwd(), self.recorder.folder)
-        terminalreporter.write_line(f"intervals: 95 %, {methods}; records and answers: {folder}")
+        terminalreporter.write_line(f"intervals: {methods}records and answers: {folder}")
 
     def say_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say why cases were skipped: a missing data set is easily overlooked."""
@@ -72,6 +78,13 @@ class Summary:
         reasons = Counter(reason(report) for report in skipped)
         for why, cases in reasons.items():
             terminalreporter.write_line(f"eyechart: {cases} case{'s' * (cases > 1)} skipped: {why}")
+
+
+def interval_methods(records: Iterable[Record]) -> str:
+    """Return the methods of the intervals in the table, those of the records in the order in which they first occur."""
+    shown = (metric for record in records for metric in record.metrics if is_shown(metric) and metric.ci is not None)
+    found = dict.fromkeys(metric.ci_method for metric in shown)
+    return ", ".join(METHODS.get(method, method) for method in found)
 
 
 def place(record: Record) -> tuple[str, ...]:
