@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.metrics.intervals import wilson
+from eyechart.headlines import headlines
+from eyechart.metrics.clusters import clustered_wilson
 
 from ..answers import intact
 from ..render import one_line
 from ..runs import Entry, Pool
 from .albums import Album, Exhibit, floats
 from .said import WRONG, Held
+from .summary import ACCURACIES
 
 POINTS = 200
 PAIRS = 100
@@ -22,16 +24,30 @@ CURVES = "thresholds"
 
 
 def protocols(album: Album) -> list[dict[str, Any]]:
-    """The share of right answers of every case under every ground truth, with Wilson's interval."""
+    """The share of right answers of every case under every ground truth, with its interval."""
     rows = []
     for place, exhibit in enumerate(album.exhibits):
         for name, held in exhibit.said.truths.items():
-            found = floats(held)
-            hits, n = int(np.nansum(found)), int((~np.isnan(found)).sum())
-            if n:
-                share = {"value": hits / n, "ci": tuple(wilson(hits, n)), "n": n}
-                rows.append({"exhibit": place, "labels": name} | share)
+            if found := recorded_share(exhibit, name) or clustered_share(exhibit, held):
+                rows.append({"exhibit": place, "labels": name} | found)
     return rows
+
+
+def recorded_share(exhibit: Exhibit, name: str) -> dict[str, Any] | None:
+    """Return the record's own accuracy under a ground truth, such as the mean over repeats; None where it has none."""
+    for metric in headlines(exhibit.entry.record.metrics):
+        if metric.name in ACCURACIES and metric.labels == name and metric.value is not None and metric.ci is not None:
+            return {"value": metric.value, "ci": metric.ci, "n": metric.n}
+    return None
+
+
+def clustered_share(exhibit: Exhibit, held: Held) -> dict[str, Any] | None:
+    """Return the share of right items with Wilson's interval over images or observations; None without any."""
+    found = floats(held)
+    n = int((~np.isnan(found)).sum())
+    if not n:
+        return None
+    return {"value": float(np.nanmean(found)), "ci": tuple(clustered_wilson(found, exhibit.said.clusters())), "n": n}
 
 
 def confusions(album: Album) -> list[dict[str, Any]]:

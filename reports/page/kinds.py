@@ -105,6 +105,7 @@ def of_species(rows: Sequence[Line], _: Named) -> Said:
         errors=column(rows, "error"),
         more=tuple(tuple(level_details(row, spots)) for row in rows),
         unit="image",
+        observations=column(rows, "observation"),
     )
 
 
@@ -139,6 +140,7 @@ def of_flat_list(rows: Sequence[Line], _: Named) -> Said:
         errors=column(rows, "error"),
         more=tuple(tuple(level_answers(row, spots)) for row in rows),
         unit="image",
+        observations=column(rows, "observation"),
     )
 
 
@@ -160,6 +162,7 @@ def of_free_form(rows: Sequence[Line], _: Named) -> Said:
         raw=column(rows, "said"),
         more=tuple((("level", row["level"]),) if row["level"] else () for row in rows),
         unit="image",
+        observations=column(rows, "observation"),
     )
 
 
@@ -175,6 +178,7 @@ def of_abstention(rows: Sequence[Line], _: Named) -> Said:
         raw=column(rows, "said"),
         more=tuple((("abstained", {"1": "yes", "0": "no"}.get(row["abstained"], "")),) for row in rows),
         unit="question",
+        observations=column(rows, "observation"),
     )
 
 

@@ -48,6 +48,13 @@ class Said:
     best: tuple[Best, ...] = ()
     more: tuple[tuple[tuple[str, str], ...], ...] = ()
     unit: str = field(default="", compare=False)
+    observations: tuple[str, ...] = ()  # which are samples of their own; () where images are
+
+    def clusters(self) -> NDArray[np.int64]:
+        """Return the image or observation of each item (items,), numbered from 0."""
+        names = self.observations or tuple(key for key, _ in self.items)
+        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        return np.array([places[name] for name in names], np.int64)
 
     def __post_init__(self) -> None:
         for name in ("raw", "kinds", "best", "more"):

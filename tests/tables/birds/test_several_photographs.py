@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from eyechart.metrics.clusters import clustered_wilson
+from eyechart.records import Metric
+from eyechart.reports.page.albums import Album, Exhibit
+from eyechart.reports.page.charts import protocols
+from eyechart.reports.page.kinds import READERS
+from eyechart.reports.page.said import naming, read_said
 from eyechart.reports.realbirdid_curves import case, kept_accuracy
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Pool
@@ -107,3 +113,26 @@ def test_every_caption_names_observations_as_what_was_drawn(photographed):
             assert brackets, name
             assert all("observation" in note for note in brackets), name
             assert not any("over images" in note for note in brackets), name
+
+
+def test_the_page_draws_the_interval_of_the_record(species):
+    said = read_said(species, naming(()), READERS)
+    (found,) = [
+        row
+        for row in protocols(Album("birds", "birds", (Exhibit(species, "species", said),), "species"))
+        if row["labels"] == "species"
+    ]
+    metric = species.metric("acc", "all species", "A.species")
+    assert (found["value"], found["n"]) == (pytest.approx(metric.value), metric.n)
+    assert found["ci"] == pytest.approx(metric.ci)
+
+
+def test_the_page_draws_the_mean_over_repeats_that_the_record_has(species):
+    said = read_said(species, naming(()), READERS)
+    mean = Metric(
+        name="repeated_acc", labels="species", category="A", value=0.7, n=9, ci=(0.4, 0.9), ci_method="clustered wilson"
+    )
+    entry = replace(species, record=structs.replace(species.record, metrics=(mean,)))
+    rows = protocols(Album("birds", "birds", (Exhibit(entry, "species", said),), "species"))
+    (found,) = [row for row in rows if row["labels"] == "species"]
+    assert (found["value"], found["ci"], found["n"]) == (0.7, (0.4, 0.9), 9)
