@@ -8,6 +8,7 @@ from . import cases, endings, junit, one_benchmark, options, wiring
 from .briefing import Briefing
 from .endings import Endings
 from .gate import Gate
+from .missing_cases import MissingCases
 from .progress import Progress
 from .recorder import Recorder, is_worker
 from .selection import Selection
@@ -44,8 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
     manager.register(Progress(config, recorder), "eyechart-progress")
     manager.register(Summary(recorder), "eyechart-summary")
     manager.register(endings, "eyechart-endings")
-    manager.register(Endings(), "eyechart-ending")  # before the gate, whose hook of the session's end then comes first
-    manager.register(gate := Gate(config, recorder), "eyechart-gate")
+    # The hooks of the session's end run in the reverse order: the gate, missing cases, then the exit status.
+    manager.register(ending := Endings(), "eyechart-ending")
+    gate = Gate(config, recorder)
+    manager.register(MissingCases(config, gate, ending), "eyechart-missing-cases")
+    manager.register(gate, "eyechart-gate")
     manager.register(Briefing(config, gate), "eyechart-briefing")
     manager.register(junit, "eyechart-junit")
     if manager.hasplugin("xdist"):

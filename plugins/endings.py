@@ -17,7 +17,7 @@ MEANINGS: Mapping[int, str] = {
     6: "more warnings than pytest's --max-warnings",
     REGRESSION: "a regression, and nothing else: a real loss, a number below its floor, a baseline of other data or, "
     "under --eye-strict, none",
-    ABSENT: "data that is not there under --eye-strict, and nothing else",
+    ABSENT: "data, or a case of the baseline, that is not there under --eye-strict, and nothing else",
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
 }
 KINDS: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}

@@ -3,16 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from eyechart.errors import ReportError, SpecError
 from eyechart.gate.comparing import DIRECTIONS, Verdict
 from eyechart.spec import did_you_mean, parse
 
 from .proven import Cases, cases, place_names
-from .render import Row, Table
+from .render import Cell, Row, Table
 from .runs import model_name
 from .verdicts import CELLS, USUAL, WHEN, Key, Pairs, Rule, cells, changed, gone, judge, label, refusals
 
+T = TypeVar("T")
+COUNTS = ("Before n", "After n")
 COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Category")
 LESS = ", ".join(name for name, way in DIRECTIONS.items() if way < 0)
 SAID = (
@@ -78,15 +81,26 @@ def table(sides: Sides, rule: Rule = USUAL) -> Table:
             "data, with the same ground truths and options."
         )
     said = (*SAID, str(rule), f"Before: {sides.names[0]}. After: {sides.names[1]}.", *refused, *lone(sides))
-    rows = tuple(row(key, verdict) for key, verdict in found.verdicts)
+    differ = any(verdict.found.counts for _, verdict in found.verdicts)
+    rows = tuple(row(key, verdict, both=differ) for key, verdict in found.verdicts)
+    columns = with_counts(CELLS, COUNTS) if differ else CELLS
     title = f"{sides.names[0]} and {sides.names[1]}: {found}"
     context = dict(zip(WHEN, sides.names, strict=True))
-    return Table(title, (*COLUMNS, *CELLS), rows, (*said, *gone(found.kept), *changed(found.kept)), context)
+    return Table(title, (*COLUMNS, *columns), rows, (*said, *gone(found.kept), *changed(found.kept)), context)
 
 
-def row(key: Key, verdict: Verdict) -> Row:
-    """One number."""
-    return (*key, *verdict.found.proof.key, *cells(verdict))
+def row(key: Key, verdict: Verdict, *, both: bool) -> Row:
+    """One number; with the n of either side where these differ in any row."""
+    found = verdict.found
+    counts: Sequence[Cell] = found.counts or (found.n, found.n)
+    told = with_counts(cells(verdict), counts) if both else cells(verdict)
+    return (*key, *found.proof.key, *told)
+
+
+def with_counts(told: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:
+    """The cells of a row with two more after that of the shared n."""
+    place = CELLS.index("n") + 1
+    return (*told[:place], *counts, *told[place:])
 
 
 def matched(sides: Sides) -> Pairs:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Floats, Proof
+from eyechart.headlines import ANSWERED
 
 from ..proven import cases, is_run, kept
 from ..runs import Entry, Pool, load
@@ -100,7 +101,9 @@ def keys_of(name: str, held: Held, now: Said, evidence: Evidence | None) -> list
     if evidence is None or evidence.samples != len(now.items):
         return [(WHOLE[0], name, WHOLE[1])]
     made = [
-        (proof, evidence.outcomes(proof)) for proof in evidence.proofs if len(now.truths) == 1 or proof.labels == name
+        (proof, evidence.outcomes(proof))
+        for proof in evidence.proofs
+        if proof.name != ANSWERED and (len(now.truths) == 1 or proof.labels == name)
     ]
     return [proof.key for proof, found in made if found is not None and agrees(held, found)]
 

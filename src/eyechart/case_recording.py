@@ -13,8 +13,10 @@ import msgspec
 import numpy as np
 
 from eyechart.data.dataset import Dataset
-from eyechart.gate.evidence import Evidence, Given, Ints, packed, proofs
+from eyechart.gate.evidence import Evidence, Floats, Given, Ints, packed, proofs
 from eyechart.gate.evidence import named as plane_name
+from eyechart.headlines import ANSWERED, ASKED
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.models.interfaces import Identity, Usage
 from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served, encode
 from eyechart.settings import Case, Settings
@@ -53,6 +55,10 @@ class CaseRecording(ABC):
         """What became of the answers."""
 
     @abstractmethod
+    def answered(self) -> Floats:
+        """Whether each image was answered (n,): 1, 0 where an answer about it is an error, NaN where none was asked."""
+
+    @abstractmethod
     def variant(self) -> dict[str, str]:
         """The choices under which the numbers were made."""
 
@@ -88,7 +94,9 @@ class CaseRecording(ABC):
 
     def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the case's files and make its record."""
-        metrics = tuple(metric for metric in self.metrics() if metric.n or metric.value is not None)
+        metrics = tuple(
+            metric for metric in (*self.metrics(), self.answered_share()) if metric.n or metric.value is not None
+        )
         settings, slug = self.settings, self.case.slug
         return Record(
             case=str(self.case),
@@ -112,6 +120,23 @@ class CaseRecording(ABC):
             seconds=seconds,
             environment={**environment, **self.who.libraries},
             command=command,
+        )
+
+    def answered_share(self) -> Metric:
+        """The share of the images asked about that did not end in an error, with Wilson's interval."""
+        outcomes, groups = self.answered(), self.clusters()
+        known = ~np.isnan(outcomes)
+        groups = np.arange(len(outcomes)) if groups is None else groups
+        n = int(known.sum())
+        bounds = clustered_wilson(outcomes, groups) if n else None
+        return Metric(
+            name=ANSWERED,
+            labels=next(iter(self.truths()), ""),
+            category=ASKED,
+            value=float(outcomes[known].mean()) if n else None,
+            n=n,
+            ci=None if bounds is None else (float(bounds.low), float(bounds.high)),
+            ci_method="wilson" if len(np.unique(groups[known])) == n else "clustered wilson",
         )
 
     def model(self) -> ModelRecord:
@@ -152,7 +177,9 @@ class CaseRecording(ABC):
         clusters = self.clusters()
         if clusters is not None and len(np.unique(clusters)) == len(clusters):
             clusters = None
-        found, planes = proofs(self.given(metrics), clusters)
+        scored = [metric for metric in metrics if metric.name != ANSWERED]
+        share = [Given(metric, self.answered()) for metric in metrics if metric.name == ANSWERED]
+        found, planes = proofs([*self.given(scored), *share], clusters)
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
@@ -232,6 +259,18 @@ def absolute_root(root: str | None) -> str:
     if not root or root.startswith("hub:"):
         return root or ""
     return str(Path(root).absolute())
+
+
+def answered_images(images: Ints, failed: Iterable[int], count: int) -> Floats:
+    """Whether each of `count` images was answered, of questions about `images` (q,) and the places that failed.
+
+    >>> answered_images(np.array([0, 0, 2]), [1], 4)
+    array([ 0., nan,  1., nan])
+    """
+    outcomes = np.full(count, np.nan)
+    outcomes[images] = 1
+    outcomes[images[[*failed]]] = 0
+    return outcomes
 
 
 def named(key: str, error: str) -> str:

@@ -10,6 +10,7 @@ from eyechart.records import Metric
 
 WHOLE = ("A", "all")
 LABELLED = "S∪M"
+ANSWERED, ASKED = "answered", "asked"  # the share of samples without an error, and what it is over: all that were asked
 WITH_EMPTY = "incl. N"  # what the number over all images is called beside that over the images with a label
 
 

@@ -17,7 +17,7 @@ from eyechart.confidences import (
 )
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
-from eyechart.gate.evidence import TIMES, Given
+from eyechart.gate.evidence import TIMES, Floats, Given
 from eyechart.gate.pairing import Draw, Key, draws_of
 from eyechart.headlines import LABELLED
 from eyechart.metrics.intervals import wilson
@@ -155,6 +155,11 @@ class Recording(CaseRecording):
         )
         counts = {name: sum(getattr(each, name) for each in found) for name in Outcomes.__struct_fields__}
         return Outcomes(**counts)
+
+    def answered(self) -> Floats:
+        """Whether each image was answered, in every round that asked about it."""
+        rounds = [np.where(found.among(found.unasked), np.nan, found.answered) for found in self.rounds]
+        return np.asarray(np.fmin.reduce(rounds), np.float64)
 
     def served(self) -> Served | None:
         """What the answers took, where they are words."""

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +20,8 @@ from eyechart.gate.comparing import undecided
 
 SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
+CLASSES = dict(zip(SYNSETS, (0, 1, 281), strict=True))
+HELD, UPDATE, WRONG = "--eye-baseline=kept", "--eye-update-baseline", 7
 # Plugins of this machine that no case needs.
 QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov -p no:benchmark -p no:codspeed"
 NOT_KEPT = ("PYTEST", "HF_", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "CI", "BUILD_NUMBER")  # pytest says more under CI
@@ -226,3 +230,84 @@ def serial(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> World:
     world = World(tmp_path_factory.mktemp("serial"), pictures)
     world.said = world.passes(world.plugin(WATCHER), "--junitxml=junit.xml").stdout
     return world
+
+
+@dataclass
+class Gated:
+    """A world whose model is a file of answers: as good or as bad as a test wants it."""
+
+    world: World
+
+    def answer(self, wrong: int = 0, of: str = "tiny", file: str = "a.csv") -> None:
+        """Have a model know every picture, but for the first ones of a split."""
+        pictures = sorted((self.world.data / "imagenet").rglob("*.[jp][pn]g"), key=lambda path: path.name)
+        missed = [path for path in pictures if path.parent.parent.name == of][:wrong]
+        rows = [
+            f"{path.name},{WRONG if path in missed else CLASSES[path.parent.name]},{path.parent.parent.name}"
+            for path in pictures
+        ]
+        (self.world.folder / file).write_text("\n".join(["key,answer,split", *rows, ""]))
+
+    def ran(self, *arguments: str, code: int = 0) -> str:
+        """Run, expect an exit code, return what was said."""
+        result = self.world.call(*self.world.usual, *arguments)
+        self.world.said = result.stdout
+        said = result.stdout.str()
+        assert result.ret == code, said + result.stderr.str()
+        return str(said)
+
+    def kept(self, *more: str) -> dict[str, bytes]:
+        """Write the baseline of a model that knows everything; the files and what is in them."""
+        self.answer()
+        self.ran(HELD, UPDATE, *more)
+        return self.bytes
+
+    @property
+    def bytes(self) -> dict[str, bytes]:
+        """The files of the baseline and what is in them."""
+        return {str(path.relative_to(self.world.folder)): path.read_bytes() for path in self.files}
+
+    def damage(self, picture: str) -> None:
+        """Leave a picture without an answer, which is an error."""
+        file = self.world.folder / "a.csv"
+        file.write_text(re.sub(rf"{picture}\S+\n", "", file.read_text()))
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the baseline."""
+        return sorted((self.world.folder / "kept").rglob("*.json"))
+
+
+@pytest.fixture
+def gated(world: World) -> Gated:
+    """One model of known answers."""
+    world.models = ("replay[path=a.csv]",)
+    return Gated(world)
+
+
+@pytest.fixture(scope="session")
+def new_gated(new_world: Callable[[], World]) -> Callable[[], Gated]:
+    """Make a model of known answers that several tests look at."""
+
+    def new_gated() -> Gated:
+        world = new_world()
+        world.models = ("replay[path=a.csv]",)
+        return Gated(world)
+
+    return new_gated
+
+
+@pytest.fixture(scope="module")
+def first(new_gated: Callable[[], Gated]) -> Gated:
+    """After a baseline was written of a model that knows everything."""
+    gated = new_gated()
+    gated.kept()
+    return gated
+
+
+@pytest.fixture
+def held(gated: Gated, first: Gated) -> Gated:
+    """A model that still knows everything, and its baseline."""
+    shutil.copytree(first.world.folder / "kept", gated.world.folder / "kept")
+    gated.answer()
+    return gated

@@ -5,99 +5,26 @@ import re
 import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-CLASSES = {"n01440764": 0, "n01443537": 1, "n02123045": 281}
-HELD, UPDATE, WRONG = "--eye-baseline=kept", "--eye-update-baseline", 7
+HELD, UPDATE = "--eye-baseline=kept", "--eye-update-baseline"
 REGRESSION, ERRORS, USAGE = 10, 12, 4
 
 
-@dataclass
-class Gated:
-    """A world whose model is a file of answers: as good or as bad as a test wants it."""
-
-    world: Any
-
-    def answer(self, wrong: int = 0, of: str = "tiny", file: str = "a.csv") -> None:
-        """Have a model know every picture, but for the first ones of a split."""
-        pictures = sorted((self.world.data / "imagenet").rglob("*.[jp][pn]g"), key=lambda path: path.name)
-        missed = [path for path in pictures if path.parent.parent.name == of][:wrong]
-        rows = [
-            f"{path.name},{WRONG if path in missed else CLASSES[path.parent.name]},{path.parent.parent.name}"
-            for path in pictures
-        ]
-        (self.world.folder / file).write_text("\n".join(["key,answer,split", *rows, ""]))
-
-    def ran(self, *arguments: str, code: int = 0) -> str:
-        """Run, expect an exit code, return what was said."""
-        self.world.said = result = self.world.call(*self.world.usual, *arguments)
-        said = result.stdout.str()
-        assert result.ret == code, said + result.stderr.str()
-        return str(said)
-
-    def kept(self, *more: str) -> dict[str, bytes]:
-        """Write the baseline of a model that knows everything; the files and what is in them."""
-        self.answer()
-        self.ran(HELD, UPDATE, *more)
-        return self.bytes
-
-    @property
-    def bytes(self) -> dict[str, bytes]:
-        """The files of the baseline and what is in them."""
-        return {str(path.relative_to(self.world.folder)): path.read_bytes() for path in self.files}
-
-    def damage(self, picture: str) -> None:
-        """Leave a picture without an answer, which is an error."""
-        file = self.world.folder / "a.csv"
-        file.write_text(re.sub(rf"{picture}\S+\n", "", file.read_text()))
-
-    @property
-    def files(self) -> list[Path]:
-        """The files of the baseline."""
-        return sorted((self.world.folder / "kept").rglob("*.json"))
-
-
-@pytest.fixture
-def gated(world: Any) -> Gated:
-    """One model of known answers."""
-    world.models = ("replay[path=a.csv]",)
-    return Gated(world)
-
-
 @pytest.fixture(scope="module")
-def first(new_world: Callable[[], Any]) -> Gated:
-    """After a baseline was written of a model that knows everything."""
-    world = new_world()
-    world.models = ("replay[path=a.csv]",)
-    gated = Gated(world)
-    gated.kept()
-    return gated
-
-
-@pytest.fixture
-def held(gated: Gated, first: Gated) -> Gated:
-    """A model that still knows everything, and its baseline."""
-    shutil.copytree(first.world.folder / "kept", gated.world.folder / "kept")
-    gated.answer()
-    return gated
-
-
-@pytest.fixture(scope="module")
-def damaged(new_world: Callable[[], Any], first: Gated) -> Gated:
+def damaged(new_gated: Callable[[], Any], first: Any) -> Any:
     """A session after a loss of all of one split's pictures."""
-    gated = Gated(new_world())
-    gated.world.models = ("replay[path=a.csv]",)
+    gated = new_gated()
     shutil.copytree(first.world.folder / "kept", gated.world.folder / "kept")
     gated.answer(wrong=18)
     gated.ran(HELD, "--junitxml=junit.xml", code=REGRESSION)
     return gated
 
 
-def test_the_same_run_passes_with_workers_and_without(held: Gated) -> None:
+def test_the_same_run_passes_with_workers_and_without(held: Any) -> None:
     held.ran(HELD, "-n2")
     said = held.ran(HELD)
     assert re.search(r"eyechart: gate: \d\d? numbers compared, 0 worse", said)
@@ -105,20 +32,20 @@ def test_the_same_run_passes_with_workers_and_without(held: Gated) -> None:
     assert held.world.session["run"]["exit_status"] == 0
 
 
-def test_a_baseline_is_said_and_is_the_same_again(first: Gated, gated: Gated) -> None:
+def test_a_baseline_is_said_and_is_the_same_again(first: Any, gated: Any) -> None:
     assert len(first.files) == 1
-    assert f"eyechart: baseline written: {first.files[0]}" in first.world.said.stdout.str()
+    assert f"eyechart: baseline written: {first.files[0]}" in first.world.said.str()
     assert gated.kept() == first.bytes
 
 
-def test_a_baseline_has_no_path_and_no_time_of_this_machine(first: Gated) -> None:
+def test_a_baseline_has_no_path_and_no_time_of_this_machine(first: Any) -> None:
     (text,) = first.bytes.values()
     assert str(first.world.folder).encode() not in text
     assert not re.search(rb"20\d\d-\d\d-\d\d|seconds|started", text)
 
 
-def test_a_loss_is_told_with_all_that_is_needed(damaged: Gated) -> None:
-    said = damaged.world.said.stdout.str()
+def test_a_loss_is_told_with_all_that_is_needed(damaged: Any) -> None:
+    said = damaged.world.said.str()
     assert "imagenet/tiny/replay[path=a.csv] (replay): acc1 (ImGT, A) is worse than the baseline." in said
     assert re.search(r"1\.0000 in the baseline, 0\.0000 now: -1\.0000 \[-1\.0000, -0\.\d+\], n=18", said)
     assert re.search(r"exact McNemar, p=7\.6e-06, p=[\de.-]+ after Holm's correction", said)
@@ -128,20 +55,20 @@ def test_a_loss_is_told_with_all_that_is_needed(damaged: Gated) -> None:
     assert "accept it with --eye-update-baseline" in said
 
 
-def test_a_loss_names_ten_images_that_were_lost(damaged: Gated) -> None:
-    said = damaged.world.said.stdout.str()
+def test_a_loss_names_ten_images_that_were_lost(damaged: Any) -> None:
+    said = damaged.world.said.str()
     block, *_ = re.findall(r"acc1 \(ImGT, A\) is worse.*?on the page:", said, re.DOTALL)
     assert len(re.findall(r"^    \S*tiny-\d\d\S*$", block, re.MULTILINE)) == 10
 
 
-def test_a_case_is_counted_once_however_much_it_lost(damaged: Gated) -> None:
-    said = damaged.world.said.stdout.str()
+def test_a_case_is_counted_once_however_much_it_lost(damaged: Any) -> None:
+    said = damaged.world.said.str()
     assert said.count("is worse than the baseline") > 1
     assert "1 failed, 1 passed" in said
     assert said.count("FAILED ") == 1
 
 
-def test_junit_has_each_case_once_with_its_failure_and_its_record(damaged: Gated) -> None:
+def test_junit_has_each_case_once_with_its_failure_and_its_record(damaged: Any) -> None:
     suite = ElementTree.parse(damaged.world.folder / "junit.xml").getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert [len(case.findall("failure")) for case in suite.findall("testcase")] == [0, 1]
@@ -152,17 +79,17 @@ def test_junit_has_each_case_once_with_its_failure_and_its_record(damaged: Gated
     assert good == bad != set()
 
 
-def test_the_record_of_a_regression_is_written_once_and_says_how_the_session_ended(damaged: Gated) -> None:
+def test_the_record_of_a_regression_is_written_once_and_says_how_the_session_ended(damaged: Any) -> None:
     assert damaged.world.session["run"]["exit_status"] == REGRESSION
     assert len((damaged.world.latest / "records.jsonl").read_text().splitlines()) == 2
 
 
-def test_the_last_failed_case_is_the_one_with_the_loss(damaged: Gated) -> None:
+def test_the_last_failed_case_is_the_one_with_the_loss(damaged: Any) -> None:
     said = damaged.ran("--lf", "--collect-only", "-q", "--override-ini=cache_dir=.pytest_cache")
     assert re.findall(r"::(test_replay\S+)", said) == ["test_replay[imagenet/tiny/replay[path=a.csv]]"]
 
 
-def test_a_loss_is_accepted_and_then_passes(held: Gated) -> None:
+def test_a_loss_is_accepted_and_then_passes(held: Any) -> None:
     held.answer(wrong=18)
     assert "Commit it." in held.ran(HELD, UPDATE)
     held.ran(HELD)
@@ -170,7 +97,7 @@ def test_a_loss_is_accepted_and_then_passes(held: Gated) -> None:
     assert "better: acc1 (ImGT, A) +1.0000" in held.ran(HELD)
 
 
-def test_noise_and_a_loss_that_is_allowed_pass(held: Gated) -> None:
+def test_noise_and_a_loss_that_is_allowed_pass(held: Any) -> None:
     held.answer(wrong=3)
     held.ran(HELD)
     held.answer(wrong=8)
@@ -179,12 +106,12 @@ def test_noise_and_a_loss_that_is_allowed_pass(held: Gated) -> None:
     held.ran(HELD, "--eye-alpha=0.00000001")
 
 
-def test_what_changed_is_noted_once(held: Gated) -> None:
+def test_what_changed_is_noted_once(held: Any) -> None:
     held.answer(wrong=1)
     assert len(re.findall(r"eyechart: weights: \w{8} in the baseline, \w{8} now \(2 cases\)", held.ran(HELD))) == 1
 
 
-def test_a_case_without_a_baseline_is_said_and_is_no_failure_unless_strict(gated: Gated) -> None:
+def test_a_case_without_a_baseline_is_said_and_is_no_failure_unless_strict(gated: Any) -> None:
     gated.kept("-k", "imagenet/tiny2")
     why = "imagenet/tiny/replay[path=a.csv] (replay) has no baseline. Write it with --eye-update-baseline."
     assert f"eyechart: {why}" in gated.ran(HELD)
@@ -193,14 +120,14 @@ def test_a_case_without_a_baseline_is_said_and_is_no_failure_unless_strict(gated
     assert "1 failed, 1 passed" in said
 
 
-def test_cases_that_were_not_run_are_kept(held: Gated) -> None:
+def test_cases_that_were_not_run_are_kept(held: Any) -> None:
     held.answer(wrong=18)
     held.ran(HELD, UPDATE, "-k", "imagenet/tiny2")
     assert len(json.loads(held.files[0].read_text())["cases"]) == 2
     held.ran(HELD, code=REGRESSION)
 
 
-def test_workers_give_the_same_verdict(gated: Gated) -> None:
+def test_workers_give_the_same_verdict(gated: Any) -> None:
     gated.world.models = ("replay[path=a.csv]", "replay[path=b.csv]")
     gated.answer(file="b.csv")
     gated.kept()
@@ -219,7 +146,7 @@ def losses(said: str) -> list[str]:
     ]
 
 
-def test_a_case_that_failed_of_itself_is_a_failed_test(held: Gated) -> None:
+def test_a_case_that_failed_of_itself_is_a_failed_test(held: Any) -> None:
     held.answer(wrong=18)
     held.damage("tiny2-05")
     said = held.ran(HELD, "--junitxml=junit.xml", code=1)
@@ -228,7 +155,7 @@ def test_a_case_that_failed_of_itself_is_a_failed_test(held: Gated) -> None:
     assert held.world.session["run"]["exit_status"] == 1
 
 
-def test_a_case_that_failed_and_lost_is_counted_once(held: Gated) -> None:
+def test_a_case_that_failed_and_lost_is_counted_once(held: Any) -> None:
     held.answer(wrong=18)
     held.damage("tiny-05")
     said = held.ran(HELD, "--junitxml=junit.xml", code=1)
@@ -238,7 +165,7 @@ def test_a_case_that_failed_and_lost_is_counted_once(held: Gated) -> None:
     assert (suite.get("tests"), suite.get("failures"), len(suite.findall("testcase"))) == ("2", "1", 2)
 
 
-def test_a_case_that_failed_is_not_accepted(held: Gated) -> None:
+def test_a_case_that_failed_is_not_accepted(held: Any) -> None:
     before = held.bytes
     held.damage("tiny-05")
     said = held.ran(HELD, UPDATE, code=ERRORS)
@@ -253,13 +180,13 @@ def test_a_case_that_failed_is_not_accepted(held: Gated) -> None:
     [("--eye-limit=4", "limit: nothing in the baseline, 4 now"), ("--eye-seed=7", "seed: 42 in the baseline, 7 now"),
      ("--eye-equivalences=none", "equivalences: 12 in the baseline, none now")],
 )  # fmt: skip
-def test_what_is_about_something_else_fails_with_what_differs(held: Gated, option: str, what: str) -> None:
+def test_what_is_about_something_else_fails_with_what_differs(held: Any, option: str, what: str) -> None:
     said = held.ran(HELD, option, code=REGRESSION)
     assert "cannot be held against" in said
     assert f"  {what}" in said
 
 
-def test_other_data_fail_with_what_differs(held: Gated, tmp_path: Path) -> None:
+def test_other_data_fail_with_what_differs(held: Any, tmp_path: Path) -> None:
     home = tmp_path / "other" / "imagenet" / "tiny" / "n01440764"
     home.mkdir(parents=True)
     first = next((held.world.data / "imagenet" / "tiny").rglob("*00.jpg"))
@@ -275,7 +202,7 @@ def test_other_data_fail_with_what_differs(held: Gated, tmp_path: Path) -> None:
      ("{}", "is no whole baseline"), ('{"schema": 0}', "has schema 0; this eyechart reads schema 1. Write it again"),
      ('{"schema": 99, "cases": 3}', "has schema 99; this eyechart reads schema 1. Upgrade eyechart")],
 )  # fmt: skip
-def test_a_baseline_that_cannot_serve_is_refused_before_anything_runs(gated: Gated, content: str, why: str) -> None:
+def test_a_baseline_that_cannot_serve_is_refused_before_anything_runs(gated: Any, content: str, why: str) -> None:
     gated.answer()
     (gated.world.folder / "kept").mkdir()
     (gated.world.folder / "kept" / "a.json").write_text(content)
@@ -285,7 +212,7 @@ def test_a_baseline_that_cannot_serve_is_refused_before_anything_runs(gated: Gat
     assert not gated.world.latest.exists()
 
 
-def test_a_place_without_a_baseline_is_refused(gated: Gated) -> None:
+def test_a_place_without_a_baseline_is_refused(gated: Any) -> None:
     gated.answer()
     for place in ("nowhere", "."):
         result = gated.world.call(*gated.world.usual, f"--eye-baseline={place}")
@@ -293,20 +220,20 @@ def test_a_place_without_a_baseline_is_refused(gated: Gated) -> None:
         assert "There is no baseline at" in result.stderr.str()
 
 
-def test_power_says_what_each_case_could_detect(held: Gated) -> None:
+def test_power_says_what_each_case_could_detect(held: Any) -> None:
     said = held.ran(HELD, "--eye-power")
     assert re.search(r"tiny/replay\S+ \(replay\): acc1 \(ImGT, A\) would show a loss of \d+\.\d\d points \(n=18", said)
     assert re.search(r"tiny2/replay\S+ \(replay\): acc1 \(ImGT, A\) would show no loss \(n=6", said)
 
 
-def test_a_floor_that_is_missed_fails_its_case(gated: Gated) -> None:
+def test_a_floor_that_is_missed_fails_its_case(gated: Any) -> None:
     gated.answer(wrong=9)
     said = gated.ran("--eye-floor=imagenet/tiny/replay:acc1>=0.62", code=REGRESSION)
     assert "acc1 (ImGT, A) is 0.5000 (n=18), and --eye-floor=imagenet/tiny/replay:acc1>=0.62." in said
     gated.ran("--eye-floor=imagenet/replay:acc1>=0.5")
 
 
-def test_a_floor_about_nothing_is_a_mistake_but_the_run_is_kept(gated: Gated) -> None:
+def test_a_floor_about_nothing_is_a_mistake_but_the_run_is_kept(gated: Any) -> None:
     gated.answer()
     said = gated.ran("--eye-floor=imagenet/tiny/replay:acc2>=0.5", "--junitxml=junit.xml", code=USAGE)
     assert "ERROR: --eye-floor=imagenet/tiny/replay:acc2>=0.5 is about no number of this session; did you mean" in said
@@ -315,14 +242,14 @@ def test_a_floor_about_nothing_is_a_mistake_but_the_run_is_kept(gated: Gated) ->
     assert (gated.world.folder / "junit.xml").exists()
 
 
-def test_a_floor_of_the_ini_file_may_be_about_what_is_not_run(gated: Gated) -> None:
+def test_a_floor_of_the_ini_file_may_be_about_what_is_not_run(gated: Any) -> None:
     gated.answer()
     (gated.world.folder / "pytest.ini").write_text("[pytest]\neye_floor = imagenet/zero_shot:acc1>=0.5\n")
     assert "--eye-floor=imagenet/zero_shot:acc1>=0.5 is about no number of this session" in gated.ran()
     gated.ran("--eye-strict", code=USAGE)
 
 
-def test_one_file_holds_one_model_on_one_benchmark(gated: Gated) -> None:
+def test_one_file_holds_one_model_on_one_benchmark(gated: Any) -> None:
     gated.answer()
     gated.ran("--eye-baseline=kept/one.json", UPDATE)
     gated.ran("--eye-baseline=kept/one.json")
@@ -333,13 +260,13 @@ def test_one_file_holds_one_model_on_one_benchmark(gated: Gated) -> None:
     assert len(gated.files) == 1
 
 
-def test_an_update_replaces_what_cannot_be_read_and_says_so(held: Gated) -> None:
+def test_an_update_replaces_what_cannot_be_read_and_says_so(held: Any) -> None:
     held.files[0].write_text("{")
     assert "what it held before is lost" in held.ran(HELD, UPDATE)
     held.ran(HELD)
 
 
-def test_without_a_gate_nothing_is_said_of_it(gated: Gated) -> None:
+def test_without_a_gate_nothing_is_said_of_it(gated: Any) -> None:
     gated.answer()
     said = gated.ran()
     assert not re.search("baseline|gate:|worse|better", said)

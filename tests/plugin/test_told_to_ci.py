@@ -116,7 +116,7 @@ def test_missing_data_is_told_under_strict(world: Any, told: Callable[..., str],
     world.data = tmp_path / "data"
     assert "skipped" in told().splitlines()[0]
     page = told("--eye-strict", status=11)
-    assert page.startswith("# eyechart: 2 failed\n\nExit status 11: data that is not there")
+    assert page.startswith("# eyechart: 2 failed\n\nExit status 11: data, or a case of the baseline, that is not there")
     assert "imagenet/tiny" in page
 
 

@@ -313,3 +313,15 @@ def test_a_refusal_is_one_sentence(run, tmp_path: Path, capsys):
     (tmp_path / "text.json").write_text(json.dumps({"schema": 99}), encoding="utf-8")
     assert main(["compare", str(run("a", {CONSE: ()})), str(tmp_path / "text.json")]) == 2
     assert "has schema 99; this eyechart reads schema" in capsys.readouterr().err
+
+
+def test_both_n_are_shown_where_errors_left_fewer_samples(run):
+    one, other = run("one", {CONSE: set()}), run("other", {CONSE: set()}, errors={1: "timeout", 2: "timeout"})
+    found = {key[2:]: row for key, row in rows(one, other).items()}
+    assert [found["acc1", "ImGT", "A"][name] for name in ("n", "Before n", "After n", "Δ")] == [118, 120, 118, 0]
+    answered = found["answered", "ImGT", "asked"]
+    assert [answered[name] for name in ("n", "Before n", "After n", "Lost", "Gained")] == [120, 120, 120, 2, 0]
+    assert "fewer samples: acc1 (ImGT, A) has n=120 before, n=118 after (and" in notes(one, other)
+    same = table(runs((one, one)))
+    assert not {"Before n", "After n"} & {*same.columns}
+    assert "answered" not in {row[2] for row in same.rows}

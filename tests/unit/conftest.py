@@ -24,7 +24,7 @@ from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
 from eyechart.gate.comparing import DIRECTIONS, Compared, compared, undecided
 from eyechart.gate.evidence import Evidence
-from eyechart.headlines import LABELLED
+from eyechart.headlines import ANSWERED, LABELLED
 from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
 from eyechart.protocols.choices import PROTOCOLS
@@ -278,7 +278,9 @@ def judged_numbers() -> Callable[..., list[Compared]]:
         assert not undecided(proof.name for proof in after.proofs)
         proofs = [proof for proof in after.proofs if proof.name in DIRECTIONS and proof.value is not None]
         labelled = {(proof.name, proof.labels, "A") for proof in proofs if proof.category == LABELLED}
-        wanted = {proof for proof in proofs if proof.key not in labelled}
+        whole = {proof.key for proof in before.proofs if proof.name == ANSWERED and proof.value == 1}
+        sure = {proof.key for proof in proofs if proof.value == 1} & whole  # no error on either side: nothing to judge
+        wanted = {proof for proof in proofs if proof.key not in labelled | sure}
         assert {each.proof for each in found} == wanted
         assert not [each.name for each in found if each.method == "unpaired"]
         return found

@@ -14,9 +14,9 @@ from eyechart.birds.abstention_scoring import (
     clusters_of,
 )
 from eyechart.birds.recording import BirdRecording
-from eyechart.case_recording import Rows, named, served, truncation_note
+from eyechart.case_recording import Rows, answered_images, named, served, truncation_note
 from eyechart.data.observations import REASONS
-from eyechart.gate.evidence import Given
+from eyechart.gate.evidence import Floats, Given
 from eyechart.gate.pairing import paired
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.protocols.wordings import number
@@ -38,6 +38,11 @@ class AbstentionRecording(BirdRecording[Abstention]):
     def asked(self) -> str:
         """How many answers were wanted."""
         return f"{self.found.places.size} answers"
+
+    def answered(self) -> Floats:
+        """Whether each picture was answered, to all wordings."""
+        images = np.tile(self.found.rows, len(self.found.places))
+        return answered_images(images, self.found.errors, len(self.found.keys))
 
     def abstention(self, found: Abstention) -> None:
         """Score what was said."""

@@ -6,9 +6,10 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.case_recording import FoundRecording, Rows, about, named
+from eyechart.case_recording import FoundRecording, Rows, about, answered_images, named
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import REASONS, SHOWN, Observations
+from eyechart.gate.evidence import Floats
 
 TRUTH = "observations"
 BIRD = ("key", "observation", "species", "genus", "answerable", "reason")
@@ -49,6 +50,10 @@ class BirdRecording(FoundRecording[T]):
     def asked(self) -> str:
         """How many answers were wanted."""
         return f"{len(self.found.keys)} images"
+
+    def answered(self) -> Floats:
+        """Whether each picture was answered."""
+        return answered_images(np.arange(len(self.found.keys)), self.found.errors, len(self.found.keys))
 
     def clusters(self) -> NDArray[np.int64]:
         """The observation of each picture: photographs of one bird are not independent."""

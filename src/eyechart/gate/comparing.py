@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan
 
 import numpy as np
 
 from eyechart.errors import SpecError
 from eyechart.gate.evidence import Evidence, Ints, Proof
-from eyechart.headlines import LABELLED
+from eyechart.headlines import ANSWERED, LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change
@@ -20,6 +20,7 @@ DIRECTIONS: Mapping[str, int] = {  # which way is better; numbers that are not h
     **dict.fromkeys(("acc1", "acc5", "acc1_strict", "mc_acc", "repeated_acc", "mean_per_class_recall"), 1),
     **dict.fromkeys(("intersection", "accuracy_coverage_auc", *MEASURES, "e_acc", "c_acc", "l_acc"), 1),
     **dict.fromkeys(("ig", "ua_a", "auc", "auc_macro", "hm", "tree_acc", "tree_hm", "correct_reason"), 1),
+    ANSWERED: 1,
     **dict.fromkeys(("brier", "ece", "aurc"), -1),
 }
 UNDIRECTED = frozenset((
@@ -65,6 +66,7 @@ class Compared:
     method: str
     lost: tuple[int, ...] = ()
     gained: int = 0
+    counts: tuple[int, int] | None = None  # n of either side, where they differ
 
     def __post_init__(self) -> None:
         if abs(self.delta) <= ROUNDED and not isnan(self.p):
@@ -130,7 +132,21 @@ def _conditions(evidence: Evidence, truths: Collection[str]) -> dict[str, object
 def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
     """What else is different: weights, prompts, libraries, the machine."""
     sides = [{"weights": each.weights_sha256, **each.variant, **each.environment} for each in (before, after)]
-    return _unlike(*({what: side[what] for what in side if what not in (*RULES, EMPTY)} for side in sides), when=when)
+    unlike = _unlike(*({what: side[what] for what in side if what not in (*RULES, EMPTY)} for side in sides), when=when)
+    return [*unlike, *_shrunken(before, after, when)]
+
+
+def _shrunken(before: Evidence, after: Evidence, when: tuple[str, str]) -> Iterator[str]:
+    """Which numbers are over fewer samples since more samples ended in errors, or may have, in a sentence at most."""
+    old, new = ({proof.key: proof for proof in each.proofs if proof.name in DIRECTIONS} for each in (before, after))
+    shares = [next((proof.value for proof in each.values() if proof.name == ANSWERED), None) for each in (old, new)]
+    if shares[0] is not None and shares[1] is not None and shares[1] >= shares[0]:
+        return
+    fewer = [key for key in new if key in old and new[key].n < old[key].n]
+    if fewer:
+        counts = f"n={old[fewer[0]].n} {when[0]}, n={new[fewer[0]].n} {when[1]}"
+        rest = f" (and {len(fewer) - 1} more number{'s' * (len(fewer) > 2)})" if fewer[1:] else ""
+        yield f"fewer samples: {title(new[fewer[0]])} has {counts}{rest}"
 
 
 def _unlike(before: Mapping[str, object], after: Mapping[str, object], *, when: tuple[str, str]) -> list[str]:
@@ -152,6 +168,8 @@ def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:
     old, new = ({proof.key: proof for proof in each.proofs} for each in (before, after))
     for proof in after.proofs:
         was = old.get(proof.key)
+        if proof.name == ANSWERED and was is not None and was.value == proof.value == 1:
+            continue  # no error on either side: nothing to test, and its p-value could be nothing but 1
         twin = (proof.name, proof.labels, LABELLED)
         if proof.category == "A" and twin in old and twin in new:
             continue  # it has the same lost and gained samples, and others that no answer can change
@@ -175,6 +193,11 @@ def added(before: Evidence, after: Evidence) -> list[str]:
     return missing(after, before)
 
 
+def counts_of(was: Proof, now: Proof) -> tuple[int, int] | None:
+    """The n of a number before and now, where they differ."""
+    return None if was.n == now.n else (was.n, now.n)
+
+
 def _named(evidence: Evidence) -> list[str]:
     return [title(proof) for proof in evidence.proofs if proof.name in DIRECTIONS and proof.value is not None]
 
@@ -188,7 +211,8 @@ def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Comp
     one, other = before.outcomes(was), after.outcomes(now)
     if one is not None and other is not None:
         groups = after.groups()
-        return _shares(after, now, one, other, before.groups() if groups is None else groups)
+        found = _shares(after, now, one, other, before.groups() if groups is None else groups)
+        return replace(found, counts=counts_of(was, now))
     drawn = before.draws(was), after.draws(now)
     values, n = (float(was.value or 0), float(now.value or 0)), min(was.n, now.n)
     units = min(was.images, now.images)
@@ -198,7 +222,8 @@ def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Comp
     else:
         change = interval_change(values[0], was.ci or UNSURE, values[1], now.ci or UNSURE)
         method = "unpaired"
-    return Compared(after.case, after.protocol, now, *values, n, units, change.delta, change.ci, change.p, method)
+    numbers = (*values, n, units, change.delta, change.ci, change.p, method)
+    return Compared(after.case, after.protocol, now, *numbers, counts=counts_of(was, now))
 
 
 def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray, groups: Ints | None) -> Compared:

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from eyechart.gate.comparing import DIRECTIONS, MCNEMAR, UNSURE, Compared, Verdict, title
 from eyechart.gate.evidence import Evidence, Proof
 from eyechart.gate.telling import size
-from eyechart.headlines import LABELLED
+from eyechart.headlines import ANSWERED, LABELLED
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import detectable, interval_change
 
@@ -54,6 +54,7 @@ def power_alone(found: Sequence[Evidence], alpha: float) -> Iterator[str]:
         for now, proof in every
         if proof.name in DIRECTIONS
         and proof.value is not None
+        and not (proof.name == ANSWERED and proof.value == 1)
         and not (proof.category == "A" and (id(now), *proof.key[:2]) in twins)
     ]
     for now, proof in numbers:

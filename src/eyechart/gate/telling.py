@@ -7,6 +7,7 @@ from eyechart.gate.baselines import Written
 from eyechart.gate.comparing import NOISE, Compared, Verdict, telling
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.looking import Sight, address
+from eyechart.headlines import ANSWERED
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 LEAST = 1e-300  # what is below cannot be told from 0, which no p-value is
@@ -32,7 +33,7 @@ def loss(alike: Sequence[Verdict], of_case: Sequence[Compared], keys: Sequence[s
     verdict = alike[0]
     found = verdict.found
     bounds = "" if found.ci is None else f" [{found.ci.low:+.4f}, {found.ci.high:+.4f}]"
-    change = f"{found.delta:+.4f}{bounds}, {size(found.n, found.units)}"
+    change = f"{found.delta:+.4f}{bounds}, {size(found.n, found.units)}{both_counts(found)}"
     lines = [
         f"{found.case} ({found.protocol}): {found.name} is worse than the baseline.",
         f"  {found.before:.4f} in the baseline, {found.after:.4f} now: {change}",
@@ -41,7 +42,9 @@ def loss(alike: Sequence[Verdict], of_case: Sequence[Compared], keys: Sequence[s
     if others := [each.found.name for each in alike[1:]]:
         lines.append(f"  and so, of the same samples: {'; '.join(others)}")
     if found.lost or found.gained:
-        lines.append(f"  right before and wrong now: {len(found.lost)}; wrong before and right now: {found.gained}")
+        good, bad = ("answered", "in error") if found.proof.name == ANSWERED else ("right", "wrong")
+        lost, gained = len(found.lost), found.gained
+        lines.append(f"  {good} before and {bad} now: {lost}; {bad} before and {good} now: {gained}")
         lines += [f"    {keys[row]}" for row in telling(found, of_case)]
     shown = address(found.case, found.protocol, found.proof.labels, found.name if found.lost else "")
     return "\n".join([*lines, f"  on the page: {shown}"])
@@ -76,6 +79,11 @@ def nearest(verdicts: Sequence[Verdict]) -> Iterator[str]:
 def size(n: int, units: int) -> str:
     """How many samples a number is of, and of how many images, where these are fewer."""
     return f"n={n}" if units == n else f"n={n} of {units} images"
+
+
+def both_counts(found: Compared) -> str:
+    """The n of either side, where they differ; else nothing."""
+    return f" ({found.counts[0]} in the baseline, {found.counts[1]} now)" if found.counts else ""
 
 
 def chance(p: float) -> str:

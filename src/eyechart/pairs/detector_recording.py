@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from eyechart.asking.detection import Detection
 from eyechart.asking.distribution import Distribution
-from eyechart.case_recording import FoundRecording, Rows, about, named
+from eyechart.case_recording import FoundRecording, Rows, about, answered_images, named
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import truth_of
+from eyechart.gate.evidence import Floats
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.pairs.scoring import LABELS
 from eyechart.protocols.division import BEATEN, UNLIKELY
@@ -56,6 +57,10 @@ class DetectionRecording(FoundRecording[Detection]):
         """A pair that is flagged is one that the detector got wrong."""
         codes = self.found.flags.codes[self.found.flags.present]
         return Outcomes(correct=int((codes == 0).sum()), wrong=int((codes > 0).sum()), error=len(self.errors))
+
+    def answered(self) -> Floats:
+        """Whether each image has logits."""
+        return answered_images(np.arange(len(self.dataset)), self.found.detected.errors, len(self.dataset))
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, and what of the annotation was left out."""
@@ -157,6 +162,11 @@ class DistributionRecording(FoundRecording[Distribution]):
     def outcomes(self) -> Outcomes:
         """Features are neither right nor wrong."""
         return Outcomes(error=len(self.errors))
+
+    def answered(self) -> Floats:
+        """Whether each image of the split has features; those of the reference are images of another split."""
+        keys, failed = self.dataset.keys, self.found.here.errors
+        return answered_images(np.arange(len(keys)), [row for row, key in enumerate(keys) if key in failed], len(keys))
 
     def answer_rows(self) -> Rows:
         """Every pair that is compared."""

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from eyechart.case_recording import FoundRecording, Rows, about, named, served, truncation_note
+from eyechart.case_recording import FoundRecording, Rows, about, answered_images, named, served, truncation_note
 from eyechart.data.division_files import truth_of
-from eyechart.gate.evidence import Given
+from eyechart.gate.evidence import Floats, Given
 from eyechart.gate.pairing import paired
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.pairs.answers import Existence, Progression, Told
@@ -18,6 +18,7 @@ from eyechart.pairs.scoring import (
     existence_metrics,
     existence_outcomes,
     existence_units,
+    images_of,
     progression_draws,
     progression_metrics,
     progression_outcomes,
@@ -111,6 +112,10 @@ class ExistenceRecording(PairRecording[Existence]):
         """What became of the answers."""
         return existence_outcomes(self.found)
 
+    def answered(self) -> Floats:
+        """Whether each image was answered, in all of its questions."""
+        return answered_images(images_of(self.found), self.found.errors, len(self.dataset))
+
     def answer_rows(self) -> Rows:
         """Every question: what was expected, answered and said."""
         columns = ("pair", "key", "category", "name", "set", "main", "present")
@@ -158,6 +163,11 @@ class ProgressionRecording(PairRecording[Progression]):
     def outcomes(self) -> Outcomes:
         """What became of the answers."""
         return progression_outcomes(self.found)
+
+    def answered(self) -> Floats:
+        """Whether each image was answered, in all of its questions."""
+        rows = self.found.division.rows[self.found.first]
+        return answered_images(rows, self.found.errors, len(self.dataset))
 
     def answer_rows(self) -> Rows:
         """Every sample: both categories, the three answers, and whether they are right."""

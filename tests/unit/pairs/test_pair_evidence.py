@@ -15,6 +15,7 @@ from eyechart.data.divisions import ID
 from eyechart.gate.evidence import TIMES, Evidence, read_evidence
 from eyechart.metrics.resampling import drawn
 from eyechart.metrics.yes_no import MEASURES, measures, tables
+from eyechart.models.interfaces import Answer
 from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
 from eyechart.pairs.scoring import LABELS, STAGES, existence_draws, progression_draws
 from eyechart.settings import Case
@@ -70,6 +71,21 @@ def test_wrong_answers_are_a_loss_of_every_number_that_they_touch(
     assert {each.method for each in found} == {"paired bootstrap"}
     assert all(each.delta <= 0 for each in found)
     assert any(each.delta < 0 for each in found)
+
+
+@pytest.mark.parametrize("protocol", KINDS)
+def test_an_image_with_an_error_is_not_answered(kept: Any, judged_numbers: Any, protocol: str) -> None:
+    refused = Answer("", (), False, error="refused")
+    before = kept(protocol)
+    whole = before.outcomes(next(proof for proof in before.proofs if proof.name == "answered"))
+    failed = int(np.flatnonzero(whole == 1)[0])
+    after = kept(protocol, lambda _, row, *__: refused if row == failed else None)
+    (found,) = [each for each in judged_numbers(before, after) if each.proof.name == "answered"]
+    assert (found.before, found.lost, found.gained, found.method) == (1.0, (failed,), 0, "exact McNemar")
+    outcomes = after.outcomes(found.proof)
+    assert outcomes is not None
+    assert (found.n, found.units) == (np.isfinite(outcomes).sum(), np.isfinite(outcomes).sum())
+    assert np.isnan(outcomes).any() or found.n == after.samples
 
 
 def contrary(world: Any) -> Callable[..., str]:

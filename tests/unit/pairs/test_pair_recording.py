@@ -130,7 +130,7 @@ def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any,
     named = [(one.name, one.category) for one in record.metrics]
     own = [(name, of) for of in ("ID", "OOD-S", "OOD-H") for name in (*MEASURES, "yes_rate", "unparsed")]
     falls = [(f"{name}_{what}", of) for of in ("OOD-S", "OOD-H") for what in ("delta", "p") for name in MEASURES]
-    assert named == own + falls
+    assert named == [*own, *falls, ("answered", "asked")]
     assert {one.labels for one in record.metrics} == {*record.data.labels} == {"OODBench"}
     assert {one.ci_method for one in record.metrics if one.name.endswith("_p")} == {"permutation"}
     assert {one.n for one in record.metrics if one.name in MEASURES} == {4}
@@ -208,6 +208,8 @@ def test_a_detector_writes_what_it_flags(recorded: Any, rows: Any, pair_world: A
         *(("s00", "1"), ("s01", "2"), ("s03", "0"))
     }
     values = {one.name: (one.value, one.n) for one in record.metrics}
+    images = len(pair_world.sit(pair_world.lend("first[]")).dataset)
+    assert values.pop("answered") == (1.0, images)
     assert values == {"flagged": (3 / 19, 19), "case1": (0.0, 19), "case2": (3 / 19, 19)}
     assert (record.outcomes.wrong, record.outcomes.correct) == (3, 16)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eyechart.asking.abstention import abstention
@@ -81,6 +82,16 @@ def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
     assert rows[4] == ["plain", "01", "s07", "o7", 0, "", "content filter", "", "", ""]
     assert rows[6] == ["plain", "02", "s04", "o4", 0, "angle/occlusion", "", "a matter of song", "vocalization", 1]
     assert len(rows) == 10
+
+
+def test_a_bird_is_answered_where_no_answer_about_it_is_an_error(recorded: Any) -> None:
+    one = recorded(FreeFormRecording, lambda shown, _: FAILED if shown[0] == 2 else "hm").answered()
+    np.testing.assert_array_equal(one, [1, 1, 0, 1, 1, 1, 1, 1])
+    found = recorded(AbstentionRecording, lambda shown, text: FAILED if shown[0] == 4 and text == "Who?" else "hm", TWO)
+    asked = {*found.found.rows.tolist()}
+    wanted = [(0.0 if row == 4 else 1.0) if row in asked else np.nan for row in range(8)]
+    np.testing.assert_array_equal(found.answered(), wanted)
+    assert 0 < len(asked) < 8
 
 
 def test_the_confusion_counts_who_declined_by_their_own_reason(recorded: Any) -> None:

@@ -1,0 +1,199 @@
+"""Cases of the baseline that the session has no test for: a split, a model or a test that is gone, or has another name.
+
+What was collected is accounted for elsewhere: it was run, skipped with a reason, or deselected. A case that was not
+collected is missing, unless what was asked for on the command line leaves it out.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.mark.expression import Expression
+
+from eyechart.data.splits import PACKAGED
+from eyechart.gate.evidence import Evidence
+from eyechart.protocols.choices import CHOICES
+
+from .cases import ANY, case_of, marker_of, splits
+from .endings import ABSENT, Endings
+from .gate import Gate
+from .options import settings, text
+from .own_tests import is_packaged
+from .recorder import is_worker
+
+COLLECTED = "eyechart_collected"
+OWN_TEST = re.compile(r"[@,]test=(?P<test>[^,\[]+::[^\[]+)(?:\[.*\])?$")
+CHOSEN = re.compile(r"(?<=\])@.*$")  # the choices at the end of a case
+SHOWN = 8
+DONE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+REMEDY = "Restore it, or delete it from the baseline."
+
+
+class MissingCases:
+    """Names the cases of the baseline that were not collected; under `--eye-strict` they are data that is not there."""
+
+    def __init__(self, config: pytest.Config, gate: Gate, endings: Endings) -> None:
+        self.config, self.gate, self.endings = config, gate, endings
+        self.functions: list[dict[str, Any]] = []
+        self.cases: list[tuple[str, str]] = []
+        self.known = not getattr(config.option, "numprocesses", None)  # a controller knows from its workers alone
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Keep which test functions ask for cases, with all that `-k` and `-m` could select them by."""
+        marker = marker_of(metafunc.definition)
+        if marker is not None:
+            item = metafunc.definition
+            marks = [mark.name for mark in item.iter_markers()]
+            names = [node.name for node in item.listchain() if not isinstance(node, pytest.Directory | pytest.Session)]
+            folders = [node.name for node in item.listchain() if isinstance(node, pytest.Directory)][1:]
+            self.functions.append({
+                "benchmarks": [*marker.args],
+                "protocol": marker.kwargs["protocol"],
+                "function": item.nodeid.rpartition("::")[2],
+                "test": "" if is_packaged(item.path) else f"{item.path.name}::{item.nodeid.partition('::')[2]}",
+                "names": [*names, *folders, *marks],
+                "marks": marks,
+            })  # fmt: skip
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep which cases there are, before any is deselected."""
+        self.cases = [(case.id, case.protocol) for case in map(case_of, items) if case]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take what a worker collected; every worker has collected the same."""
+        told = getattr(node, "workeroutput", {}).get(COLLECTED)
+        if told:
+            self.functions, self.cases = told["functions"], [(case, protocol) for case, protocol in told["cases"]]
+            self.known = True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Name what is missing; the gate has judged before, and the exit status is decided afterwards.
+
+        A worker sends what was collected to its controller instead.
+        """
+        if is_worker(self.config):
+            told = {"functions": self.functions, "cases": self.cases}
+            self.config.workeroutput[COLLECTED] = told  # type: ignore[attr-defined]
+        elif self.known and session.exitstatus in DONE and not self.selects_tests:
+            self.name_missing()
+
+    def name_missing(self) -> None:
+        """Say what is missing, and under `--eye-strict` note the kind of failure."""
+        lines, others = [], []
+        for (case, protocol), (evidence, path) in self.gate.baselines.items():
+            why = self.reason(evidence)
+            if why and self.is_left_out(evidence):
+                others.append(f"{case} ({protocol})")
+            elif why:
+                lines.append(
+                    f"{case} ({protocol}) is in the baseline {self.near(path)} and was not run: {why}. {REMEDY}"
+                )
+        strict = bool(text(self.config, "strict"))
+        (self.gate.wrong if strict else self.gate.said).extend(folded(lines))
+        if others:
+            count = f"{len(others)} case{'s' * (len(others) > 1)}"
+            shown = f"{', '.join(others[:SHOWN])}{', …' * (len(others) > SHOWN)}"
+            self.gate.said.append(f"{count} of the baseline not asked for by the options of this session: {shown}")
+        if lines and strict:
+            self.endings.kinds.setdefault("baseline", set()).add(ABSENT)
+
+    @property
+    def selects_tests(self) -> bool:
+        """Whether the command line names single tests, those that failed last or the rest after one, or runs none."""
+        option = self.config.option
+        chosen = any("::" in argument for argument in self.config.args)
+        return chosen or any(
+            getattr(option, name, False) for name in ("lf", "stepwise", "collectonly", "setupplan", "setuponly")
+        )
+
+    def reason(self, evidence: Evidence) -> str:
+        """Why a case of the baseline was not collected; "" where it was, or where the command line deselects it."""
+        case, test = identity(evidence)
+        asking = [each for each in self.functions if asks(each, evidence, test)]
+        if any((case, evidence.protocol) == each for each in self.cases) and asking:
+            return ""
+        if not asking:
+            return "" if self.has_paths else "no test asks for it"
+        if not any(self.is_selected(each, case) for each in asking):
+            return ""
+        benchmark, split, *_ = case.split("/")
+        known = [str(ref) for ref in splits(settings(self.config).data) if not ref.missing]
+        if f"{benchmark}/{split}" not in known:
+            return f"there is no split {benchmark}/{split}"
+        if evidence.model not in self.models:
+            return "no such model was asked for"
+        return "no test has these options"
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether the command line says which files are collected."""
+        ignored = any(getattr(self.config.option, name, None) for name in ("ignore", "ignore_glob"))
+        return ignored or self.config.args_source is pytest.Config.ArgsSource.ARGS
+
+    @property
+    def models(self) -> list[str]:
+        """The models of the session, as cases name them."""
+        return [str(model) for model in settings(self.config).models]
+
+    def is_left_out(self, evidence: Evidence) -> bool:
+        """Whether options of the command line ask for something else: other models, or other choices of a protocol."""
+        given = self.config.getoption
+        if given("eye_model") and evidence.model not in self.models:
+            return True
+        if not any(given(f"eye_{choice.long.replace('-', '_')}") for choice in CHOICES.values()):
+            return False
+        place = CHOSEN.sub("", identity(evidence)[0])
+        return any((CHOSEN.sub("", case), protocol) == (place, evidence.protocol) for case, protocol in self.cases)
+
+    def is_selected(self, function: Mapping[str, Any], case: str) -> bool:
+        """Whether `-k`, `-m` and `--deselect` would leave a case of a test function."""
+        name = f"{function['function']}[{case}]"
+        deselected = [each.rpartition("::")[2] for each in self.config.option.deselect or () if "::" in each]
+        if any(name.startswith(each) for each in deselected):
+            return False
+        names = [each.casefold() for each in (*function["names"], name)]
+        keyword, marks = self.config.option.keyword, self.config.option.markexpr
+        return (not keyword or matches(keyword, lambda word: any(word.casefold() in each for each in names))) and (
+            not marks or matches(marks, lambda word: word in function["marks"])
+        )
+
+    def near(self, path: Path) -> Path:
+        """A path as it is written in the folder of the session."""
+        here = self.config.invocation_params.dir
+        return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def matches(expression: str, known: Any) -> bool:
+    """Whether an expression of `-k` or `-m` is true where `known` says which words are."""
+
+    def matcher(word: str, /, **_: object) -> bool:
+        return bool(known(word))
+
+    return Expression.compile(expression).evaluate(matcher)
+
+
+def asks(function: Mapping[str, Any], evidence: Evidence, test: str) -> bool:
+    """Whether a test function would ask for a case, were its split and model there."""
+    benchmark, named = evidence.case.partition("/")[0], function["benchmarks"]
+    suits = benchmark in named or (ANY in named and benchmark not in PACKAGED)
+    packaged = not function["test"] and (not test or test.endswith(f"::{function['function']}"))
+    own = function["test"] and function["test"] == test
+    return bool(suits and function["protocol"] == evidence.protocol and (packaged or own))
+
+
+def identity(evidence: Evidence) -> tuple[str, str]:
+    """A case as its node id has it, and the test function of the user's own that it is of, if it is of one."""
+    found = OWN_TEST.search(evidence.case)
+    return (evidence.case[: found.start()], found["test"]) if found else (evidence.case, "")
+
+
+def folded(lines: Sequence[str]) -> Iterator[str]:
+    """The first lines, and how many more there are."""
+    yield from lines[:SHOWN]
+    if len(lines) > SHOWN:
+        yield f"{len(lines) - SHOWN} more cases of the baseline were not run."

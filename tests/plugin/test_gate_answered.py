@@ -1,0 +1,81 @@
+"""Samples that end in errors are a loss of their own, since every other number leaves them out."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+HELD, REGRESSION = "--eye-baseline=kept", 10
+ALLOWED = "--eye-max-errors=18"
+
+
+@pytest.mark.parametrize("left", [6, 1])
+@pytest.mark.parametrize("more", [(), ("--eye-strict",)])
+def test_right_answers_that_become_errors_are_a_loss(held: Any, left: int, more: tuple[str, ...]) -> None:
+    lost = 18 - left
+    for picture in range(lost):
+        held.damage(f"tiny-{picture:02}")
+    said = held.ran(HELD, ALLOWED, *more, code=REGRESSION)
+    assert "imagenet/tiny/replay[path=a.csv] (replay): answered (ImGT, asked) is worse than the baseline." in said
+    assert re.search(rf"1\.0000 in the baseline, 0\.{left / 18 * 1e4:04.0f} now: -0\.\d+ \[.*\], n=18\n", said)
+    assert f"answered before and in error now: {lost}; in error before and answered now: 0" in said
+    assert re.search(r"^    \S*tiny-00", said, re.MULTILINE)
+    assert f"fewer samples: acc1 (ImGT, A) has n=18 in the baseline, n={left} now" in said
+
+
+def test_a_few_errors_are_remarked(held: Any) -> None:
+    held.damage("tiny-05")
+    said = held.ran(HELD, ALLOWED, "--eye-strict")
+    where = re.escape("eyechart: imagenet/tiny/replay[path=a.csv] (replay): fewer samples: acc1 (ImGT, A) has n=18 ")
+    assert re.search(where + r"in the baseline, n=17 now \(and [1-9] more numbers?\)", said)
+    assert "tiny2/replay[path=a.csv] (replay): fewer" not in said
+
+
+def test_a_loss_among_fewer_samples_names_both_n(held: Any) -> None:
+    held.answer(wrong=17)
+    held.damage("tiny-17")
+    said = held.ran(HELD, ALLOWED, code=REGRESSION)
+    assert re.search(r"1\.0000 in the baseline, 0\.0000 now: .*, n=17 \(18 in the baseline, 17 now\)\n", said)
+
+
+def test_errors_that_are_gone_are_a_gain(gated: Any) -> None:
+    gated.answer()
+    for picture in range(12):
+        gated.damage(f"tiny-{picture:02}")
+    gated.ran(HELD, ALLOWED, "--eye-update-baseline")
+    gated.answer()
+    assert "better: answered (ImGT, asked) +0.6667" in gated.ran(HELD, ALLOWED)
+
+
+def test_without_errors_nothing_is_said_of_answers(held: Any) -> None:
+    said = held.ran(HELD, "--eye-power")
+    assert "answered" not in said
+    assert re.search(r"gate: 4 numbers compared, 0 worse", said)
+
+
+def test_a_baseline_of_before_is_compared_as_far_as_it_goes(held: Any) -> None:
+    (file,) = held.files
+    baseline = json.loads(file.read_text())
+    for case in baseline["cases"]:
+        case["proofs"] = [proof for proof in case["proofs"] if proof["name"] != "answered"]
+    file.write_text(json.dumps(baseline))
+    held.damage("tiny-05")
+    said = held.ran(HELD, ALLOWED, "--eye-strict")
+    assert "answered (ImGT, asked) is not in the baseline (2 cases)" in said
+    assert "fewer samples: acc1 (ImGT, A) has n=18 in the baseline, n=17 now" in said
+
+
+def test_a_record_has_the_share_of_answers(held: Any) -> None:
+    held.damage("tiny-05")
+    held.ran(ALLOWED, "--eye-floor=imagenet/tiny/replay:answered>=0.9")
+    found = {
+        record["split"]: next(metric for metric in record["metrics"] if metric["name"] == "answered")
+        for record in held.world.session["records"]
+    }
+    assert {split: (each["value"], each["n"]) for split, each in found.items()} == {
+        "tiny": (pytest.approx(17 / 18), 18),
+        "tiny2": (1.0, 6),
+    }
+    said = held.ran(ALLOWED, "--eye-floor=imagenet/tiny/replay:answered>=0.99", code=REGRESSION)
+    assert "answered (ImGT, asked) is 0.9444 (n=18)" in said
