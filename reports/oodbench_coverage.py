@@ -7,10 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from eyechart.data.divisions import HARD, SIMPLE
-from eyechart.metrics.overlap import coverage
 
-from .answers import Bools, portion
-from .categories import WILSON
+from .answers import Bools, Ints, clustered_portion
 from .oodbench_blocks import Block, asked, described, entries_of, tabled
 from .oodbench_cases import distinct, nothing
 from .render import Number, Row, Table
@@ -22,11 +20,15 @@ MEANING = "A pair is in a model's own OOD set if one of its two answers is wrong
 
 @dataclass(frozen=True)
 class Covered:
-    """The pairs of one set that each model answers wrongly (models, pairs); `lost`: without all models' answers."""
+    """The pairs of one set that each model answers wrongly (models, pairs), and their images (pairs,).
+
+    `lost` is the number of pairs without all models' answers.
+    """
 
     kind: str
     blocks: tuple[Block, ...]
     wrong: Bools
+    images: Ints
     lost: int
 
     @property
@@ -43,10 +45,10 @@ class Covered:
     @cached_property
     def shares(self) -> list[tuple[Number, Number, Number]]:
         """Of each model: its own pairs, those that no model before it has, and those that it or one before it has."""
-        covered = coverage(self.wrong).covered
-        added = np.diff(covered, prepend=0)
-        counts = zip(self.wrong.sum(axis=1).tolist(), added.tolist(), covered.tolist(), strict=True)
-        return [(portion(own, self.n), portion(more, self.n), portion(every, self.n)) for own, more, every in counts]
+        covered = np.logical_or.accumulate(self.wrong, axis=0)
+        added = np.diff(covered.astype(np.int64), axis=0, prepend=0) > 0
+        own, more, every = ([clustered_portion(row, self.images) for row in of] for of in (self.wrong, added, covered))
+        return list(zip(own, more, every, strict=True))
 
 
 def covered(pool: Pool) -> list[list[Covered]]:
@@ -74,8 +76,15 @@ def of_blocks(blocks: Sequence[Block]) -> list[Covered]:
         wrong, lost = np.concatenate([np.array(parts[name]).swapaxes(0, 1) for name in names], axis=2)
         kept = ~lost.any(axis=0)
         chosen = tuple(blocks[place] for place in order)
-        found.append(Covered(kind, chosen, wrong[order][:, kept], int((~kept).sum())))
+        images = np.concatenate([images_of(blocks[0], name) for name in names])[kept]
+        found.append(Covered(kind, chosen, wrong[order][:, kept], images, int((~kept).sum())))
     return [each for each in found if each.n]
+
+
+def images_of(block: Block, name: str) -> Ints:
+    """Return the image of each of a set's pairs (pairs,), images of two data sets with numbers of their own."""
+    _, strata, images, _ = block.rows(name)
+    return images * len(block.entries) + strata
 
 
 def wrong_or_lost(block: Block, name: str) -> tuple[Bools, Bools]:
@@ -99,7 +108,7 @@ def coverage_table(found: Sequence[Covered]) -> Table:
         for each in found
         for block, numbers in zip(each.blocks, each.shares, strict=True)
     ]
-    said = [MEANING, WILSON]
+    said = [MEANING, "Brackets: 95 % intervals, Wilson over images with all their pairs."]
     if lost := found[0].lost:
         said.append(f"{lost:,} pairs are left out: not every model has answered them.")
     said += [*dict.fromkeys(map(described, entries_of(blocks))), f"Set: {blocks[0].worded() or 'no choices'}."]

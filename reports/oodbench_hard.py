@@ -1,13 +1,13 @@
 """Hard samples beside pairs out of distribution: Table 8 and Figure 11 of arXiv 2602.18094."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from eyechart.data.divisions import HARD, ID, MINED
 
-from .answers import Floats, portion
+from .answers import Floats, clustered_portion
 from .oodbench_cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, distinct, nothing, number, typed
 from .oodbench_division import DIVISION
 from .oodbench_pairs import Columns, read
@@ -148,18 +148,25 @@ def fitted(entries: Sequence[Entry], name: str) -> Trend | None:
 
 def overlaps(entry: Entry) -> list[Row]:
     """Which share of OOD-H is hard samples, and which share of these is of OOD-H."""
-    both, ood, mined = read(entry.record, entry.folder, DIVISION, overlap)
-    return [("5", "OOD-H that is hard samples (%)", portion(both, ood), None, None),
-            ("5", "hard samples that are OOD-H (%)", portion(both, mined), None, None)]  # fmt: skip
+    ood, mined = read(entry.record, entry.folder, DIVISION, overlap)
+    return [("5", "OOD-H that is hard samples (%)", ood, None, None),
+            ("5", "hard samples that are OOD-H (%)", mined, None, None)]  # fmt: skip
 
 
-def overlap(found: Columns) -> tuple[int, int, int]:
-    """How many pairs are both, how many OOD-H and how many hard samples, of a division's columns.
+def overlap(found: Columns) -> tuple[Number, Number]:
+    """Return the share of OOD-H that is hard samples and that of hard samples that are OOD-H, of a division's columns.
 
     A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
     """
     rows = list(zip(found["key"], found["category"], found["set"], found["flags"], strict=True))
     ood = {(key, category) for key, category, name, _ in rows if name == HARD}
     mined = {(key, category): flags for key, category, name, flags in rows if name == MINED}
-    both = sum(pair in ood or (flags != "" and "0" not in flags) for pair, flags in mined.items())
-    return both, len(ood | {pair for pair, flags in mined.items() if flags and "0" not in flags}), len(mined)
+    ood |= {pair for pair, flags in mined.items() if flags and "0" not in flags}
+    images = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
+
+    def share(of: Iterable[tuple[str, str]], among: Collection[tuple[str, str]]) -> Number:
+        pairs = sorted(of)
+        correct = np.array([pair in among for pair in pairs], bool)
+        return clustered_portion(correct, np.array([images[key] for key, _ in pairs], np.int64))
+
+    return share(ood, mined), share(mined, ood)

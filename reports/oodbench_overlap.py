@@ -19,8 +19,8 @@ from .runs import Pool
 
 COMMAND = "python -m eyechart.reports overlap DIVISION.json --corpus MODEL=FILE"
 MEANING = (
-    "Read: pairs whose image the corpus has a text of; brackets: 95 % intervals, Wilson.",
-    "Overlap: pairs whose category is named in one, r = H / C; brackets: 95 % intervals, Clopper and Pearson.",
+    "Read: pairs whose image the corpus has a text of; brackets: 95 % intervals, Wilson, of pairs.",
+    "Overlap: pairs whose category is named in one, r = H / C; brackets: 95 % intervals, Clopper and Pearson, pairs.",
     "Z: whether the interval's upper end is below ε, so that the pairs are out of distribution for the model.",
 )
 OF_ALL = (
@@ -41,7 +41,10 @@ class Wish:
 
 @dataclass(frozen=True)
 class Learned:
-    """How many of a division's pairs a model has read about, of how many images it has a text."""
+    """How many of a division's pairs a model has read about, of how many it has a text of the image.
+
+    The pair is the unit, since Eq. (2) of the paper, by which a model accepts, counts pairs as trials.
+    """
 
     model: str
     files: tuple[Corpus, ...]

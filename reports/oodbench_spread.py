@@ -119,7 +119,10 @@ def share(totals: Ints) -> Floats:
 
 
 def draws(n: int) -> tuple[Ints, bool]:
-    """(times, size) places among n hard samples, and whether one may be drawn twice: 500 of more, else as many as n."""
+    """(times, size) places among n hard samples, and whether one may be drawn twice: 500 of more, else as many as n.
+
+    The pair is what is drawn, since OOD-H and its hard samples are sets of pairs of one size in the published test.
+    """
     rng = np.random.default_rng(0)
     if n <= SIZE:
         return rng.integers(0, n, (TIMES, n)), True
@@ -150,7 +153,7 @@ def spread_table(found: Spread) -> Table:
         f"3 and 4: OOD-H against a baseline of {found.drawn}.",
         "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval.",
         "A variance is in squared percentage points.",
-        "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson.",
+        "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images.",
     )
     return Table(
         f"{found.group.title}: hard samples against OOD-H over {len(found.hard)} models",

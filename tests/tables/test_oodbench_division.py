@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from eyechart.errors import ReportError
+from eyechart.metrics.intervals import wilson
 from eyechart.reports.figures import draw
 
 FIGURES = ("oodbench-F2", "oodbench-F6", "oodbench-F8")
@@ -96,6 +97,21 @@ def test_models_own_ood_sets_cover_pairs_one_after_another(asked):
         ["OOD", "hf[b]", "66.67", "33.33", "100.00", "3"],
     ]
     assert [row[2:] for row in found[4:]] == [["100.00", "100.00", "100.00", "1"], ["100.00", "0.00", "100.00", "1"]]
+
+
+def test_pairs_of_one_image_are_one_unit_of_the_shares_they_cover(bench):
+    ends = {}
+    for name, images in (("apart", 6), ("together", 3)):
+        rows = [
+            answer(pair, {"key": f"k{pair % images}", "category": pair, "name": "cat", "set": "OOD-S", "main": 1,
+                          "present": 1}, place, "yn"[pair % images % 2 == 0])
+            for pair in range(6) for place in (0, 1)
+        ]  # fmt: skip
+        bench.case("existence", f"hf[{name}]", rows=rows, files={"division": divided()}, detectors=name)
+    for row in bench.rows("oodbench-F6"):
+        ends[row["Model"]] = (float(row["Own low"]), float(row["Own high"]))
+    assert ends["hf[together]"] == pytest.approx([100 * end for end in wilson(2, 3)], abs=0.006)
+    assert ends["hf[apart]"] == pytest.approx([100 * end for end in wilson(3, 6)], abs=0.006)
 
 
 def test_a_pair_without_an_answer_is_left_out_unless_the_other_answer_is_wrong(asked):
