@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from eyechart.errors import ReportError
+from eyechart.metric_checks import find_impossible_value
 
 SCHEMA = 1
 PASSED, FAILED = "passed", "failed"
@@ -210,7 +211,7 @@ class _Versioned(msgspec.Struct):
 
 
 def read_run(folder: Path) -> Records:
-    """Read the records.json of a run's folder, or the file itself."""
+    """Read the records.json of a run's folder, or the file itself; raises ReportError for impossible values."""
     path = folder if folder.suffix == ".json" else folder / FILE
     try:
         data = path.read_bytes()
@@ -219,7 +220,7 @@ def read_run(folder: Path) -> Records:
             raise ReportError(
                 f"{path} has schema {found}; this eyechart reads up to {SCHEMA}. Upgrade eyechart to read it."
             )
-        return decode(data, Records)
+        records = decode(data, Records)
     except OSError as error:
         raise ReportError(
             f"No run can be read at {path} ({error.strerror}). Name the folder of a run, such as reports/runs/latest."
@@ -228,3 +229,7 @@ def read_run(folder: Path) -> Records:
         raise ReportError(
             f"{path} is not a run's records.json: {error}. Run the suite again, or name another."
         ) from error
+    for record in records.records:
+        if impossible := find_impossible_value(record):
+            raise ReportError(f"{path} was edited or damaged: {impossible}. Restore the file, or run the suite again.")
+    return records
