@@ -133,7 +133,7 @@ class Session:
             said=tuple(texts), found=found, strict=found, requests=requests, places=places, usage=Usage(), out=out,
             mapped=protocol == "closed_world_plus",
         )  # fmt: skip
-        variant = {**choices, "prompt": f"{protocol}_json (0123abcd)", "parser": "json_answers 1", "names": "kisel"}
+        variant = {**choices, "prompt": f"{protocol}_json (0123abcd)", "parser": "json_answers 2", "names": "kisel"}
         none = np.zeros((len(texts), 0), np.float32)
         return Predictions(self.dataset.keys, none, errors, variant, spoken=spoken)
 

@@ -102,7 +102,7 @@ def test_table_14_begins_with_ids(session):
     assert (by_name["A"], by_name["A Δ"], by_name["ImGT Δ"], by_name["OOP"]) == ("94.12", "+5.9", "+5.9", "1")
     assert (by_id["A Δ"], by_id["OOP"]) == ("", "0")
     assert "S Δ" not in by_id
-    assert "ID: answer id, prompt closed_world_json (0123abcd), parser json_answers 1." in made.notes("T14")
+    assert "ID: answer id, prompt closed_world_json (0123abcd), parser json_answers 2." in made.notes("T14")
 
 
 def test_table_18_marks_templates_with_a_dagger(session):
@@ -139,6 +139,6 @@ def test_one_value_alone_is_refused_with_the_remedy(session, name, remedy):
 @pytest.mark.parametrize("name", ["T11", "T13"])
 def test_what_an_ablation_rests_on_stands_beneath(batches, name):
     said = batches.notes(name)
-    assert "CW: answer name, evaluations 1, names kisel, order random, parser json_answers 1" in said
+    assert "CW: answer name, evaluations 1, names kisel, order random, parser json_answers 2" in said
     assert "images 1" not in said
     assert "Ground truths, and images without labels: ImGT" in said

@@ -72,7 +72,7 @@ def test_table_6_under_the_original_labels_alone(session):
 def test_what_table_6_rests_on_stands_beneath(asked):
     said = asked.notes("T6")
     assert "CW: answer name, evaluations 1, images 1" in said
-    assert "parser json_answers 1" in said
+    assert "parser json_answers 2" in said
     assert "Bonett and Price for Δ" in said
 
 

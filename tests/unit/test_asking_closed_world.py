@@ -223,7 +223,7 @@ def test_the_record_says_what_was_chosen(sit: Any, talker: Any) -> None:
     assert said.variant == PROTOCOLS["closed_world"].defaults() | {
         "names": "mine",
         "prompt": f"closed_world_json ({closed_world_prompt().sha256[:8]})",
-        "parser": "json_answers 1, class_name 1",
+        "parser": "json_answers 2, class_name 2",
     }
 
 

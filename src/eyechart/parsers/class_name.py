@@ -11,7 +11,7 @@ from functools import lru_cache
 from eyechart.parsers.reading import Reading
 from eyechart.parsers.text import key, only, spoken, without_lead
 
-VERSION = 1
+VERSION = 2
 
 
 def read(text: str, names: Sequence[str]) -> Reading[int]:

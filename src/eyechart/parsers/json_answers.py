@@ -14,7 +14,7 @@ from eyechart.parsers.json_tokens import Token, storable, tokens
 from eyechart.parsers.reading import Reading
 from eyechart.parsers.text import after_thinking, fold
 
-VERSION = 1
+VERSION = 2
 OPEN, CLOSE = ("{", "["), ("}", "]")
 PREFIXES = ("image", "img", "picture", "photo")
 Answers = Mapping[str, str | None]

@@ -14,7 +14,7 @@ from eyechart.parsers.class_name import unshared
 from eyechart.parsers.reading import Reading
 from eyechart.parsers.text import DOUBT, EDGES, fold, key, listed, only, spoken, stated, trimmed, without_lead, words
 
-VERSION = 1
+VERSION = 2
 LABEL = re.compile(r"[(\[]?([a-z])((?: ?[)\]])*[.:,]?| -(?= ))(.*)", re.DOTALL)
 JUDGED = re.compile(r" (?:is|seems|would be) (?:the )?(?:most )?(?:correct|right|best|likely|appropriate|answer)\b")
 REASON = re.compile(r",? (?:because|since|as (?:the|it|this)) ")
