@@ -9,7 +9,7 @@ import pytest
 from eyechart.gate.comparing import Verdict
 from eyechart.gate.telling import chance
 
-from .cases import CASE
+from .cases import find_case
 from .endings import KIND, MEANINGS, REGRESSION
 from .gate import Gate
 from .options import text
@@ -24,7 +24,7 @@ class Briefing:
     def __init__(self, config: pytest.Config, gate: Gate) -> None:
         given = text(config, "summary")
         self.path = config.invocation_params.dir / given if given and not is_worker(config) else None
-        self.gate = gate
+        self.config, self.gate = config, gate
         self.ended: dict[str, pytest.TestReport] = {}
         self.problem = ""
         if self.path and not self.path.parent.is_dir():
@@ -33,7 +33,7 @@ class Briefing:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep how a case ended; what failed stays failed."""
         before = self.ended.get(report.nodeid)
-        if CASE.search(report.nodeid) and (report.when == "call" or not report.passed):
+        if find_case(self.config, report.nodeid) and (report.when == "call" or not report.passed):
             self.ended[report.nodeid] = before if before and before.failed and report.passed else report
 
     @pytest.hookimpl(trylast=True)

@@ -19,8 +19,18 @@ from .own_tests import refuse_namesakes
 
 ANY = "*"  # among the names of a mark: every benchmark of the data root that is not a packaged one
 ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
-# How a case ends a node id.
-CASE = re.compile(r"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>.+?\])(?:@(?P<choices>.+))?\]$")
+
+
+@cache
+def case_pattern(aliases: tuple[str, ...]) -> re.Pattern[str]:
+    """Return how a case ends a node id; a model is an alias or ends in a bracket, unlike other tests' ids."""
+    model = "|".join([*map(re.escape, aliases), r".+?\]"])
+    return re.compile(rf"\[(?P<benchmark>[\w.-]+)/[\w.-]+/(?P<model>{model})(?:@(?P<choices>.+))?\]$")
+
+
+def find_case(config: pytest.Config, nodeid: str) -> re.Match[str] | None:
+    """Return the case at the end of a node id, as groups benchmark, model and choices; None for any other test."""
+    return case_pattern(tuple(model.alias for model in settings(config).models if model.alias)).search(nodeid)
 
 
 @cache
@@ -95,8 +105,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     cases = {id(item): case for item in items if (case := case_of(item))}
     if not cases:
         return
-    order = {str(model): place for place, model in enumerate(settings(config).models)}
-    items.sort(key=lambda item: order[str(cases[id(item)].model)] if id(item) in cases else -1)
+    order = {model.name: place for place, model in enumerate(settings(config).models)}
+    items.sort(key=lambda item: order[cases[id(item)].model.name] if id(item) in cases else -1)
     for item in items:
         if id(item) in cases:
             item.add_marker(pytest.mark.filterwarnings("default"))
@@ -109,7 +119,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     """
     needed = sorted({kind.needs for kind in PROTOCOLS.values()})
     return [*nowhere(config, items)] or [
-        f"eyechart: {model} offers {', '.join(sorted(offers(model)))}, which no protocol asks for; they ask for "
+        f"eyechart: {model.name} offers {', '.join(sorted(offers(model)))}, which no protocol asks for; they ask for "
         f"{', '.join(needed)}"
         for model in settings(config).models
         if not any(kind.suits(offers(model)) for kind in PROTOCOLS.values())

@@ -12,7 +12,8 @@ MEANINGS: Mapping[int, str] = {
     1: "a case failed: a model or data that cannot be used, or several of the kinds below at once",
     2: "interrupted, by somebody or by a disk that takes nothing more",
     3: "an error inside of pytest or a plugin",
-    4: "a wrong option, a baseline that cannot be read, or a floor that is about nothing",
+    4: "a wrong option, a baseline that cannot be read, a floor that is about nothing, or nothing compared with "
+    "--eye-baseline",
     5: "no case was selected",
     6: "more warnings than pytest's --max-warnings",
     REGRESSION: "a regression, and nothing else: a real loss, a number below its floor, a baseline of other data or, "

@@ -27,7 +27,9 @@ from eyechart.gate.telling import (
     shared,
     vanished,
 )
+from eyechart.gate.uncompared import explain_no_number, explain_nothing_compared, explain_nothing_recorded
 
+from .cases import find_case
 from .judged_reports import report_failed
 from .options import max_drop, settings, share, text
 from .recorder import Recorder
@@ -43,6 +45,7 @@ class Gate:
         self.config, self.recorder = config, recorder
         self.baselines: Baselines = {}
         self.reports: dict[str, pytest.TestReport] = {}
+        self.skipped: set[str] = set()
         self.said: list[str] = []
         self.remarks: dict[str, list[Evidence]] = {}
         self.wrong: list[str] = []
@@ -87,11 +90,18 @@ class Gate:
         """Keep how each case ended."""
         if self.recorder.leads and report.when == "call":
             self.reports[report.nodeid] = report
+        if self.recorder.leads and report.skipped and find_case(self.config, report.nodeid):
+            self.skipped.add(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge the session as a whole, since Holm's correction is about all of its numbers."""
-        if not self.recorder.leads or not self.recorder.records or session.exitstatus not in ENDED:
+        if not self.recorder.leads or session.exitstatus not in ENDED:
+            return
+        self.refuse_no_record(session.testsfailed)
+        if not self.recorder.records:
+            if self.wrong:
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
             return
         for part in (self.judge, self.floors):
             try:
@@ -99,6 +109,7 @@ class Gate:
             except EyechartError as error:
                 self.wrong.append(str(error))
         own = session.testsfailed
+        self.refuse_no_comparison(own)
         for nodeid, reasons in sorted(self.failed.items()):
             report_failed(session, self.reports[nodeid], "\n\n".join(reasons))
         if self.wrong and not self.failed and not own:
@@ -142,6 +153,30 @@ class Gate:
             self.tell(nodeid, found[nodeid], numbers, [*islice(rest, len(numbers))])
         self.said += nearest(verdicts)
         self.said.append(count_verdicts(verdicts, max_drop(self.config)))
+
+    @property
+    def compares(self) -> bool:
+        """Whether the session is compared with a baseline."""
+        return bool(self.place) and not text(self.config, "update-baseline")
+
+    def refuse_no_record(self, failed: int) -> None:
+        """Refuse a comparison for which no case recorded a number; one whose cases were all skipped under strict."""
+        if not self.compares or failed or self.recorder.records or not self.recorder.began:
+            return
+        ran = [report for nodeid, report in self.reports.items() if report.passed and find_case(self.config, nodeid)]
+        why = explain_nothing_recorded(len(self.skipped))
+        (self.wrong if ran or text(self.config, "strict") else self.said).append(why)
+
+    def refuse_no_comparison(self, failed: int) -> None:
+        """Refuse a comparison without a number in it, unless a failure says more."""
+        if not self.compares or failed or self.failed or self.wrong or self.verdicts:
+            return
+        found = [now for _, now in self.evidence()]
+        if with_baseline := [now for now in found if name(now) in self.baselines]:
+            self.wrong.append(explain_no_number(with_baseline))
+        else:
+            known = [evidence for evidence, _ in self.baselines.values()]
+            self.wrong.append(explain_nothing_compared(found, known, text(self.config, "baseline")))
 
     def held(self, nodeid: str, now: Evidence) -> list[Compared]:
         """The numbers of a case beside those of its baseline."""

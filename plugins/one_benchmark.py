@@ -8,7 +8,7 @@ import pytest
 from eyechart.data.class_names import VOCABULARIES
 from eyechart.settings import Settings
 
-from .cases import CASE
+from .cases import find_case
 from .options import settings
 from .recorder import is_worker
 
@@ -24,7 +24,7 @@ def files(asked: Settings) -> Iterator[str]:
 
 def check(config: pytest.Config, ids: Iterable[str]) -> None:
     """Refuse a file where the cases selected are of several benchmarks."""
-    found = sorted({case["benchmark"] for name in ids if (case := CASE.search(name))})
+    found = sorted({case["benchmark"] for name in ids if (case := find_case(config, name))})
     given = next(files(settings(config)), None) if len(found) > 1 else None
     if given:
         raise pytest.UsageError(

@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any, Literal
 
 import pytest
@@ -21,7 +21,7 @@ from eyechart.protocols.choices import CHOICES, IN_A_DIVISION, is_share
 from eyechart.protocols.prompt_files import prompt
 from eyechart.protocols.wordings import wordings
 from eyechart.settings import Settings
-from eyechart.spec import ModelSpec, did_you_mean, parse, pieces
+from eyechart.spec import ModelSpec, did_you_mean, parse, parse_named, pieces
 from eyechart.store import STORE
 
 MOST_ALPHA = 0.5
@@ -64,10 +64,11 @@ class Option:
 
 
 OPTIONS = (
-    Option("model", "a model for every benchmark, as backend[argument,option=value,…]; repeatable (default: "
+    Option("model", "a model for every benchmark, as backend[argument,option=value,…]; NAME=… calls it NAME in cases, "
+           "baselines and reports, so that another checkpoint is compared under the same name; repeatable (default: "
            + "; ".join(f"for {name} {' and '.join(models)}" for name, models in DEFAULT_MODELS.items())
            + f"; for any other {' and '.join(OTHERWISE)})",
-           metavar="SPEC", repeatable=True),
+           metavar="[NAME=]SPEC", repeatable=True),
     Option("data", "the folder that holds BENCHMARK/SPLIT folders, or hub:OWNER/NAME[:SPLIT]", metavar="ROOT"),
     Option("out", "where a run's folder is made", "reports/runs", "DIR"),
     Option("store", "where answers are kept", str(STORE), "DIR"),
@@ -173,14 +174,19 @@ def max_drop(config: pytest.Config) -> float:
 
 def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     """The models asked for, or the default ones, each checked against the registry without importing it."""
-    specs = []
+    specs: list[ModelSpec] = []
     for given in text(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
         try:
-            spec = parse(given)
+            spec = parse_named(given)
             backend(spec)
         except EyechartError as error:
             raise pytest.UsageError(f"--eye-model: {error}") from error
         specs.append(spec)
+    for one, other in combinations(dict.fromkeys(specs), 2):
+        if one.alias and one.alias == other.alias:
+            raise pytest.UsageError(
+                f"--eye-model: the name '{one.alias}' is given to {one} and to {other}. Give each model another name."
+            )
     return tuple(dict.fromkeys(specs))
 
 

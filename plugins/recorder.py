@@ -20,7 +20,7 @@ from eyechart.errors import ToleranceError
 from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, plain
 from eyechart.store import stamp
 
-from .cases import CASE, case_of
+from .cases import case_of, find_case
 from .options import settings
 
 PROPERTY = "eyechart"
@@ -53,7 +53,7 @@ class Recorder:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note that there is a case, which a worker may run."""
-        self.began = self.began or CASE.search(nodeid) is not None
+        self.began = self.began or find_case(self.config, nodeid) is not None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from .cases import CASE
+from .cases import find_case
 from .recorder import Recorder
 
 
@@ -13,7 +13,7 @@ class ModelScheduling(LoadScopeScheduling):  # type: ignore[misc]
     """Sends all cases of a model to one worker; any other test is a scope of its own."""
 
     def _split_scope(self, nodeid: str) -> str:
-        found = CASE.search(nodeid)
+        found = find_case(self.config, nodeid)
         return f"model {found['model']}" if found else nodeid
 
     def remove_node(self, node: Any) -> str | None:

@@ -11,7 +11,7 @@ from eyechart.headlines import LABELLED, WITH_EMPTY, counts_empty
 from eyechart.pairs.scoring import LABELS as PAIRS
 from eyechart.records import PASSED, Metric, Record
 
-from .cases import CASE
+from .cases import find_case
 from .recorder import Recorder
 
 SHOWN = {"acc1": "acc1", "acc5": "acc5", "mc_acc": "acc1", "repeated_acc": "acc1"}
@@ -74,7 +74,8 @@ class Summary:
 
     def say_skips(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Say why cases were skipped: a missing data set is easily overlooked."""
-        skipped = [report for report in terminalreporter.getreports("skipped") if CASE.search(report.nodeid)]
+        config = terminalreporter.config
+        skipped = [report for report in terminalreporter.getreports("skipped") if find_case(config, report.nodeid)]
         reasons = Counter(reason(report) for report in skipped)
         for why, cases in reasons.items():
             terminalreporter.write_line(f"eyechart: {cases} case{'s' * (cases > 1)} skipped: {why}")
@@ -89,7 +90,7 @@ def interval_methods(records: Iterable[Record]) -> str:
 
 def place(record: Record) -> tuple[str, ...]:
     """Where a record stands: the splits of a model one below the other, so that a shift between them is seen."""
-    return record.benchmark, record.model.spec, record.split, record.protocol
+    return record.benchmark, record.model.title, record.split, record.protocol
 
 
 def reason(report: pytest.TestReport) -> str:

@@ -163,12 +163,12 @@ def categories(text: str) -> tuple[str, ...]:
 
 def case_of(scored: Sequence[Entry], model: str, protocol: str | None, labels: str, option: str = "model") -> Entry:
     """The one case that is meant: by the model or the whole case id, and by its protocol where there are several."""
-    named = [entry for entry in scored if model in (entry.record.model.spec, entry.record.case, entry.model)]
+    named = [entry for entry in scored if model in (entry.record.model.title, entry.record.case, entry.model)]
     found = [entry for entry in named if protocol in (None, entry.record.protocol)]
     if len(found) == 1:
         return found[0]
     if not named:
-        known = list(dict.fromkeys(entry.record.model.spec for entry in scored))
+        known = list(dict.fromkeys(entry.record.model.title for entry in scored))
         raise ReportError(
             f"--{option}: there are no answers of '{model}' under the ground truth '{labels}'"
             f"{did_you_mean(model, known)} There are answers of: {', '.join(known) or 'no model'}."

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from eyechart.errors import ReportError, SpecError
 from eyechart.gate.comparing import DIRECTIONS, Verdict
+from eyechart.gate.evidence import Evidence
 from eyechart.spec import did_you_mean, parse
 
 from .proven import Cases, cases, place_names
@@ -55,11 +56,13 @@ def of_model(place: Path, spec: str) -> Cases:
     if not chosen:
         near = did_you_mean(spec, [*known])
         raise ReportError(f"--models: {place} has no model '{spec}'{near} Its models are: {', '.join(known)}.")
-    return {
-        (each.case.replace(f"/{chosen[0]}", "", 1), each.protocol): each
-        for each in found.values()
-        if each.model == chosen[0]
-    }
+    return {(without_model(each), each.protocol): each for each in found.values() if each.model == chosen[0]}
+
+
+def without_model(evidence: Evidence) -> str:
+    """Return the case without its model: benchmark, split and choices."""
+    benchmark, split, rest = evidence.case.split("/", 2)
+    return f"{benchmark}/{split}{rest.removeprefix(evidence.model)}"
 
 
 def spelled(spec: str) -> str:

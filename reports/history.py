@@ -14,7 +14,7 @@ COLUMNS: Mapping[str, str] = {
     **dict.fromkeys(
         ("run", "started", "eyechart", "case", "benchmark", "split", "protocol", "variant", "status"), "string"
     ),
-    **dict.fromkeys(("model_spec", "model_name", "model_revision", "model_weights_sha256"), "string"),
+    **dict.fromkeys(("model_alias", "model_spec", "model_name", "model_revision", "model_weights_sha256"), "string"),
     **dict.fromkeys(("model_dtype", "model_device", "data_fingerprint"), "string"),
     "limit": "int64",
     "seed": "int64",
@@ -42,7 +42,7 @@ def of_case(record: Record) -> Row:
     model = record.model
     variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
     case = (record.case, record.benchmark, record.split, record.protocol, variant, record.status)
-    who = (model.spec, model.name, model.revision, model.weights_sha256, model.dtype, model.device)
+    who = (model.alias, model.spec, model.name, model.revision, model.weights_sha256, model.dtype, model.device)
     return (*case, *who, record.data.fingerprint, record.limit, record.seed)
 
 

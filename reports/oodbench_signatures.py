@@ -80,7 +80,7 @@ def beside(fall: Fall, others: Sequence[Fall], chosen: Sequence[str]) -> Candida
 
 def named(pool: Pool, found: Sequence[Fall]) -> tuple[str, ...]:
     """The reference models that were named, by their names in tables."""
-    known = {fall.block.entries[0].record.model.spec: fall.block.model for fall in found}
+    known = {fall.block.entries[0].record.model.title: fall.block.model for fall in found}
     known |= {model: model for model in known.values()}
     for name in pool.references:
         if name not in known:

@@ -158,7 +158,7 @@ def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
 def task(entry: Entry, benchmark: str) -> str:
     """The benchmark itself, Mill's `imagenet_mcq`, or either with the choices that are not the usual ones."""
     record = entry.record
-    chosen = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.spec}")
+    chosen = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.title}")
     return f"{record.benchmark}_{MCQ}{chosen}" if record.protocol == MCQ else f"{benchmark}{chosen}"
 
 

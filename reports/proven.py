@@ -40,7 +40,7 @@ def alone(record: Record) -> Evidence:
     return Evidence(
         case=record.case,
         protocol=record.protocol,
-        model=record.model.spec,
+        model=record.model.title,
         weights_sha256=record.model.weights_sha256,
         fingerprint=record.data.fingerprint,
         truths=record.data.labels,

@@ -42,8 +42,8 @@ class Entry:
 
     @property
     def model(self) -> str:
-        """The model's name: Mill's spelling for open_clip, the specification for all else."""
-        return model_name(self.record.model.spec)
+        """The model's name: its alias, or Mill's spelling for open_clip, or the specification for all else."""
+        return self.record.model.alias or model_name(self.record.model.spec)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -292,7 +292,7 @@ def refuse_namesakes(entries: Iterable[Entry]) -> None:
     """Refuse two models of one name that were asked the same, which no table could tell apart."""
     seen: dict[tuple[str, ...], str] = {}
     for entry in entries:
-        record, spec = entry.record, entry.record.model.spec
+        record, spec = entry.record, entry.record.model.title
         asked = (entry.model, record.benchmark, record.split, record.protocol, entry.wording)
         if seen.setdefault(asked, spec) != spec:
             raise ReportError(

@@ -144,6 +144,7 @@ class CaseRecording(ABC):
         who = self.who
         return ModelRecord(
             spec=str(self.case.model),
+            alias=self.case.model.alias,
             name=who.name,
             backend=who.backend,
             revision=who.revision,
@@ -183,7 +184,7 @@ class CaseRecording(ABC):
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
-            model=str(self.case.model),
+            model=self.case.model.name,
             weights_sha256=self.who.weights_sha256,
             fingerprint=self.dataset.fingerprint,
             truths=dict(self.truths()),

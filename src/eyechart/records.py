@@ -40,15 +40,24 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answered; `name` is what it resolved to, such as the dated model behind a server's alias."""
+    """Who answered; `name` is what it resolved to, such as the dated model behind a server's alias.
+
+    `alias` is NAME of --eye-model=NAME=SPEC, by which cases, baselines and reports call the model.
+    """
 
     spec: str
+    alias: str = ""
     name: str = ""
     backend: str
     revision: str
     weights_sha256: str
     dtype: str
     device: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the alias, or the specification of a model without one."""
+        return self.alias or self.spec
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):

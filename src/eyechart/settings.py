@@ -50,7 +50,7 @@ class Case:
 
     def __str__(self) -> str:
         chosen = ",".join(filter(None, (differing(self.protocol, self.choices), self.test and f"test={self.test}")))
-        return f"{self.benchmark}/{self.split}/{self.model}{chosen and f'@{chosen}'}"
+        return f"{self.benchmark}/{self.split}/{self.model.name}{chosen and f'@{chosen}'}"
 
     @property
     def id(self) -> str:

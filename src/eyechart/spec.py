@@ -1,7 +1,7 @@
 """How a model is written: `backend[argument,option=value,…]`, Mill's grammar.
 
 >>> parse("open_clip[ViT-B-32, pretrained=laion2b_s34b_b79k]")
-ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': 'laion2b_s34b_b79k'})
+ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': 'laion2b_s34b_b79k'}, alias='')
 >>> str(parse("clip[path=ViT-B-32,pretrained=openai]"))
 'open_clip[ViT-B-32,pretrained=openai]'
 >>> str(parse("Qwen/Qwen3-VL-2B-Instruct[dtype=bfloat16]"))
@@ -10,22 +10,30 @@ ModelSpec(backend='open_clip', arguments=('ViT-B-32',), options={'pretrained': '
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from eyechart.errors import SpecError
 
 WHOLE = re.compile(r"(?P<head>[^\[\],=]+?)\s*(?:\[(?P<body>.*)\])?", re.DOTALL)
+NAMED = re.compile(r"(?P<alias>[^\[=]*)=(?P<spec>.*)", re.DOTALL)
+ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 OPTION = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model as it is asked for; `str` gives the canonical spelling, which names it in cases and records."""
+    """A model as it is asked for; `str` gives the canonical spelling, `name` what cases and baselines call it."""
 
     backend: str
     arguments: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the alias, or the canonical spelling of a model without one."""
+        return self.alias or str(self)
 
     def __str__(self) -> str:
         parts = [*self.arguments, *(f"{name}={value}" for name, value in sorted(self.options.items()))]
@@ -91,6 +99,26 @@ def parse(text: str) -> ModelSpec:
         elif piece:
             arguments.append(piece)
     return canonical(found["head"].strip(), arguments, options)
+
+
+def parse_named(text: str) -> ModelSpec:
+    """Return the specification in NAME=SPEC or SPEC, with NAME as its alias.
+
+    >>> parse_named("prod=open_clip[local-dir:weights]").name
+    'prod'
+    >>> parse_named("clip[path=ViT-B-32]").name
+    'open_clip[ViT-B-32]'
+    """
+    found = NAMED.fullmatch(text)
+    if found is None:
+        return parse(text)
+    alias = found["alias"].strip()
+    if not ALIAS.fullmatch(alias):
+        raise SpecError(
+            f"The model '{text}' has the name '{alias}'. Expected letters, digits, '_', '.' and '-', of which the "
+            "first is a letter or a digit, such as prod=open_clip[local-dir:weights]."
+        )
+    return replace(parse(found["spec"]), alias=alias)
 
 
 def canonical(head: str, arguments: list[str], options: dict[str, str]) -> ModelSpec:

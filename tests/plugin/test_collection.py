@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.plugins.cases import CASE
+from eyechart.plugins.cases import case_pattern
 
 HEAVY = """
 import sys
@@ -204,11 +204,18 @@ def test_choices_may_stand_in_the_ini_file(world: Any) -> None:
 
 
 @pytest.mark.parametrize("choices", ["", "@encoder=hf_clip[a/b,x=[1]],images=5", "@prompt=/a/b.toml"])
-@pytest.mark.parametrize("model", ["hf[toybox-mllm]", "knn[timm[resnet18],k=11]", "hf[a/b@c,dtype=float32]"])
+@pytest.mark.parametrize(
+    "model", ["hf[toybox-mllm]", "knn[timm[resnet18],k=11]", "hf[a/b@c,dtype=float32]", "prod", "prod-2.b"]
+)
 def test_a_case_is_found_in_its_node_id(model: str, choices: str) -> None:
-    found = CASE.search(f"test_x.py::test_open_world[toybox/sample/{model}{choices}]")
+    found = case_pattern(("prod", "prod-2.b")).search(f"test_x.py::test_open_world[toybox/sample/{model}{choices}]")
     assert found
     assert (found["benchmark"], found["model"], found["choices"] or "") == ("toybox", model, choices[1:])
+
+
+@pytest.mark.parametrize("inner", ["a/b/c", "toybox/sample/prodx", "toybox/sample/pro", "prod", "toybox/prod"])
+def test_another_test_is_no_case(inner: str) -> None:
+    assert not case_pattern(("prod", "prod-2.b")).search(f"test_x.py::test_y[{inner}]")
 
 
 def test_a_benchmark_of_ones_own_meets_encoders_of_a_general_vocabulary_by_default(world: Any) -> None:
