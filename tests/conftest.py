@@ -25,7 +25,7 @@ from eyechart.recording import Recording
 from eyechart.records import Record, Records, Run, encode
 from eyechart.scoring import Predictions, Rules
 from eyechart.settings import Case, Settings
-from eyechart.spec import parse
+from eyechart.spec import parse_named
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -110,7 +110,7 @@ class Maker:
         dataset = self.dataset(labels, split, truths)
         records = []
         for spec, (protocol, answers) in models.items():
-            case = Case("imagenet", split, parse(spec), protocol)
+            case = Case("imagenet", split, parse_named(spec), protocol)
             said = Predictions(
                 dataset.keys, self.scores(answers, errors), errors, variant if protocol == "zero_shot" else {}
             )

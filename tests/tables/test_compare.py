@@ -266,6 +266,12 @@ def test_models_of_two_runs_are_compared(run):
     assert found["imagenet/val", "zero_shot", "acc1", "ReGT", "A"]["Gained"] == 19
 
 
+def test_named_models_are_compared_on_a_split_whose_name_begins_like_theirs(make_run):
+    said = {f"{name}=conse[]": ("zero_shot", [truth[0] for truth in TRUTHS]) for name in ("v", "va")}
+    found = rows(make_run("a", models=said, truths=TRUTHS), specs=("v", "va"))
+    assert found["imagenet/val", "zero_shot", "acc1", "ImGT", "A"]["n"] == SIZE
+
+
 def test_a_model_that_is_not_there_is_refused_with_the_nearest(run):
     with pytest.raises(ReportError, match=r"has no model 'cones\[\]'; did you mean conse\[\]\?"):
         models([run("a", {CONSE: ()})], ["cones[]", CONSE])
