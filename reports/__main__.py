@@ -63,8 +63,7 @@ def table(given: Sequence[str]) -> int:
     runs_argument(parser)
     format_argument(parser)
     labels_argument(parser)
-    text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
-    parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
+    annotations_argument(parser)
     reference_argument(parser)
     chosen = parser.parse_args(given)
     pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
@@ -89,9 +88,10 @@ def figure(given: Sequence[str]) -> int:
     runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="FILE.svg", help="default: reports/NAME.svg in the last RUN")
     labels_argument(parser)
+    annotations_argument(parser)
     reference_argument(parser)
     chosen = parser.parse_args(given)
-    pool = replace(load(chosen.runs), references=tuple(chosen.reference))
+    pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
     print(draw(chosen.name, pool, chosen.labels, chosen.out, beside(chosen.runs)))
     return 0
 
@@ -281,6 +281,12 @@ def format_argument(parser: argparse.ArgumentParser) -> None:
 def labels_argument(parser: argparse.ArgumentParser) -> None:
     """The ground truth to look at."""
     parser.add_argument("--labels", metavar="NAME", help="only this ground truth")
+
+
+def annotations_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the answers of annotators."""
+    text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
+    parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
 
 
 def reference_argument(parser: argparse.ArgumentParser) -> None:

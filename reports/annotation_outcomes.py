@@ -27,15 +27,18 @@ USAGE = "python -m eyechart.reports table F7 RUN… --annotations=answers.json"
 
 def f7(pool: Pool, labels: str | None) -> list[Table]:
     """Figure 7 as a table: by category, what the second pass made of the model's and of the labels' classes."""
+    return [table(source, replies, pool) for source, replies in gather(pool, labels)]
+
+
+def gather(pool: Pool, labels: str | None) -> list[tuple[Source, list[Reply]]]:
+    """Return the answers to the sheets of each source, of all ground truths or of the named one."""
     if not pool.annotations:
         raise ReportError(
             "F7 needs the answers to a sheet of disputed images. Make one with: python -m eyechart.reports annotate, "
             f"and give what comes back: {USAGE}"
         )
     replies = [read_reply(path, [folder / "reports" for folder, _ in pool.runs]) for path in pool.annotations]
-    found = [
-        table(source, said, pool) for source, said in by_source(replies).items() if labels in (None, source.labels)
-    ]
+    found = [(source, of) for source, of in by_source(replies).items() if labels in (None, source.labels)]
     if not found:
         known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
         raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
@@ -65,16 +68,31 @@ def asked(reply: Reply) -> Iterator[str]:
 def table(source: Source, replies: Sequence[Reply], pool: Pool) -> Table:
     """The table of one source."""
     group = group_of(source, replies, pool)
-    answered = [(reply.key.items[place], choice) for reply in replies for place, choice in reply.choices.items()]
-    rows = [row for count in source.counts for row in category_rows(count, answered)]
-    model = next(entry.model for entry in group.entries if entry.record.case == source.case)
+    rows = [row for count in source.counts for row in category_rows(count, answered(replies))]
     return Table(
-        f"{group.title}: second annotation pass where {source.labels} disputes {model} ({source.protocol})",
+        title_of(source, replies, pool),
         HEADS,
         tuple(rows),
         (*explained(source, replies), *group.notes()),
-        {"split": group.title, "labels": source.labels, "model": model, "task": source.protocol},
+        {"split": group.title, "labels": source.labels, "model": model_of(source, group), "task": source.protocol},
     )
+
+
+def answered(replies: Sequence[Reply]) -> list[tuple[Item, Choice]]:
+    """Return every answered image with what the annotator chose."""
+    return [(reply.key.items[place], choice) for reply in replies for place, choice in reply.choices.items()]
+
+
+def title_of(source: Source, replies: Sequence[Reply], pool: Pool) -> str:
+    """Return which split, ground truth, model and protocol the answers are about."""
+    group = group_of(source, replies, pool)
+    model = model_of(source, group)
+    return f"{group.title}: second annotation pass where {source.labels} disputes {model} ({source.protocol})"
+
+
+def model_of(source: Source, group: Group) -> str:
+    """Return the name of the model whose answers were disputed."""
+    return next(entry.model for entry in group.entries if entry.record.case == source.case)
 
 
 def group_of(source: Source, replies: Sequence[Reply], pool: Pool) -> Group:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from eyechart.errors import ReportError
 
 from .agreement import Matrix, matrices
+from .annotation_charts import f7
 from .categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
 from .oodbench import FIGURES as OODBENCH
-from .panels import counted, panels
+from .panels import counted, inches, panels, wrapped
 from .realbirdid import FIGURES as REALBIRDID
 from .render import one_line
 from .runs import Group, Pool
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 # Text stays text and nothing in a name is read as mathematics.
 SETTINGS: Any = {"svg.hashsalt": "eyechart", "svg.fonttype": "none", "text.parse_math": False}
+CELL, NAMES = 0.85, 7  # inches of a matrix entry, and points of the names beside it
 METADATA = {"Date": None, "Creator": "eyechart"}
 
 
@@ -71,7 +74,7 @@ def arrows(ax: "Axes", group: Group, labels: str, rows: list[Standing]) -> None:
         ax.annotate("", (after, place), (before, place), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
         ax.annotate(row.numbers[CHANGED].style(row.numbers[CHANGED].value), (max(before, after), place), (6, 5),
                     textcoords="offset points", fontsize=8)  # fmt: skip
-    ax.set_yticks(range(len(rows)), [one_line(f"{row.model}, {row.task}") for row in rows], fontsize=8)
+    ax.set_yticks(range(len(rows)), [f"{wrapped(row.model)}, {one_line(row.task)}" for row in rows], fontsize=8)
     ax.set_xlim(0, 112)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel(f"accuracy (%), {one_line(group.reference)} → {one_line(labels)}, with the 95 % interval", fontsize=8)
@@ -83,7 +86,9 @@ def f9(pool: Pool, labels: str | None) -> "Figure":
     """Figure 9: both matrices side by side, a row of panels for every split and ground truth."""
     found = matrices(pool, labels)
     pairs = list(zip(found[::2], found[1::2], strict=True))
-    figure, axes = panels([0.55 * len(left.names) + 2 for left, _ in pairs], 2, 12)
+    names = [wrapped(name) for left, _ in pairs for name in left.names]
+    room, most = inches(names, NAMES), max(len(left.names) for left, _ in pairs)
+    figure, axes = panels([CELL * len(left.names) + room + 0.8 for left, _ in pairs], 2, 2 * (CELL * most + room) + 1)
     for row, pair in zip(axes, pairs, strict=True):
         for ax, matrix in zip(row, pair, strict=True):
             heat(ax, matrix)
@@ -92,16 +97,16 @@ def f9(pool: Pool, labels: str | None) -> "Figure":
 
 def heat(ax: "Axes", matrix: Matrix) -> None:
     """One matrix, every entry with its number."""
-    names = [one_line(name) for name in matrix.names]
+    names = [wrapped(name) for name in matrix.names]
     ax.imshow(matrix.values, vmin=-1, vmax=1, cmap="RdBu_r")
     for one, other in np.ndindex(matrix.values.shape):
         text = matrix.number(one, other).text(with_n=False).replace(" ", "\n", 1)
         dark = abs(matrix.values[one, other]) > 0.6
-        ax.text(other, one, text, ha="center", va="center", fontsize=5, color="white" if dark else "black")
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
-    ax.set_yticks(range(len(names)), names, fontsize=7)
+        ax.text(other, one, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
+    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=NAMES)
+    ax.set_yticks(range(len(names)), names, fontsize=NAMES)
     under = one_line(f"{matrix.group.title}, {matrix.labels}")
-    ax.set_title(f"{matrix.kind}\n{under}, {counted(sorted({*matrix.counts.flat}))}", fontsize=8)
+    ax.set_title(f"{matrix.kind}\n{fill(under, 60)}, {counted(sorted({*matrix.counts.flat}))}", fontsize=8)
 
 
-DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F9": f9, **OODBENCH, **REALBIRDID}
+DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F7": f7, "F9": f9, **OODBENCH, **REALBIRDID}

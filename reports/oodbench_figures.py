@@ -16,7 +16,7 @@ from .oodbench_detectors import F13, detectors
 from .oodbench_existence import joined
 from .oodbench_measures import HEADS, measured
 from .oodbench_signatures import Candidate, candidates
-from .panels import counted, panels
+from .panels import ASIDE, LETTER, SMALL, counted, inches, panels, wrapped
 from .render import one_line
 from .runs import Pool
 
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN = ("acc", "f1")  # of Figure 13
-WRAP = 28  # letters beside a panel
+BAND, ROW, ACROSS = 0.45, 1.8, 11  # inches of a violin, of a row of histograms, and of a row of violins
+TITLE = 56  # letters of a line above a panel of Figure 13
 AnyFall = TypeVar("AnyFall", bound=Fall)
 
 
 def f9(pool: Pool, _: str | None) -> "Figure":
     """Figure 9: the falls of shuffled pairs, a violin a model, and those that there are, with their intervals."""
     rows = [(head, of) for head, found in headings(together(pool, "oodbench-F9")) for of in by_set(found)]
-    figure, axes = panels([3.0] * len(rows), len(HEADS), 13)
-    for line, (head, falls) in zip(axes, rows, strict=True):
-        names = called([fall.block for fall in falls])
-        for ax, (measure, name) in zip(line, HEADS.items(), strict=True):
+    names = [[*map(wrapped, called([fall.block for fall in falls]).values())] for _, falls in rows]
+    heights = [BAND * len(falls) + 1.0 for _, falls in rows]
+    width = ACROSS + inches((name for row in names for name in row), SMALL)
+    figure, axes = panels(heights, len(HEADS), width)
+    for line, (head, falls), marks, height in zip(axes, rows, names, heights, strict=True):
+        for place, (ax, (measure, name)) in enumerate(zip(line, HEADS.items(), strict=True)):
             violins(ax, falls, measure)
-            marks = [f"{one_line(names[id(f.block)])}, p={f.chance(measure).style(f.found[measure].p)}" for f in falls]
-            ax.set_xticks(range(len(falls)), marks, rotation=90, fontsize=6)
+            ax.set_yticks(range(len(falls)), ["" if place else mark for mark in marks], fontsize=SMALL)
             ax.set_title(f"{name}, ID − {falls[0].kind}", fontsize=8)
-        line[0].set_ylabel(f"{beside(head, falls)}\nΔ (% points)", fontsize=6)
+        line[0].set_ylabel(beside(head, falls, height), fontsize=SMALL)
     return figure
 
 
@@ -49,12 +51,17 @@ def violins(ax: "Axes", falls: Sequence[Fall], measure: str) -> None:
     for place, fall in enumerate(falls):
         found = fall.found[measure]
         if (null := known(found.null)).size:
-            ax.violinplot([100 * null], [place], widths=0.8, showextrema=False)
+            ax.violinplot([100 * null], [place], widths=0.6, showextrema=False, orientation="horizontal")
         if not np.isnan(found.delta):
-            ax.vlines(place, 100 * found.ci.low, 100 * found.ci.high, color="tab:red", linewidth=1)
-            ax.plot(place, 100 * found.delta, "D", color="tab:red", markersize=3)
-    ax.axhline(0, color="tab:gray", linewidth=0.5)
-    ax.tick_params(axis="y", labelsize=6)
+            ax.hlines(place, 100 * found.ci.low, 100 * found.ci.high, color="tab:red", linewidth=1)
+            ax.plot(100 * found.delta, place, "D", color="tab:red", markersize=3)
+        text = f"p={fall.chance(measure).style(found.p)}"
+        ax.text(0.98, place - 0.38, text, transform=ax.get_yaxis_transform(), ha="right", va="center", fontsize=SMALL)
+    ax.axvline(0, color="tab:gray", linewidth=0.5)
+    ax.set_ylim(len(falls) - 0.5, -0.6)
+    ax.set_xlabel("Δ (% points)", fontsize=SMALL)
+    ax.locator_params(axis="x", nbins=4)
+    ax.tick_params(axis="x", labelsize=SMALL)
 
 
 def f10(pool: Pool, _: str | None) -> "Figure":
@@ -63,13 +70,13 @@ def f10(pool: Pool, _: str | None) -> "Figure":
         (called([each.block for each in of]), head, fall)
         for head, found in headings(candidates(pool, "oodbench-F10")) for of in by_set(found) for fall in of
     ]  # fmt: skip
-    figure, axes = panels([1.8] * len(rows), len(HEADS), 13)
+    figure, axes = panels([ROW] * len(rows), len(HEADS), 13)
     for line, (names, head, fall) in zip(axes, rows, strict=True):
         for ax, (measure, shown) in zip(line, HEADS.items(), strict=True):
             difference(ax, fall, measure)
             ax.set_title(f"{shown}, ID − {fall.kind}", fontsize=7)
-        name = fill(one_line(names[id(fall.block)]), WRAP)
-        line[0].set_ylabel(f"{name}\n{beside(head, [fall])}", fontsize=6)
+        name = fill(one_line(names[id(fall.block)]), letters(ROW), break_on_hyphens=False)
+        line[0].set_ylabel(f"{name}\n{beside(head, [fall], ROW)}", fontsize=SMALL)
     return figure
 
 
@@ -81,9 +88,9 @@ def difference(ax: "Axes", fall: Candidate, measure: str) -> None:
         ax.axvspan(100 * found.ci.low, 100 * found.ci.high, color="tab:gray", alpha=0.3)
     for margin in () if np.isnan(found.eta) else (-found.eta, found.eta):
         ax.axvline(100 * margin, color="tab:red", linestyle="--", linewidth=1)
-    ax.set_xlabel(
-        "δ (% points), 90 % interval, ±η: " + ("equivalent" if found.equivalent else "not equivalent"), fontsize=5
-    )
+    result = "equivalent" if found.equivalent else "not equivalent"
+    ax.set_xlabel(f"δ (% points), 90 % interval, ±η:\n{result}", fontsize=SMALL)
+    ax.locator_params(axis="x", nbins=4)
     ax.set_yticks([])
     ax.tick_params(axis="x", labelsize=6)
 
@@ -91,19 +98,20 @@ def difference(ax: "Axes", fall: Candidate, measure: str) -> None:
 def f13(pool: Pool, _: str | None) -> "Figure":
     """Figure 13: accuracy and F1 on what one, two, three and four detectors flag, a line a model."""
     homes = F13.homes(pool)
-    figure, axes = panels([3.5] * len(homes), len(DRAWN), 9)
+    every = {split: {key: wrapped(name) for key, name in F13.named(found).items()} for split, found in homes.items()}
+    width = inches((name for names in every.values() for name in names.values()), SMALL)
+    figure, axes = panels([3.5] * len(homes), len(DRAWN), 10 + width)
     for line, (split, found) in zip(axes, homes.items(), strict=True):
-        names = F13.named(found)
+        names = every[split]
         for ax, measure in zip(line, DRAWN, strict=True):
             for each in found:
-                trend(ax, each, measure, one_line(names[id(each.blocks[0])] + each.blocks[0].mark))
+                trend(ax, each, measure, names[id(each.blocks[0])] + one_line(each.blocks[0].mark))
             ax.set_ylabel(f"{HEADS[measure]} (%), with the 95 % interval", fontsize=8)
             ax.set_xlabel("number of detectors", fontsize=8)
-            ax.set_title(
-                f"{one_line(split)}, {found[0].named(HARD)}, {benchmark(found)}, {answered(found)}", fontsize=8
-            )
+            title = f"{one_line(split)}, {found[0].named(HARD)}, {benchmark(found)}, {answered(found)}"
+            ax.set_title(fill(title, TITLE, break_on_hyphens=False), fontsize=8)
             ax.xaxis.get_major_locator().set_params(integer=True)
-            ax.legend(fontsize=6)
+        line[-1].legend(**(ASIDE | {"fontsize": SMALL}))
     return figure
 
 
@@ -134,9 +142,14 @@ def headings(found: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[Any
     return list(zip(told_apart([joined(of[0].block) for of in found], cases, MARKED), found, strict=True))
 
 
-def beside(head: str, falls: Sequence[Fall]) -> str:
+def beside(head: str, falls: Sequence[Fall], height: float) -> str:
     """What stands at a row's left end, in lines that are no longer than the row is high."""
-    return fill(f"{one_line(head)}, {sizes(falls)}", WRAP, break_on_hyphens=False)
+    return fill(f"{one_line(head)}, {sizes(falls)}", letters(height), break_on_hyphens=False)
+
+
+def letters(height: float) -> int:
+    """Return how many small letters a row of this height in inches has room for at its left end."""
+    return max(20, int((height - 0.4) / (LETTER * SMALL / 72)))
 
 
 def sizes(falls: Sequence[Fall]) -> str:

@@ -10,7 +10,7 @@ from eyechart.data.divisions import HARD, MINED
 from .oodbench_cases import told_apart
 from .oodbench_hard import FALLS, fall, falling, fitted, hard
 from .oodbench_spread import PEARSON, SPEARMAN, VARIANCE, Resampled, Spread, spreads
-from .panels import ASIDE, counted, headed, panels
+from .panels import ASIDE, above, counted, headed, panels
 from .render import one_line
 from .runs import Group, Pool
 
@@ -66,7 +66,7 @@ def f12(pool: Pool, _: str | None) -> "Figure":
     for row, title, each in zip(axes, titles, found, strict=True):
         for ax, (name, test) in zip(row, each.resampled.items(), strict=True):
             baseline(ax, name, test)
-            ax.set_title(f"{fill(one_line(title), 50)}, {len(each.hard)} models\n{short(each)}", fontsize=8)
+            ax.set_title(f"{fill(one_line(title), 44)}, {len(each.hard)} models\n{short(each)}", fontsize=8)
     return figure
 
 
@@ -84,4 +84,4 @@ def baseline(ax: "Axes", name: str, test: Resampled) -> None:
         ax.axvline(scale * test.observed, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
     ax.set_xlabel(label, fontsize=8)
     ax.set_ylabel("resamples", fontsize=8)
-    ax.legend(fontsize=7)
+    above(ax)

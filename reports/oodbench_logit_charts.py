@@ -5,7 +5,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from .oodbench_logits import LOGIT, PROBABILITY, Bins, Distributed, distributed, firsts, others
-from .panels import panels
+from .panels import above, panels, wrapped
 from .render import one_line
 from .runs import Pool
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 ACROSS, MOST = 8, 80  # small panels in a row, and altogether
-TITLE, SMALL = 0.6, 0.95  # inches
+TITLE, SMALL, BOTTOM = 0.6, 0.95, 0.25  # inches
 SHOWN = {(LOGIT, "0"): ("tab:gray", "absent"), (LOGIT, "1"): ("tab:blue", "present")}
 
 
@@ -28,10 +28,10 @@ def f14(pool: Pool, _: str | None) -> "Figure":
         bars(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
         right.set_xlim(0, 1)
         for ax, label in ((left, "logit"), (right, "probability, purified")):
-            ax.set_title(f"{one_line(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
+            ax.set_title(f"{wrapped(each.entry.model)}\n{one_line(each.group.title)}", fontsize=8)
             ax.set_xlabel(label, fontsize=8)
             ax.set_ylabel("share of pairs", fontsize=8)
-            ax.legend(fontsize=7)
+            above(ax)
     return figure
 
 
@@ -57,7 +57,7 @@ def small(found: Sequence[Distributed]) -> "Figure":
     from matplotlib.figure import Figure
 
     rows = [ceil(min(len(each.categories), MOST) / ACROSS) for each in found]
-    heights = [SMALL * count + TITLE for count in rows]
+    heights = [SMALL * count + TITLE + BOTTOM for count in rows]
     figure = Figure(figsize=(11, sum(heights)))
     parts = figure.subfigures(len(found), 1, squeeze=False, height_ratios=heights)
     for (part,), each, count, height in zip(parts, found, rows, heights, strict=True):
@@ -72,7 +72,9 @@ def block(part: "SubFigure", found: Distributed, rows: int, height: float) -> No
     which = which if len(names) < len(found.categories) else f"{len(names):,} categories"
     title = f"{found.entry.model}, {found.group.title}: logits of {which}; blue: present, grey: absent"
     part.suptitle(one_line(title), fontsize=9, y=1 - 0.15 / height)
-    part.subplots_adjust(left=0.03, right=0.99, bottom=0.1 / height, top=1 - TITLE / height, hspace=0.75, wspace=0.15)
+    part.subplots_adjust(
+        left=0.03, right=0.99, bottom=BOTTOM / height, top=1 - TITLE / height, hspace=0.75, wspace=0.15
+    )
     axes = part.subplots(rows, ACROSS, squeeze=False).flat
     for ax, name in zip(axes, names, strict=False):
         one(ax, found, name)
@@ -88,5 +90,5 @@ def one(ax: "Axes", found: Distributed, name: str) -> None:
     ax.set_xlim(min(bins.low[0] for bins in shown), max(bins.high[-1] for bins in shown))
     present = found.logits.get((LOGIT, "1"), {}).get(name)
     ax.set_title(f"{one_line(name)} (n={present.n if present else 0:,})", fontsize=6, pad=2)
-    ax.tick_params(labelsize=5, length=2, pad=1)
+    ax.tick_params(labelsize=6, length=2, pad=1)
     ax.set_yticks([])

@@ -1,6 +1,7 @@
 """What figures have in common: rows of panels, and how many things one is drawn from."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 
 WIDE = 95  # letters of a title
+NAME, PIECES = 36, re.compile("[^,/ ]*[,/ ]+|[^,/ ]+")  # letters of a line of a name, and where it may be broken
+LETTER = 0.62  # of the size: how wide a letter is on average
+SMALL = 6  # points: the smallest text that can be read
 ASIDE: Any = {"fontsize": 7, "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend that hides nothing
 
 
@@ -28,7 +32,33 @@ def headed(ax: "Axes", title: str) -> None:
     ax.set_title(fill(one_line(title), WIDE, break_on_hyphens=False), fontsize=9)
 
 
+def above(ax: "Axes") -> None:
+    """Put the legend of a histogram above its bars."""
+    ax.set_ylim(top=1.4 * ax.get_ylim()[1])
+    ax.legend(fontsize=7, loc="upper right")
+
+
 def counted(sizes: Sequence[int]) -> str:
     """How many images or classes, or from how many to how many."""
     ends = dict.fromkeys(f"{size:,}" for size in (*sizes[:1], *sizes[-1:]))
     return f"n={'–'.join(ends) or 0}"
+
+
+def wrapped(name: str) -> str:
+    """Return a model's name in lines of at most 36 letters, broken behind commas and slashes where there are any."""
+    lines = [""]
+    for piece in (part for found in PIECES.findall(one_line(name)) for part in wrap(found)):
+        if lines[-1] and len(lines[-1] + piece) > NAME:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def wrap(piece: str) -> list[str]:
+    """Return a piece of a name in parts that fit a line."""
+    return [piece[start : start + NAME] for start in range(0, len(piece), NAME)]
+
+
+def inches(names: Iterable[str], size: float) -> float:
+    """Return how wide the widest line of some names is at a size in points."""
+    return max((len(line) for name in names for line in name.splitlines()), default=0) * LETTER * size / 72

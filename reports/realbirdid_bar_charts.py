@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .panels import wrapped
 from .realbirdid_families import Shown, shown
 from .realbirdid_flat import FLAT_LIST, PARTS, TREE, Compared, compared
 from .realbirdid_homes import SPECIES, number
-from .realbirdid_looks import captioned, parts, wrapped
+from .realbirdid_looks import captioned, parts
 from .realbirdid_summary import AVERAGED, SPOTS
 from .render import Number
 from .runs import Pool
@@ -116,7 +117,7 @@ def beside(ax: "Axes", place: float, found: Number) -> None:
     value = 100 * (found.value or 0)
     low, high = (100 * end for end in found.ci) if found.ci else (value, value)
     ax.hlines(place, low, high, color="black", linewidth=0.8)
-    ax.annotate(spoken(found), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=5.5, va="center")
+    ax.annotate(spoken(found), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=6, va="center")
 
 
 def spoken(found: Number) -> str:

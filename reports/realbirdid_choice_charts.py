@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .panels import wrapped
 from .realbirdid_choices import KINDS, MEASURES, ByChoices, Chosen, by_choices
-from .realbirdid_looks import captioned, parts, wrapped
+from .realbirdid_looks import captioned, parts
 from .render import Number
 from .runs import Pool
 

@@ -33,8 +33,8 @@ def f3(pool: Pool, _: str | None) -> "Figure":
         counts(left, "y")
         left.set_ylabel("images of the genus", fontsize=8)
         right.set_ylabel("images of all genera so far (%)", fontsize=8)
-        for ax in (left, right):
-            finished(ax)
+        finished(left, "upper right")
+        finished(right, "lower right")
         text = f"{each.group.title}: {each.concentrated}"
         part.suptitle(fill(one_line(text), INCH * WIDTH, break_on_hyphens=False), fontsize=9)
     return figure
@@ -70,12 +70,12 @@ def counts(ax: "Axes", name: Literal["x", "y"]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def finished(ax: "Axes") -> None:
+def finished(ax: "Axes", corner: Literal["upper right", "lower right"]) -> None:
     """What both panels have."""
     counts(ax, "x")
     ax.set_xlabel("place of the genus, those with most images first", fontsize=8)
     ax.tick_params(labelsize=7)
-    ax.legend(fontsize=7, loc="best")
+    ax.legend(fontsize=7, loc=corner)
 
 
 FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F3": f3}

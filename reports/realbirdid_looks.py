@@ -1,6 +1,5 @@
 """How RealBirdID's figures look: a model has one colour, marker and dash in all of them, and captions say of what."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill
@@ -21,9 +20,7 @@ COLOURS = tuple(
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", ":", "-.")
 SPOTS = {"A": "A.species", "UA": "UA.genus"}  # of the accuracies whose n is that of all images of the kind
-INCH, SMALL = 15, 18  # letters of a caption on an inch, and of a legend
-WRAP = 36  # letters of a name beside bars
-PIECES = re.compile("[^,/ ]*[,/ ]+|[^,/ ]+")
+INCH, SMALL = 12, 15  # letters of a caption on an inch, and of a legend
 ENTRY = 0.14  # inches of a line of a legend
 
 
@@ -95,13 +92,3 @@ def columns(names: Sequence[str], width: float) -> int:
 def legend_height(names: Sequence[str], width: float) -> float:
     """How high a legend is, in inches."""
     return ENTRY * -(-len(names) // columns(names, width)) + 0.2
-
-
-def wrapped(name: str) -> str:
-    """A model's name beside bars, in lines that leave room for these, broken behind commas and slashes."""
-    lines = [""]
-    for piece in PIECES.findall(one_line(name)):
-        if lines[-1] and len(lines[-1] + piece) > WRAP:
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)

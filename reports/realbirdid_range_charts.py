@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .panels import wrapped
 from .realbirdid_bar_charts import spoken
 from .realbirdid_homes import ELIGIBLE, RANGE
-from .realbirdid_looks import captioned, parts, wrapped
+from .realbirdid_looks import captioned, parts
 from .realbirdid_ranges import EVERY, MEASURES, Effects, effects, mean_and_sd
 from .render import Number
 from .runs import Pool
@@ -131,7 +132,7 @@ def both(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
     text = f"{spoken(bar.without)} → {spoken(bar.with_list)}\n{change(bar.delta)}"
     ends = [before, after, *(100 * end for n in (bar.without, bar.with_list) if n.ci for end in n.ci)]
     ends += [100 * end for point in bar.points for end in point]
-    ax.annotate(text, (min(100, max(ends)), place), (4, 0), textcoords="offset points", fontsize=5.5, va="center")
+    ax.annotate(text, (min(100, max(ends)), place), (4, 0), textcoords="offset points", fontsize=6, va="center")
 
 
 def change(found: Number) -> str:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .panels import wrapped
 from .realbirdid_abstention import SETS, Level, Levels, levels
 from .realbirdid_bar_charts import spoken
-from .realbirdid_looks import Look, captioned, looks, parts, wrapped
+from .realbirdid_looks import Look, captioned, looks, parts
 from .realbirdid_reasons import INITIALS, Confusion, Confusions, confusions
 from .render import Number, one_line
 from .runs import Pool
@@ -74,7 +75,7 @@ def strip(ax: "Axes", place: int, level: Level, look: Look) -> None:
         ax.fill_betweenx([place + TOP, place + BOTTOM], *ends, color=look.colour, alpha=0.15, linewidth=0)
         ax.vlines(middle, place + TOP, place + BOTTOM, color="black", linewidth=1)
     ax.axhline(place + 0.5, color="tab:gray", linewidth=0.3)
-    ax.annotate(said(level), (0, place - 0.46), (2, 0), textcoords="offset points", fontsize=5.5, va="top")
+    ax.annotate(said(level), (0, place - 0.46), (2, 0), textcoords="offset points", fontsize=6, va="top")
 
 
 def said(level: Level) -> str:
@@ -129,7 +130,7 @@ def matrix(ax: "Axes", found: Confusion, reasons: Sequence[str]) -> None:
     ax.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         text, dark = written(*drawn[row][column]), value > 0.6
-        ax.text(column, row, text, ha="center", va="center", fontsize=5.5, color="white" if dark else "black")
+        ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     ax.set_xticks(range(len(reasons)), [INITIALS.get(reason, one_line(reason)) for reason in reasons], fontsize=7)
     ax.set_yticks(range(len(found.issues)), [INITIALS.get(issue, issue) for issue in found.issues], fontsize=7)
     ax.set_title(f"{one_line(found.level.name)}: AR {spoken(found.rate)}, n={found.rate.n or 0:,}", fontsize=7)

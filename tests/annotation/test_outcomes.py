@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from runpy import run_path
 from typing import Any
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -18,6 +19,7 @@ from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation_files import Candidate, Choice, Count, Item
 from eyechart.reports.annotation_outcomes import HEADS, OUTCOMES, category_rows, outcome
+from eyechart.reports.figures import DRAWERS, drawing
 from eyechart.reports.render import Number, Table, to_csv, to_latex
 from eyechart.reports.runs import Entry, Pool, load
 from eyechart.reports.tables import tables
@@ -244,6 +246,23 @@ def test_the_table_in_latex_fits_the_page(named: Callable[[str], Pool], tmp_path
     find_problems = run_path(str(Path(__file__).parents[1] / "typesetting.py"))["problems"]
     texts = [to_latex(table) for table in tables("F7", named(model))]
     assert find_problems(texts, tmp_path) == []
+
+
+def test_the_figure_has_a_pie_a_category_with_counts_and_intervals(
+    second_pass: Any, answers: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "f7.svg"
+    assert main(["figure", "F7", str(second_pass.run), f"--annotations={answers}", f"--out={path}"]) == 0
+    texts = [text.text or "" for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"S-: 10 of 10 disputed images answered", "M-: 5 of 6 disputed images answered"} <= {*texts}
+    assert "preferred: 40.00 [16.82, 68.73] %, n=4" in texts
+
+
+@pytest.mark.parametrize("model", ["timm[tf_efficientnet_lite0]", LONG_NAME])
+def test_the_figure_can_be_read(named: Callable[[str], Pool], monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    lay_out = run_path(str(Path(__file__).parents[1] / "layout.py"))["lay_out"]
+    with drawing():
+        assert [*lay_out(DRAWERS["F7"](named(model), None), monkeypatch).problems()] == []
 
 
 def test_a_missing_file_is_a_sentence(table: Any, tmp_path: Path) -> None:

@@ -79,6 +79,23 @@ def answers(wrong: int, size: int = 12) -> dict[str, str]:
 
 
 @pytest.fixture
+def asked(existing: Any) -> Pool:
+    """Questions about the pairs of one data set, of four models."""
+    for number, model in enumerate(MLLMS):
+        existing(model, "coco", answers(4 + number), detectors="+".join(DETECTORS))
+    return Pool(existing.bench.pool().groups, ())
+
+
+@pytest.fixture
+def detected(existing: Any) -> Pool:
+    """Questions about pairs that two and three detectors flag, of four models."""
+    for number, model in enumerate(MLLMS):
+        for detectors in (DETECTORS, (*DETECTORS, ENCODER)):
+            existing(model, "coco", answers(2 + number), detectors="+".join(detectors))
+    return Pool(existing.bench.pool().groups, ())
+
+
+@pytest.fixture
 def paired(existing: Any) -> Pool:
     """Questions about image–category pairs: four data sets, thresholds, detectors, both benchmarks."""
     for number, model in enumerate(MLLMS):
@@ -150,6 +167,17 @@ def birds(aviary: Any) -> Pool:
         aviary.species(model, 1.0 + place / 2, place)
         aviary.flat_list(model, 1.0 + place / 2, place)
     for place, model in enumerate(MLLMS):
+        aviary.abstention(model, 0.3 + place / 10, place)
+    return Pool(aviary.pool().groups, ())
+
+
+@pytest.fixture
+def few_birds(aviary: Any) -> Pool:
+    """Birds: an encoder and two models that answer in words."""
+    for place, model in enumerate((ENCODER, *SHORT_AND_LONG)):
+        aviary.species(model, 1.0 + place / 2, place)
+        aviary.flat_list(model, 1.0 + place / 2, place)
+    for place, model in enumerate(SHORT_AND_LONG):
         aviary.abstention(model, 0.3 + place / 10, place)
     return Pool(aviary.pool().groups, ())
 
