@@ -28,7 +28,7 @@ def f14(pool: Pool, _: str | None) -> "Figure":
         bars(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
         right.set_xlim(0, 1)
         for ax, label in ((left, "logit"), (right, "probability, purified")):
-            ax.set_title(f"{wrapped(each.entry.model)}\n{one_line(each.group.title)}", fontsize=8)
+            ax.set_title(f"{wrapped(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
             ax.set_xlabel(label, fontsize=8)
             ax.set_ylabel("share of pairs", fontsize=8)
             above(ax)
