@@ -75,7 +75,8 @@ def test_a_folder_of_ones_own_is_asked_about_under_every_protocol(folder: Path) 
     met = sorted((each["model"]["spec"], each["protocol"]) for each in records(folder) if each["split"] == "drawn")
     assert met == sorted([*product([MLLM], PROTOCOLS), *product(ENCODERS, ("flat_list", "species"))])
     for record in records(folder):
-        assert (record["outcomes"]["error"], bool(record["metrics"])) == (0, True)
+        assert record["outcomes"]["error"] == 0
+        assert bool(record["metrics"]) == any(record["outcomes"].values())  # six birds may be none that is asked about
 
 
 def test_every_packaged_wording_is_put_and_has_its_number(folder: Path) -> None:
