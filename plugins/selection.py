@@ -56,7 +56,7 @@ def suggest(keyword: str, cases: Sequence[str], splits: Sequence[str]) -> str:
     """Return a sentence on a `-k` expression that selects no case, with the nearest names for words of no case.
 
     >>> suggest("imagenet/vla", ["test_knn[imagenet/val/knn[a]]"], ["imagenet/val"])
-    "eyechart: -k 'imagenet/vla' selects none of 1 case; did you mean imagenet/val? Splits: imagenet/val."
+    "eyechart: -k 'imagenet/vla' selects none of 1 case; did you mean imagenet/val or imagenet/? Splits: imagenet/val."
     """
     words = [word for word in WORD.findall(keyword) if word not in OPERATORS]
     unknown = [word for word in words if not any(word.casefold() in case.casefold() for case in cases)]

@@ -105,7 +105,7 @@ def recorded(dataset: Dataset, scores: Any, folder: Path) -> tuple[Evidence, Pat
     said = Predictions(dataset.keys, scores, {}, {})
     case = Case("imagenet", "val", parse("m[]"), "zero_shot")
     settings: Any = type("Chosen", (), {"limit": None, "seed": 42, "equivalences": "none", "categories": "equivalent",
-                                        "empty": None})  # fmt: skip
+                                        "empty": None, "data": None})  # fmt: skip
     recording = Recording(case, settings, dataset, who, said, folder, Rules(()))
     for labels in dataset.truths("exclude"):
         recording.accuracy(said, labels)
