@@ -100,8 +100,8 @@ def test_an_overview_without_a_second_ground_truth_has_the_rest(make_run, tmp_pa
 def test_errors_are_counted_beside_the_answers(make_run, tmp_path):
     folder = make_run(models={"conse[]": ("zero_shot", [356] * 18)}, errors={0: "truncated"})
     text = write(load([folder]), tmp_path)
-    (line,) = [line for line in text.splitlines() if "94.44" in line]
-    assert [cell.strip() for cell in line.strip("|").split("|")][2:9] == ["18", "2", "14", "0", "0", "1", "94.44"]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "94.44" in line]
+    assert ["18", "2", "14", "0", "0", "1", "94.44"] in [row[2:9] for row in rows]
 
 
 def test_a_name_from_outside_stays_text(make_run, tmp_path):
