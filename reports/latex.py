@@ -119,18 +119,24 @@ def latex_table(
             break
     if not fits:
         found, limit = units(heads, cells, right, NARROW_TEXT), PORTRAIT
+    tall = min(TALL[limit], TALL[limit] + 90 - notes_height(notes, limit))
     blocks = [
         (height(part, rows), latex_tabular(part, rows, standings))
         for part in parts(found, keys, limit)
-        for rows in row_chunks([column for unit in part for column in unit.columns], len(cells), TALL[limit])
+        for rows in row_chunks([column for unit in part for column in unit.columns], len(cells), tall)
     ]
-    floats = together(blocks, TALL[limit])
+    floats = together(blocks, tall)
     kind, needed = ("sidewaystable", "booktabs, rotating") if limit == LANDSCAPE else ("table", "booktabs")
     last = len(floats) - 1
     return "".join(
         latex_float(kind, needed, title, place, last, tabulars, notes if place == last else ())
         for place, tabulars in enumerate(floats)
     )
+
+
+def notes_height(notes: Sequence[str], limit: float) -> float:
+    """The height of the notes beneath a table in points, in lines of text that is 3.4 points wide on average."""
+    return 11 * sum(1 + int(3.4 * len(note) // limit) for note in notes)
 
 
 def height(part: Sequence[Unit], rows: range) -> float:
