@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.errors import EyechartError
 from eyechart.gate.baselines import FOLDER, name, read, write
-from eyechart.gate.comparing import Compared, Verdict, added, alike, compared, differences, judged, missing, remarks
+from eyechart.gate.comparing import Compared, Verdict, added, alike, compared, differences, judged, lacking, missing, remarks
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import below, floor, misses, near
 from eyechart.gate.looking import Sight
@@ -18,6 +18,7 @@ from eyechart.gate.telling import (
     accepted,
     count_verdicts,
     describe_tolerated_loss,
+    incomplete,
     line_of,
     loss,
     losses,
@@ -173,7 +174,9 @@ class Gate:
             return
         found = [now for _, now in self.evidence()]
         if with_baseline := [now for now in found if name(now) in self.baselines]:
-            self.wrong.append(explain_no_number(with_baseline))
+            sides = [(now, *self.baselines[name(now)]) for now in with_baseline]
+            fails = [incomplete(now, path, gone) for now, before, path in sides if (gone := lacking(before, now))]
+            self.wrong += fails or [explain_no_number(with_baseline)]
         else:
             known = [evidence for evidence, _ in self.baselines.values()]
             self.wrong.append(explain_nothing_compared(found, known, text(self.config, "baseline")))
@@ -182,17 +185,21 @@ class Gate:
         """The numbers of a case beside those of its baseline."""
         before, path = self.baselines.get(name(now), (None, Path()))
         if before is None:
-            return self.lacking(nodeid, now)
+            return self.refuse_no_baseline(nodeid, now)
         if different := differences(before, now):
             self.fail(nodeid, refused(now, path, different))
             return []
         if gone := missing(before, now):
             self.fail(nodeid, vanished(now, path, gone))
-        for remark in (*remarks(before, now), *(f"{each} is not in the baseline" for each in added(before, now))):
+        fails = lacking(before, now) if text(self.config, "strict") else []
+        if fails:
+            self.fail(nodeid, incomplete(now, path, fails))
+        new = (f"{each} is not in the baseline" for each in added(before, now) if each not in fails)
+        for remark in (*remarks(before, now), *new):
             self.remarks.setdefault(remark, []).append(now)
         return list(compared(before, now))
 
-    def lacking(self, nodeid: str, now: Evidence) -> list[Compared]:
+    def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[Compared]:
         """A case without a baseline is told, or fails where the session is strict."""
         if text(self.config, "strict"):
             self.fail(nodeid, no_baseline(now))

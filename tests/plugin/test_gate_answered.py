@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-HELD, REGRESSION = "--eye-baseline=kept", 10
+HELD, USAGE, REGRESSION = "--eye-baseline=kept", 4, 10
 ALLOWED = "--eye-max-errors=18"
 
 
@@ -54,16 +54,39 @@ def test_without_errors_nothing_is_said_of_answers(held: Any) -> None:
     assert re.search(r"gate: 4 numbers compared, 0 worse", said)
 
 
-def test_a_baseline_of_before_is_compared_as_far_as_it_goes(held: Any) -> None:
-    (file,) = held.files
+def remove_from_baseline(file: Any, names: set[str]) -> None:
+    """Remove the numbers of these names from every case of a baseline, as an editor would."""
     baseline = json.loads(file.read_text())
     for case in baseline["cases"]:
-        case["proofs"] = [proof for proof in case["proofs"] if proof["name"] != "answered"]
+        case["proofs"] = [proof for proof in case["proofs"] if proof["name"] not in names]
     file.write_text(json.dumps(baseline))
+
+
+def test_an_incomplete_baseline_is_compared_as_far_as_it_goes(held: Any) -> None:
+    (file,) = held.files
+    remove_from_baseline(file, {"answered"})
     held.damage("tiny-05")
-    said = held.ran(HELD, ALLOWED, "--eye-strict")
+    said = held.ran(HELD, ALLOWED)
     assert "answered (ImGT, asked) is not in the baseline (2 cases)" in said
     assert "fewer samples: acc1 (ImGT, A) has n=18 in the baseline, n=17 now" in said
+
+
+def test_an_incomplete_baseline_fails_under_strict(held: Any) -> None:
+    (file,) = held.files
+    remove_from_baseline(file, {"acc1"})
+    assert "acc1 (ImGT, A) is not in the baseline" in held.ran(HELD)
+    said = held.ran(HELD, "--eye-strict", code=REGRESSION)
+    assert f"(replay): {file} lacks one number that the case has now: acc1 (ImGT, A).\n" in said
+    assert "They were not compared. Write the baseline again with --eye-update-baseline." in said
+    held.ran(HELD, "--eye-strict", "--eye-update-baseline")
+    assert "lacks" not in held.ran(HELD, "--eye-strict")
+
+
+def test_a_baseline_without_any_number_is_refused(held: Any) -> None:
+    (file,) = held.files
+    remove_from_baseline(file, {"acc1", "mean_per_class_recall", "answered"})
+    said = held.ran(HELD, code=USAGE)
+    assert f"ERROR: imagenet/tiny/replay[path=a.csv] (replay): {file} lacks 3 numbers that the case has now: " in said
 
 
 def test_a_record_has_the_share_of_answers(held: Any) -> None:

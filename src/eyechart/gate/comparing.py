@@ -193,6 +193,16 @@ def added(before: Evidence, after: Evidence) -> list[str]:
     return missing(after, before)
 
 
+def lacking(before: Evidence, after: Evidence) -> list[str]:
+    """Return the numbers that the baseline does not have although their ground truth is no new one.
+
+    A complete baseline lacks none: numbers were removed from it by hand, or another version of eyechart wrote it.
+    """
+    new = after.truths.keys() - before.truths.keys()
+    of_new = {title(proof) for proof in after.proofs if proof.labels in new}
+    return [what for what in added(before, after) if what not in of_new]
+
+
 def counts_of(was: Proof, now: Proof) -> tuple[int, int] | None:
     """The n of a number before and now, where they differ."""
     return None if was.n == now.n else (was.n, now.n)

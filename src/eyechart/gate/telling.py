@@ -109,6 +109,15 @@ def vanished(now: Evidence, path: Path, gone: Sequence[str]) -> str:
     return f"{now.case} ({now.protocol}) has no value now for what {path} has: {', '.join(gone)}. {ACCEPT}"
 
 
+def incomplete(now: Evidence, path: Path, lacking: Sequence[str]) -> str:
+    """Return that a baseline lacks numbers that its case has now, which nothing is compared with."""
+    count = "one number that the case has now" if len(lacking) == 1 else f"{len(lacking)} numbers that the case has now"
+    return (
+        f"{now.case} ({now.protocol}): {path} lacks {count}: {', '.join(lacking)}.\n"
+        f"  They were not compared. Write the baseline again with --eye-update-baseline."
+    )
+
+
 def no_baseline(now: Evidence) -> str:
     """A case that nothing is known of."""
     return f"{now.case} ({now.protocol}) has no baseline. Write it with --eye-update-baseline."
