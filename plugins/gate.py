@@ -9,7 +9,18 @@ import pytest
 
 from eyechart.errors import EyechartError
 from eyechart.gate.baselines import FOLDER, name, read, write
-from eyechart.gate.comparing import Compared, Verdict, added, alike, compared, differences, judged, lacking, missing, remarks
+from eyechart.gate.comparing import (
+    Compared,
+    Verdict,
+    added,
+    alike,
+    compared,
+    differences,
+    judged,
+    lacking,
+    missing,
+    remarks,
+)
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import below, floor, misses, near
 from eyechart.gate.looking import Sight
