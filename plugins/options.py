@@ -76,8 +76,8 @@ OPTIONS = (
            metavar="N"),
     Option("seed", "the seed of every choice", "42", "N"),
     Option("offline", "never open a connection", flag=True),
-    Option("strict", "what is not there fails: a data set, which is else skipped; a case's baseline, a number in it, or "
-           "a case of the baseline, where cases are compared, and a floor's number, which are else told", flag=True),
+    Option("strict", "what is not there fails: a data set, which is else skipped; a case's baseline, a number in it, "
+           "or a case of the baseline, where cases are compared, and a floor's number, which are else told", flag=True),
     Option("max-errors", "how many images of a case may end in an error", "0", "N"),
     Option("baseline", "compare with the baselines of this folder or file; a real loss fails its case, as do other "
            "data and a number that is gone", metavar="PATH"),
@@ -118,7 +118,8 @@ def add(parser: pytest.Parser) -> None:
         if option.repeatable:
             how["action"] = "append"
         default = f" (default: {option.default})" if option.default else ""
-        group.addoption(option.long, dest=option.ini, default=None, help=option.help + default, **how)
+        text = (option.help + default).replace("%", "%%")  # argparse formats it
+        group.addoption(option.long, dest=option.ini, default=None, help=text, **how)
         parser.addini(option.ini, option.help, type=option.kind, default=None)
 
 

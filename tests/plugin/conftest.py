@@ -7,9 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from runpy import run_path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,13 +19,20 @@ from PIL import Image
 
 from eyechart.gate.comparing import undecided
 
+WARM = run_path(str(Path(__file__).parents[1] / "warm.py"))
 SITE = Path(__file__).parent / "site"
 SYNSETS = ("n01440764", "n01443537", "n02123045")
 CLASSES = dict(zip(SYNSETS, (0, 1, 281), strict=True))
 HELD, UPDATE, WRONG = "--eye-baseline=kept", "--eye-update-baseline", 7
-# Plugins of this machine that no case needs.
+# Plugins of this machine that no case needs, and a warning about what a warm interpreter has imported before.
 QUICK = "-p no:hypothesispytest -p no:anyio -p no:pytest_cov -p no:benchmark -p no:codspeed"
+QUICK += " -W ignore::pytest.PytestAssertRewriteWarning"
 NOT_KEPT = ("PYTEST", "HF_", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "CI", "BUILD_NUMBER")  # pytest says more under CI
+SURROUNDINGS = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)} | {
+    "PYTHONPATH": str(SITE),
+    "CUDA_VISIBLE_DEVICES": "",
+    "PYTEST_ADDOPTS": QUICK,
+}
 TIMING = ("seconds", "loads", "command")
 
 
@@ -60,6 +68,7 @@ class World:
     site: Path = SITE
     said: pytest.LineMatcher | None = None
     python: tuple[str, ...] = (sys.executable,)
+    warm: tuple[str, ...] = ()  # stands for `python` in runs that are waited for
     patience: ClassVar[float] = 600  # seconds: no run takes them, even where many share a machine; one that hangs does
 
     @property
@@ -71,20 +80,20 @@ class World:
     @property
     def surroundings(self) -> dict[str, str]:
         """The environment of a run."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_KEPT)}
-        env = {
-            "HOME": str(self.folder),
-            "PYTHONPATH": str(SITE),
-            "CUDA_VISIBLE_DEVICES": "",
-            "PYTEST_ADDOPTS": QUICK,
-            "PYTEST_DEBUG_TEMPROOT": str(self.data.parent),  # or every run clears up after other sessions
-        }
-        return kept | env | self.environment
+        temporary = str(self.data.parent)  # or every run clears up after other sessions
+        own = {"HOME": str(self.folder), "PYTEST_DEBUG_TEMPROOT": temporary}
+        return SURROUNDINGS | own | self.environment
 
-    def start(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
+    @property
+    def fast(self) -> tuple[str, ...]:
+        """The warm interpreter, where there is one and what it read at its start is what a run would read."""
+        alike = WARM["read_at_start"](self.surroundings) == WARM["read_at_start"](SURROUNDINGS)
+        return self.warm if self.warm and alike else self.python
+
+    def start(self, *arguments: str, python: Sequence[str] = (), **options: Any) -> "subprocess.Popen[str]":
         """Begin a run of pytest."""
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
-        command = [*self.python, "-m", "pytest", *arguments]
+        command = [*(python or self.python), "-m", "pytest", *arguments]
         return subprocess.Popen(command, cwd=self.folder, env=self.surroundings, text=True, **pipes)
 
     @classmethod
@@ -117,7 +126,7 @@ class World:
     def call(self, *arguments: str) -> pytest.RunResult:
         """Run pytest to the end."""
         begun = time.monotonic()
-        with self.start(*arguments) as process:
+        with self.start(*arguments, python=self.fast) as process:
             said, complained = self.ended(process)
         assert not self.undecided
         return pytest.RunResult(
@@ -211,22 +220,36 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def new_world(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> Callable[[], World]:
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """An interpreter that has imported what runs need, which takes most of the time of a small one."""
+    with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", SURROUNDINGS) as command:
+        yield command
+
+
+@pytest.fixture(scope="session")
+def new_world(tmp_path_factory: pytest.TempPathFactory, pictures: Path, warm: tuple[str, ...]) -> Callable[[], World]:
     """Make a folder to run in that several tests look at."""
-    return lambda: World(tmp_path_factory.mktemp("world"), pictures)
+    return lambda: World(tmp_path_factory.mktemp("world"), pictures, warm=warm)
 
 
 @pytest.fixture
-def world(tmp_path: Path, pictures: Path) -> World:
+def world(tmp_path: Path, pictures: Path, warm: tuple[str, ...]) -> World:
     """An empty folder to run in."""
     folder = tmp_path / "here"
     folder.mkdir()
-    return World(folder, pictures)
+    return World(folder, pictures, warm=warm)
+
+
+@pytest.fixture
+def cold(world: World) -> World:
+    """An empty folder to run in, with a new interpreter for each run, for tests of what is imported."""
+    world.warm = ()
+    return world
 
 
 @pytest.fixture(scope="session")
 def serial(tmp_path_factory: pytest.TempPathFactory, pictures: Path) -> World:
-    """A world after one serial run of both models: what every other way to run must give."""
+    """A world after one serial run of both models in an interpreter of its own: what every other way must give."""
     world = World(tmp_path_factory.mktemp("serial"), pictures)
     world.said = world.passes(world.plugin(WATCHER), "--junitxml=junit.xml").stdout
     return world

@@ -50,12 +50,12 @@ def dataset():
 """
 
 
-def test_collection_imports_nothing_heavy(world: Any) -> None:
-    world.models = EVERY
-    said = world.passes("--collect-only", "-q", "-s", world.plugin(HEAVY)).stdout.str()
+def test_collection_imports_nothing_heavy(cold: Any) -> None:
+    cold.models = EVERY
+    said = cold.passes("--collect-only", "-q", "-s", cold.plugin(HEAVY)).stdout.str()
     assert "HEAVY []" in said
     assert "test_knn[imagenet/tiny/knn[timm[resnet18],k=11]]" in said
-    assert world.asked == 0
+    assert cold.asked == 0
 
 
 def test_a_case_is_named_benchmark_split_model(world: Any) -> None:
@@ -122,9 +122,9 @@ OODBENCH = {"oodbench open_clip[toybox-clip]", "oodbench open_clip[toybox-clip-b
     ids=["all", "imagenet", "toybox", "oodbench", "realbirdid"],
 )
 def test_by_default_a_benchmark_meets_the_packaged_models_that_know_its_classes(
-    world: Any, chosen: tuple[str, ...], found: set[str]
+    cold: Any, chosen: tuple[str, ...], found: set[str]
 ) -> None:
-    result = world.call(*COLLECT, "-s", world.plugin(HEAVY), *chosen)
+    result = cold.call(*COLLECT, "-s", cold.plugin(HEAVY), *chosen)
     assert combinations(result) == found
     assert "HEAVY []" in result.outlines
 
@@ -245,14 +245,14 @@ def test_a_benchmark_that_asks_for_no_known_data_is_no_case(pytester: pytest.Pyt
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
-def test_other_tests_run_as_they_would_without_eyechart(world: Any, workers: str) -> None:
-    (world.folder / "test_others.py").write_text(OTHERS)
+def test_other_tests_run_as_they_would_without_eyechart(cold: Any, workers: str) -> None:
+    (cold.folder / "test_others.py").write_text(OTHERS)
     arguments = ["test_others.py", "-v", "-n", workers, "-W", "ignore::pytest.PytestUnknownMarkWarning"]
-    with_eyechart, without = (world.call(*arguments, *more) for more in ((), ("-p", "no:eyechart.plugins")))
+    with_eyechart, without = (cold.call(*arguments, *more) for more in ((), ("-p", "no:eyechart.plugins")))
     assert with_eyechart.parseoutcomes() == without.parseoutcomes() == {"passed": 8}
     if workers == "0":
         assert lines(with_eyechart) == lines(without)
-    assert not (world.folder / "reports").exists()
+    assert not (cold.folder / "reports").exists()
 
 
 def lines(result: pytest.RunResult) -> list[str]:

@@ -134,8 +134,8 @@ def test_a_disk_that_fills_up_costs_no_kept_answer(world: Any, serial: Any) -> N
     world.passes()
 
 
-def test_a_library_that_warns_fails_no_benchmark(world: Any) -> None:
-    result = world.passes("-W", "error", world.plugin(WARNS))
+def test_a_library_that_warns_fails_no_benchmark(cold: Any) -> None:
+    result = cold.passes("-W", "error", cold.plugin(WARNS))
     assert "old habits" in result.stdout.str()
 
 

@@ -8,16 +8,13 @@ way, and finds another part of the answers in the store; before some of them a r
 
 import json
 import re
-import shlex
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
+from runpy import run_path
 from typing import Any
 
 import pytest
@@ -28,15 +25,7 @@ CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or
            or drawn/open_clip and flat_list"""
 KILLED = "imagenet/tiny/tiny["
 WORKERS, WAYS = (1, 2, 2, 3, 3, 3, 4), ("load", "worksteal", "loadgroup", "worksteal")
-WARM = str(Path(__file__).with_name("warm.py"))
-IMPORTS = """
-from eyechart.models.vision_ops import repair
-repair()
-import open_clip
-import eyechart.fixtures.answers
-import eyechart.plugins
-from eyechart.models import open_clip_encoder, replay
-"""
+interpreter = run_path(str(Path(__file__).parents[1] / "warm.py"))["interpreter"]
 SHUFFLE = """
 import os
 import random
@@ -101,7 +90,7 @@ class Again:
         if number % 10 == 5:
             self.kill()
         before = self.world.asked
-        workers = f"{chance.choice(WORKERS)}*popen//python={shlex.join(self.world.python)}"
+        workers = f"{chance.choice(WORKERS)}*popen"
         done = self.run(self.world.plugin(SHUFFLE), "-v", "--dist", chance.choice(WAYS), "--tx", workers)
         found = self.seen(done, self.world.asked - before)
         shutil.rmtree(self.world.latest.resolve())
@@ -136,28 +125,13 @@ class Again:
         )
 
 
-@contextmanager
-def interpreter(world: Any, seed: int) -> Iterator[None]:
-    """Have everything fork from one interpreter for a while."""
-    place, env = f"warm{seed}", world.surroundings | {"PYTHONHASHSEED": str(seed)}
-    command = [sys.executable, WARM, "serve", place, IMPORTS]
-    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, cwd=world.folder, env=env, **pipes) as server:
-        try:
-            assert server.stdout
-            assert server.stdout.readline() == "ready\n"
-            world.python = (sys.executable, "-IS", WARM, place)
-            yield
-        finally:
-            server.terminate()
-
-
 @pytest.fixture(scope="module")
 def hundred(new_world: Callable[[], Any]) -> list[Session]:
     """A baseline, and then a hundred sessions, one after the other."""
     again, found = Again(new_world()), []
     for seed in range(INTERPRETERS):
-        with interpreter(again.world, seed):
+        place, environment = again.world.folder / f"warm{seed}", {"PYTHONHASHSEED": str(seed)}
+        with interpreter(place, again.world.surroundings | environment) as again.world.python:
             if not found:
                 again.begin()
             found += [again.session(number) for number in range(seed, SESSIONS, INTERPRETERS)]

@@ -24,11 +24,11 @@ WORDS = ("case", "dataset", "label_sets", "models", "predictions", "record", "zo
 
 
 @pytest.fixture(params=["benchmark", "codspeed", "both"])
-def beside(request: pytest.FixtureRequest, world: Any) -> Any:
+def beside(request: pytest.FixtureRequest, cold: Any) -> Any:
     """A world in which pytest-benchmark, pytest-codspeed or both are active."""
     off = {"benchmark": "-p no:codspeed", "codspeed": "-p no:benchmark", "both": ""}[request.param]
-    world.environment["PYTEST_ADDOPTS"] = f"-p no:hypothesispytest -p no:anyio -p no:pytest_cov {off}"
-    return world
+    cold.environment["PYTEST_ADDOPTS"] = f"-p no:hypothesispytest -p no:anyio -p no:pytest_cov {off}"
+    return cold
 
 
 def test_cases_pass_beside_plugins_that_measure_time(beside: Any) -> None:

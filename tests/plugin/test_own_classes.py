@@ -102,17 +102,17 @@ def test_imagenets_classifier_is_refused_for_other_names(world: Any, tmp_path: P
     assert not [place for place in world.store if "answers.npy" in place]
 
 
-def test_a_file_of_answers_about_imagenet_needs_no_model_library(world: Any) -> None:
-    keys = sorted(path.name for path in (world.data / "imagenet/tiny").rglob("*") if path.is_file())
-    (world.folder / "a.csv").write_text("\n".join(["key,answer", *(f"{key},tench" for key in keys)]))
-    world.models = ("replay[path=a.csv]",)
-    result = world.passes(world.plugin(BLOCKED), "-k", "imagenet/tiny/", "-s")
+def test_a_file_of_answers_about_imagenet_needs_no_model_library(cold: Any) -> None:
+    keys = sorted(path.name for path in (cold.data / "imagenet/tiny").rglob("*") if path.is_file())
+    (cold.folder / "a.csv").write_text("\n".join(["key,answer", *(f"{key},tench" for key in keys)]))
+    cold.models = ("replay[path=a.csv]",)
+    result = cold.passes(cold.plugin(BLOCKED), "-k", "imagenet/tiny/", "-s")
     result.stdout.fnmatch_lines(["*loaded of the heavy ones: []*"])
-    assert values(world)["acc1"] == 1 / 3
+    assert values(cold)["acc1"] == 1 / 3
 
 
-def test_a_server_about_imagenet_needs_no_model_library(world: Any, faulty_server: Any) -> None:
-    world.models = (f"openai[toy,base_url={faulty_server.url},served=toy-2026-01-01]",)
+def test_a_server_about_imagenet_needs_no_model_library(cold: Any, faulty_server: Any) -> None:
+    cold.models = (f"openai[toy,base_url={faulty_server.url},served=toy-2026-01-01]",)
     more = ("-k", "imagenet/tiny/ and test_closed_world[", "-s", "--eye-limit=3")
-    result = world.passes(world.plugin(BLOCKED), *more)
+    result = cold.passes(cold.plugin(BLOCKED), *more)
     result.stdout.fnmatch_lines(["*loaded of the heavy ones: []*"])

@@ -58,9 +58,9 @@ def test_one_line_names_what_was_found_and_what_was_ignored(world: Any, root: Ca
     assert line.endswith("scripts (it has no folder of a split, expected ROOT/<benchmark>/<split>)")
 
 
-def test_by_default_own_data_meet_conse_and_nothing_heavy_is_imported(world: Any, root: Callable[..., Path]) -> None:
+def test_by_default_own_data_meet_conse_and_nothing_heavy_is_imported(cold: Any, root: Callable[..., Path]) -> None:
     root(*PETS)
-    result = world.call(*COLLECT, "-q", "-s", world.plugin(HEAVY), "-k", "pets/", "--eye-data=data")
+    result = cold.call(*COLLECT, "-q", "-s", cold.plugin(HEAVY), "-k", "pets/", "--eye-data=data")
     assert cases(result) == ["zero_shot[pets/test/conse[]]"]
     assert "HEAVY []" in result.outlines
 

@@ -1,35 +1,74 @@
 """An interpreter that has imported what is slow to import, and is forked for everyone who asks for one.
 
-`warm.py serve SOCKET CODE` runs the imports and waits at a socket. `warm.py SOCKET -m pytest …` is then used as `python
--m pytest …` is: what runs is another process with the caller's arguments, environment, folder and pipes, so that the
-command may be `python=` of an xdist worker, too.
+`warm.py serve SOCKET SCRIPT CODE` runs the imports and waits at a socket. `SCRIPT -m pytest …` is then used as `python
+-m pytest …` is: what runs is another process with the caller's arguments, environment, folder and pipes. `SCRIPT` is
+its `sys.executable`, so that the workers of xdist are forks, too.
 """
 
 import atexit
 import gc
 import json
 import os
+import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+IMPORTS = """
+from eyechart.models.vision_ops import repair
+repair()
+import open_clip
+import pytest
+import eyechart.fixtures.answers
+import eyechart.plugins
+from eyechart.models import open_clip_encoder, replay
+"""
+AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its libraries read once
+
+
+def read_at_start(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a fork cannot follow, since they were read before it began."""
+    return {name: value for name, value in environment.items() if name.startswith(AT_START)}
+
+
+@contextmanager
+def interpreter(place: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
+    """Start a warm interpreter that listens at `place`; yield the command that is used in place of `python`."""
+    from subprocess import DEVNULL, PIPE, Popen  # the processes that ask for a fork do without
+
+    script = place.with_suffix(".sh")  # one word, so that it can be `sys.executable` of a fork, which xdist starts
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{__file__}" "{place}" "$@"\n')
+    script.chmod(0o755)
+    command = [sys.executable, __file__, "serve", place.name, str(script), IMPORTS]
+    with Popen(command, cwd=place.parent, env=dict(environment), stdin=DEVNULL, stdout=PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            assert server.stdout.readline() == "ready\n"
+            yield (str(script),)
+        finally:
+            server.terminate()
+
 
 def ask(place: str, arguments: Sequence[str]) -> int:
-    """Have a fork run in this process's place; its exit status, or 1 if it was killed."""
+    """Have a fork run in this process's place; its exit status. Die as it did if it was killed."""
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(place)
         order = {"arguments": arguments, "environment": dict(os.environ), "folder": str(Path.cwd())}
         socket.send_fds(server, [json.dumps(order).encode()], [0, 1, 2])
         server.shutdown(socket.SHUT_WR)
         said = b"".join(iter(lambda: server.recv(1 << 10), b""))  # until the fork has ended
-    return int(said or b"1")
+    if not said:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return int(said)
 
 
-def serve(place: str, imports: str) -> None:
+def serve(place: str, script: str, imports: str) -> None:
     """Import, then fork for each that asks."""
     exec(imports, {})
+    sys.executable = script  # workers that a fork starts are forks, too
     gc.freeze()  # or every fork looks through all of it whenever it collects, and pytest collects five times
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(place)
