@@ -1,18 +1,15 @@
-"""Shares of models and of pairs against scipy's distributions and plain loops."""
+"""Shares of models against scipy's distributions and plain loops."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.stats import beta, binomtest
 
-from eyechart.metrics.intervals import wilson
-from eyechart.metrics.overlap import accepts, coverage, population
+from eyechart.metrics.overlap import accepts, population
 
 some = st.integers(0, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.sampled_from([0.5, 0.9, 0.95, 0.99])
-flags = st.tuples(st.integers(1, 5), st.integers(1, 12)).flatmap(lambda shape: arrays(np.bool_, shape))
 
 
 @given(some.filter(lambda drawn: drawn[1] > 0), levels)
@@ -58,32 +55,3 @@ def test_more_hits_are_never_more_acceptable_and_a_larger_share_never_less(drawn
     found = [accepts(k, drawn[1], epsilon) for k in range(drawn[1] + 1)]
     assert found == sorted(found, reverse=True)
     assert accepts(*drawn, epsilon) <= accepts(*drawn, min(1, 1.5 * epsilon))
-
-
-@given(flags, levels)
-def test_coverage_is_a_plain_loop(table, level) -> None:
-    found, before = coverage(table, level), 0
-    for place in range(len(table)):
-        covered = sum(any(column) for column in table[: place + 1].T.tolist())
-        assert found.covered[place] == covered
-        assert found.share[place] == covered / table.shape[1]
-        assert found.added[place] == pytest.approx((covered - before) / table.shape[1])
-        assert (found.ci_low[place], found.ci_high[place]) == wilson(covered, table.shape[1], level)
-        before = covered
-
-
-@given(flags, st.randoms(use_true_random=False))
-def test_the_order_of_pairs_and_models_does_not_matter_in_the_end(table, random) -> None:
-    models, pairs = (random.sample(range(size), size) for size in table.shape)
-    np.testing.assert_array_equal(coverage(table[:, pairs]), coverage(table))
-    assert coverage(table[models]).share[-1] == coverage(table).share[-1]
-
-
-@given(flags)
-def test_a_model_twice_adds_nothing(table) -> None:
-    assert (coverage(np.repeat(table, 2, axis=0)).added[1::2] == 0).all()
-
-
-def test_nothing_to_cover() -> None:
-    assert coverage(np.zeros((0, 3), bool)).share.shape == (0,)
-    assert np.isnan(np.stack(coverage(np.zeros((2, 0), bool))[1:])).all()

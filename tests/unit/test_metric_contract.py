@@ -249,7 +249,6 @@ REFUSED = [
     ("level", "population", lambda: overlap.population(1, 50, 95), "95"),
     ("hits", "accepts", lambda: overlap.accepts(5, 4, 0.05), "5"),
     ("epsilon", "accepts", lambda: overlap.accepts(5, 40, 5), "5"),
-    ("flags", "coverage", lambda: overlap.coverage([[1]]), "an array of int64 with shape (1, 1)"),
     ("recalls", "spearman_matrix", lambda: agreement.spearman_matrix([0.5]), "an array of float64 with shape (1,)"),
     ("x", "mmd2", lambda: distribution.mmd2([[math.nan], [1]], [0, 0], *TWO), "nan"),
     ("x", "mmd2", lambda: distribution.mmd2([[0.0]], [0], *TWO), "an array of float64 with shape (1, 1)"),

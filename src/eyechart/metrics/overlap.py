@@ -2,12 +2,10 @@
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
 from eyechart.metrics._checks import demand, whole
-from eyechart.metrics.intervals import Interval, clopper_pearson, wilson
+from eyechart.metrics.intervals import Interval, clopper_pearson
 
 
 class Population(NamedTuple):
@@ -16,16 +14,6 @@ class Population(NamedTuple):
     share: float
     exact: Interval
     posterior: Interval
-
-
-class Coverage(NamedTuple):
-    """Pairs flagged by at least one of the first 1, 2, … models: arrays (models,); the interval is Wilson's."""
-
-    covered: NDArray[np.int64]
-    share: NDArray[np.float64]
-    added: NDArray[np.float64]
-    ci_low: NDArray[np.float64]
-    ci_high: NDArray[np.float64]
 
 
 def population(k: float, n: float, level: float = 0.95) -> Population:
@@ -68,28 +56,3 @@ def accepts(hits: float, n: float, epsilon: float, level: float = 0.95) -> bool:
     demand(0 < epsilon <= 1, "accepts", "epsilon", "above 0 and at most 1", epsilon)
     n = whole("accepts", "n", n)
     return clopper_pearson(whole("accepts", "hits", hits, most=n), n, level).high < epsilon
-
-
-def coverage(flags: ArrayLike, level: float = 0.95) -> Coverage:
-    """The share of a set's pairs that at least one model flags, as models are added one by one.
-
-    Args: `flags` (models, pairs) boolean, whether a model is wrong about a pair, in the order in which models are
-    added; `level` in (0, 1).
-    Returns: Coverage: for the first 1, 2, … models the number and the share of pairs flagged by at least one, what the
-    last of them added to the share, and Wilson's interval of the share; fractions of all pairs, NaN without pairs.
-    Raises: ValueError where `flags` is not boolean or has not two dimensions, or the level is no level.
-    Source: arXiv 2602.18094, Section 5.3 and Figure 6: 80.57 %, 15.06 % more, and over 97.97 % with three models.
-
-    >>> found = coverage([[True, True, False, False], [True, False, True, False]])
-    >>> found.share.tolist(), found.added.tolist(), found.ci_low.round(2).tolist()
-    ([0.5, 0.75], [0.5, 0.25], [0.15, 0.3])
-    """
-    demand(0 < level < 1, "coverage", "level", "between 0 and 1", level)
-    table = np.asarray(flags)
-    fits = table.ndim == 2 and (table.dtype.kind == "b" or table.size == 0)
-    demand(fits, "coverage", "flags", "a boolean array of 2 dimensions", table)
-    models, pairs = table.shape
-    covered = np.logical_or.accumulate(table.astype(np.bool_), axis=0).sum(axis=1).astype(np.int64)
-    share = covered / pairs if pairs else np.full(models, np.nan)
-    ends = np.array([wilson(k, pairs, level) for k in covered.tolist()]).reshape(-1, 2)
-    return Coverage(covered, share, np.diff(share, prepend=0.0), ends[:, 0], ends[:, 1])
