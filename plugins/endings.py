@@ -17,7 +17,7 @@ MEANINGS: Mapping[int, str] = {
     5: "no case was selected",
     6: "more warnings than pytest's --max-warnings",
     REGRESSION: "a regression, and nothing else: a real loss, a number below its floor, a baseline of other data or, "
-    "under --eye-strict, none",
+    "under --eye-strict, none or an incomplete one",
     ABSENT: "data, or a case of the baseline, that is not there under --eye-strict, and nothing else",
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
 }
