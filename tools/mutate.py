@@ -1,35 +1,32 @@
 """Mutation testing: change the source in small ways, one at a time, and count how many changes the tests notice.
 
-    python tools/mutate.py src/eyechart/metrics src/eyechart/gate --sample 400 --seed 0 [--jobs N] [--report FILE]
+    python tools/mutate.py src/eyechart/metrics src/eyechart/gate --sample 400 --seed 0 --quick \\
+        [--jobs N] [--report FILE] [--only FILE] [--timings FILE]
 
 Run it in the repository root, in the environment of the tests (`pip install -e .[test]`). Every mutant is tested in a
 temporary copy of the tree; the working tree is never written to. A mutant is killed where a doctest of its module or
 one of its tests fails, crashes or runs much longer than without it; one that nothing notices survives. Printed are the
 kill rate of each module and, for each survivor, file, line, operator, and the source before (-) and after (+). The exit
-status is 0 however many survive, and 1 where the tests fail without any mutant. `--report` writes a JSON line a mutant.
+status is 0 however many survive, and 1 where the tests fail without any mutant. tools/mutants.py says what is changed.
 
-Operators:
-- compare: `<` to `<=` and `>=`, `==` to `!=`, `is` to `is not`, `in` to `not in`, and the reverse
-- arithmetic: `+` to `-`, `*` to `/`, `//` to `/`, `**` and `%` to `*`, `&` to `|`, and the reverse, also in `+=`
-- boolean: `and` to `or` and the reverse; one operand left out; `not x`, `-x` and `~x` to `x`
-- constant: a number plus and minus 1 (a fraction: doubled and halved), True to False and the reverse
-- call: `min` to `max`, `any` to `all`, `argmin` to `argmax`, `floor` to `ceil`, and the reverse; a keyword left out
-- control: the condition of `if` and `while` negated, the branches of a conditional expression exchanged, the condition
-  of a comprehension left out
-- slice: a lower or upper bound or a step left out
-- statement: `return x` to `return None`; an expression, an augmented or an item assignment left out
+- `--report FILE` adds a JSON line for each mutant to a file.
+- `--only FILE` takes from the mutants those that survived in such a report, also where their lines have moved since. A
+  survivor whose code is no more is left out. With it, write tests and see whether they kill: no need of a whole run.
+- `--quick` lets Hypothesis try QUICK_EXAMPLES examples and leaves tests out that take more than QUICK_SECONDS, most of
+  which simulate coverage. Few mutants survive it that the whole tests kill; `--only` without `--quick` finds these.
+- `--timings FILE` keeps how long each test takes without a mutant, which is measured first. Where the file is there
+  already, it is read, and the tests are not run without a mutant.
 
-Annotations, docstrings, type aliases, formatted messages and the keywords in KEPT_KEYWORDS are not mutated.
-
-The tests of a module are, in this order: its doctests; the files under tests/properties and tests/unit named after it;
-tests/unit/test_metric_contract.py for metrics; and, where no file is named after it, those that import it. A private
-module, whose name begins with an underscore, has the tests of the modules beside it that import it. Farther tests may
-kill some of the survivors, and some mutants are equivalent to the source: judge each before you write a test for it.
+The tests of a module are its doctests; the files under tests/properties and tests/unit whose names begin with its
+name; those that import it and lie in a folder that is called as its package is, or begin with the package's name;
+tests/unit/test_metric_contract.py for metrics; and, where there are none, any that import it. A private module, whose
+name begins with an underscore, has the tests of the modules beside it that import it. The shortest tests run first.
+Farther tests may kill some of the survivors, and some mutants are equivalent to the source: judge each before you
+write a test for it.
 """
 
 import argparse
 import ast
-import difflib
 import doctest
 import importlib
 import json
@@ -42,143 +39,20 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from typing import Any
 
-# fmt: off
-COMPARE: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
-    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
-    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
-}
-ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div,
-    ast.Pow: ast.Mult, ast.Mod: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-}
-# fmt: on
-_PAIRS = (("min", "max"), ("any", "all"), ("minimum", "maximum"), ("argmin", "argmax"), ("floor", "ceil"))
-CALLS = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
-KEPT_KEYWORDS = {"strict", "frozen", "slots", "kw_only", "maxsize"}  # without them nothing else is computed
+from mutants import Mutant, mutants
+
 SURVIVED, TESTS_FAILED, DOCTEST_FAILED = 0, 1, 2
+QUICK_EXAMPLES, QUICK_SECONDS = 20, 2.0
+MEASURED = "measured.json"
+FORK = multiprocessing.get_context("fork")
 OUTCOMES = {SURVIVED: "survived", TESTS_FAILED: "tests failed", DOCTEST_FAILED: "doctest failed"}
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A changed module: its path relative to the root, the changed line, the operator, and the whole new source."""
-
-    path: Path
-    line: int
-    operator: str
-    source: str
-    change: str
-
-
-def mutants(source: str, path: Path) -> list[Mutant]:
-    """Return every mutant of a module's source, in the order of the source."""
-    tree = ast.parse(source)
-    original, found = ast.unparse(tree), []
-    for node, put in _places(tree):
-        for operator, new in _replacements(node):
-            put(new)
-            text = ast.unparse(ast.fix_missing_locations(tree))
-            put(node)
-            if text != original:
-                line = getattr(getattr(node, "target", node), "lineno", 0)
-                found.append(Mutant(path, line, operator, text + "\n", _difference(original, text)))
-    return sorted(found, key=lambda mutant: mutant.line)
-
-
-def _difference(before: str, after: str) -> str:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
-    return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
-
-
-def _places(node: ast.AST) -> Iterator[tuple[ast.AST, Callable[[Any], None]]]:
-    """Yield every node below one that may be mutated, and a function that puts another node into its place."""
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_params"):
-            continue
-        for index, child in enumerate(value if isinstance(value, list) else [value]):
-            if isinstance(child, ast.AST) and not _left_alone(child, node):
-                yield child, _setter(value, index) if isinstance(value, list) else _setter(node, name)
-                yield from _places(child)
-
-
-def _setter(target: Any, key: Any) -> Callable[[Any], None]:
-    return lambda new: target.__setitem__(key, new) if isinstance(target, list) else setattr(target, key, new)
-
-
-def _left_alone(node: ast.AST, parent: ast.AST) -> bool:
-    if isinstance(node, ast.Assign) and isinstance(parent, ast.Module) and isinstance(node.targets[0], ast.Name):
-        name = node.targets[0].id
-        return name[0].isupper() and not name.isupper()  # a type alias
-    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return text or isinstance(node, ast.JoinedStr | ast.Import | ast.ImportFrom)
-
-
-def _changed(node: ast.AST, **fields: Any) -> ast.AST:
-    new = copy(node)
-    for name, value in fields.items():
-        setattr(new, name, value)
-    return new
-
-
-def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield each operator that applies to a node, and the node that it makes of it."""
-    match node:
-        case ast.Compare(ops=ops):
-            for index, op in enumerate(ops):
-                for other in COMPARE[type(op)]:
-                    yield "compare", _changed(node, ops=[*ops[:index], other(), *ops[index + 1 :]])
-        case ast.BinOp(op=operation) | ast.AugAssign(op=operation) if type(operation) in ARITHMETIC:
-            yield "arithmetic", _changed(node, op=ARITHMETIC[type(operation)]())
-        case ast.BoolOp(op=operation, values=values):
-            yield "boolean", _changed(node, op=ast.Or() if isinstance(operation, ast.And) else ast.And())
-            for index in range(len(values)):
-                yield "boolean", _changed(node, values=values[:index] + values[index + 1 :])
-        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
-            if not isinstance(operand, ast.Constant):
-                yield "boolean", operand
-        case ast.Constant(value=bool(value)):
-            yield "constant", ast.Constant(not value)
-        case ast.Constant(value=int(value) | float(value)):
-            fraction = isinstance(value, float) and abs(value) < 1
-            yield from (
-                ("constant", ast.Constant(v)) for v in ([value * 2, value / 2] if fraction else [value + 1, value - 1])
-            )
-        case ast.Call():
-            yield from _calls(node)
-        case ast.Slice():
-            yield from (("slice", _changed(node, **{part: None})) for part in ("lower", "upper", "step"))
-        case ast.IfExp(body=body, orelse=orelse):
-            yield "control", _changed(node, body=orelse, orelse=body)
-        case ast.If(test=test) | ast.While(test=test):
-            yield "control", _changed(node, test=ast.UnaryOp(ast.Not(), test))
-        case ast.comprehension(ifs=[_, *_]):
-            yield "control", _changed(node, ifs=[])
-        case ast.Return(value=ast.expr()):
-            yield "statement", _changed(node, value=ast.Constant(None))
-    if isinstance(node, ast.Expr | ast.AugAssign) or (
-        isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript)
-    ):
-        yield "statement", ast.Pass()
-
-
-def _calls(node: ast.Call) -> Iterator[tuple[str, ast.AST]]:
-    match node.func:
-        case ast.Name(id=name) if name in CALLS:
-            yield "call", _changed(node, func=ast.Name(CALLS[name], ast.Load()))
-        case ast.Attribute(attr=name) if name in CALLS:
-            yield "call", _changed(node, func=_changed(node.func, attr=CALLS[name]))
-    for index, keyword in enumerate(node.keywords):
-        if keyword.arg and keyword.arg not in KEPT_KEYWORDS:
-            yield "call", _changed(node, keywords=node.keywords[:index] + node.keywords[index + 1 :])
 
 
 def module_name(path: Path) -> str:
@@ -205,10 +79,16 @@ def tests_of(path: Path, root: Path) -> list[Path]:
         near = [other for other in (root / path.parent).glob("*.py") if modules & imported(other)]
         modules |= {module_name(other.relative_to(root)) for other in near}
     names = {f"test_{module.rpartition('.')[2]}" for module in modules}
-    named = [test for test in tests if test.stem in names]
+    named = [test for test in tests if any(f"{test.stem}_".startswith(f"{name}_") for name in names)]
+    of_package = f"test_{path.parent.name}_"
+    package = [
+        test
+        for test in tests
+        if (test.parent.name == path.parent.name or test.stem.startswith(of_package)) and modules & imported(test)
+    ]
     contract = [test for test in tests if test.stem == f"test_{path.parent.name.rstrip('s')}_contract"]
-    others = [] if named else [test for test in tests if modules & imported(test)]
-    return [test.relative_to(root) for test in dict.fromkeys([*named, *contract, *others])]
+    others = [] if named or package else [test for test in tests if modules & imported(test)]
+    return [test.relative_to(root) for test in dict.fromkeys([*named, *package, *contract, *others])]
 
 
 def copy_tree(root: Path, target: Path) -> None:
@@ -224,32 +104,100 @@ def copy_tree(root: Path, target: Path) -> None:
             (target / "src/eyechart" / surface).symlink_to(target / surface)
 
 
-def run_tests(tree: Path, module: str, tests: Sequence[Path]) -> None:
-    """Run a module's doctests, then its tests, in a process of its own, and end it with one of OUTCOMES."""
+class Plugin:
+    """Makes pytest run the shortest tests first and leave out what takes more than `longest` seconds; takes the time.
+
+    What it measured is in `seconds`, by test; the files whose tests failed are in `failed`.
+    """
+
+    def __init__(self, known: Mapping[str, float], longest: float) -> None:
+        self.known, self.longest = known, longest
+        self.seconds: Counter[str] = Counter()
+        self.failed: set[str] = set()
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        """Sort and choose the tests; pytest calls it."""
+        kept = [item for item in items if self.known.get(item.nodeid, 0) <= self.longest]
+        items[:] = sorted(kept, key=lambda item: self.known.get(item.nodeid, 0))
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Add what a part of a test took; pytest calls it."""
+        self.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.failed.add(report.nodeid.partition("::")[0])
+
+
+def run_tests(tree: Path, modules: Sequence[str], tests: Sequence[Path], plugin: Plugin, options: Sequence[str]) -> int:
+    """Run modules' doctests, then the tests, in a process of its own; return one of the keys of OUTCOMES."""
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     os.chdir(tree)
-    sys.dont_write_bytecode = True  # the source may change twice in the second that a file's time is rounded to
     sys.path.insert(0, str(tree / "src"))
     import pytest
+    from hypothesis import settings
 
+    settings.register_profile("quick", max_examples=QUICK_EXAMPLES, deadline=None, derandomize=True)
     try:
-        failed = doctest.testmod(importlib.import_module(module)).failed
+        failed = any(doctest.testmod(importlib.import_module(module)).failed for module in modules)
     except Exception:
-        failed = 1
+        failed = True
     if failed:
-        sys.exit(DOCTEST_FAILED)
-    options = ["-x", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    sys.exit(TESTS_FAILED if tests and pytest.main([*options, *map(str, tests)]) else SURVIVED)
+        return DOCTEST_FAILED
+    options = [*options, "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    status = pytest.main([*options, *map(str, tests)], plugins=[plugin]) if tests else pytest.ExitCode.OK
+    return SURVIVED if status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else TESTS_FAILED
+
+
+def _test_mutant(*arguments: Any) -> None:
+    sys.exit(run_tests(*arguments))
+
+
+def _test_unchanged(tree: Path, paths: Sequence[Path], tests: Sequence[Path], options: Sequence[str]) -> None:
+    plugin = Plugin({}, float("inf"))
+    broken = [str(path) for path in paths if run_tests(tree, [module_name(path)], [], plugin, options)]
+    status = run_tests(tree, [], tests, plugin, options)
+    if status and not plugin.failed:
+        broken += map(str, tests)  # nothing ran
+    places = {name: getattr(module, "__file__", None) or "" for name, module in sys.modules.items()}
+    installed = [name for name, place in places.items() if "site-packages" in place]
+    found = {"seconds": plugin.seconds, "failed": [*broken, *plugin.failed], "installed": installed}
+    (tree / MEASURED).write_text(json.dumps(found), encoding="utf-8")
 
 
 class Runs:
-    """Tests of mutants, some at a time, each time in a copy of the tree that no other has."""
+    """Tests of mutants, some at a time, each time in a copy of the tree that no other has.
 
-    def __init__(self, root: Path, trees: Sequence[Path]) -> None:
+    The working tree may change meanwhile: nothing is read from it but when the tests of modules are looked up.
+    """
+
+    def __init__(self, root: Path, trees: Sequence[Path], quick: bool) -> None:
         self.root, self.free = root, list(trees)
         self.running: dict[ForkProcess, tuple[Mutant, Path, float]] = {}
-        self.limits: dict[Path, float] = {}
+        self.measured: dict[str, Any] = {"seconds": {}, "installed": ["pytest", "hypothesis"]}
+        self.longest = QUICK_SECONDS if quick else float("inf")
+        self.options = ["--hypothesis-profile=quick"] if quick else []
+        self.tests: dict[Path, list[Path]] = {}
+        self.sources: dict[Path, bytes] = {}
+
+    def check(self, paths: Sequence[Path]) -> list[Path]:
+        """Take the time of the tests of some modules, as they are, and return the modules of which one fails."""
+        self.know(paths)
+        tree, tests = self.free[0], sorted({test for path in paths for test in self.tests[path]})
+        for path in paths:  # as mutants are written, without comments
+            (tree / path).write_text(ast.unparse(ast.parse(self.sources[path])), encoding="utf-8")
+        process = FORK.Process(target=_test_unchanged, args=(tree, paths, tests, self.options))
+        process.start()
+        process.join()
+        for path in paths:
+            self._restore(tree, path)
+        self.measured = json.loads((tree / MEASURED).read_text(encoding="utf-8"))
+        failed = {Path(name) for name in self.measured.pop("failed")}
+        return [path for path in paths if failed & {path, *self.tests[path]}]
+
+    def know(self, paths: Sequence[Path]) -> None:
+        """Read some modules and find their tests."""
+        self.tests = {path: tests_of(path, self.root) for path in paths}
+        self.sources = {path: (self.root / path).read_bytes() for path in paths}
 
     def outcomes(self, all_mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, str]]:
         """Yield each mutant and its outcome, one of OUTCOMES or "timeout" or "crashed"."""
@@ -259,12 +207,12 @@ class Runs:
                 self._start(waiting.pop(0))
             wait([process.sentinel for process in self.running], timeout=1)
             for process, (mutant, tree, started) in list(self.running.items()):
-                late = time.monotonic() - started > self.limits.get(mutant.path, float("inf"))
+                late = time.monotonic() - started > self._limit(mutant.path)
                 if process.is_alive() and not late:
                     continue
                 process.kill()
                 process.join()
-                shutil.copyfile(self.root / mutant.path, tree / mutant.path)
+                self._restore(tree, mutant.path)
                 self.free.append(tree)
                 del self.running[process]
                 yield mutant, "timeout" if late else OUTCOMES.get(process.exitcode or 0, "crashed")
@@ -272,17 +220,43 @@ class Runs:
     def _start(self, mutant: Mutant) -> None:
         tree = self.free.pop()
         (tree / mutant.path).write_text(mutant.source, encoding="utf-8")
-        arguments = (tree, module_name(mutant.path), tests_of(mutant.path, self.root))
-        process = multiprocessing.get_context("fork").Process(target=run_tests, args=arguments)
+        plugin = Plugin(self.measured["seconds"], self.longest)
+        tests = self.tests[mutant.path]
+        arguments = (tree, [module_name(mutant.path)], tests, plugin, [*self.options, "-x"])
+        process = FORK.Process(target=_test_mutant, args=arguments)
         self.running[process] = mutant, tree, time.monotonic()
         process.start()
 
+    def _restore(self, tree: Path, path: Path) -> None:
+        (tree / path).write_bytes(self.sources[path])
+        for stale in (tree / path).parent.glob(f"__pycache__/{path.stem}.*"):  # the source may change twice in a second
+            stale.unlink()
 
-def preload() -> None:
-    """Import what most tests need once, so that the processes forked from this one need not."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    for name in ("hypothesis.extra.numpy", "numpy", "pytest", "scipy.stats", "sklearn.metrics"):
-        importlib.import_module(name)
+    def _limit(self, path: Path) -> float:
+        names, seconds = {str(test) for test in self.tests[path]}, self.measured["seconds"]
+        return 60 + 5 * float(sum(took for test, took in seconds.items() if test.partition("::")[0] in names))
+
+
+def preload(names: Sequence[str]) -> None:
+    """Import what the tests need, apart from what is tested, so that the processes forked from this one need not."""
+    for name in names:
+        with suppress(Exception):
+            importlib.import_module(name)
+
+
+def survivors_of(report: Path, found: Sequence[Mutant]) -> list[Mutant]:
+    """Return the mutants that survived in an earlier report; one whose line has moved is the nearest that is the same.
+
+    Of a mutant that is in the report several times, the last line counts.
+    """
+    rows = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+    last = {(row["path"], row["line"], row["operator"], row["change"]): row["outcome"] for row in rows}
+    chosen: dict[Mutant, None] = {}
+    for (path, line, operator, change), outcome in last.items():
+        same = [each for each in found if (str(each.path), each.operator, each.change) == (path, operator, change)]
+        if same and outcome == OUTCOMES[SURVIVED]:
+            chosen[min(same, key=lambda each: abs(each.line - line))] = None
+    return list(chosen)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -293,22 +267,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="which mutants are drawn")
     parser.add_argument("--jobs", type=int, default=1, help="how many to test at a time")
     parser.add_argument("--report", type=Path, help="a file for one JSON line a mutant")
+    parser.add_argument("--only", type=Path, help="a report; only mutants that survived in it are tested")
+    parser.add_argument("--quick", action="store_true", help="few examples, and no long tests")
+    parser.add_argument("--timings", type=Path, help="a file that keeps how long each test takes")
     chosen = parser.parse_args(arguments)
     root = Path.cwd()
     files = [file for path in chosen.paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
     found = [mutant for file in files for mutant in mutants(file.read_text(encoding="utf-8"), file)]
     if not found:
         parser.error(f"There is nothing to mutate in {', '.join(map(str, chosen.paths))}, relative to {root}.")
+    if chosen.only:
+        found = survivors_of(chosen.only, found)
+        if not found:
+            parser.error(f"There is no mutant that survived in {chosen.only}.")
     drawn = random.Random(chosen.seed).sample(found, min(chosen.sample or len(found), len(found)))
-    preload()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     with tempfile.TemporaryDirectory() as folder:
         trees = [Path(folder).resolve() / f"tree{number}" for number in range(max(1, chosen.jobs))]
         for tree in trees:
             copy_tree(root, tree)
-        runs = Runs(root, trees)
-        if failing := _check_unchanged(runs, {mutant.path for mutant in drawn}):
+        runs = Runs(root, trees, chosen.quick)
+        paths = sorted({mutant.path for mutant in drawn})
+        if chosen.timings and chosen.timings.is_file():
+            runs.know(paths)
+            runs.measured = json.loads(chosen.timings.read_text(encoding="utf-8"))
+        elif failing := runs.check(paths):
             print(f"The tests of {', '.join(map(str, failing))} fail without a mutant. Mend them first.")
             return 1
+        elif chosen.timings:
+            chosen.timings.write_text(json.dumps(runs.measured), encoding="utf-8")
+        preload(runs.measured["installed"])
         results = []
         for mutant, outcome in runs.outcomes(drawn):
             results.append((mutant, outcome))
@@ -316,17 +304,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 _write(chosen.report, mutant, outcome)
     _summarise(results)
     return 0
-
-
-def _check_unchanged(runs: Runs, paths: set[Path]) -> list[Path]:
-    """Return the modules whose tests fail as they are; set the time limit of each to what a mutant may take."""
-    failing, started = [], time.monotonic()
-    sources = {path: ast.unparse(ast.parse((runs.root / path).read_text(encoding="utf-8"))) for path in sorted(paths)}
-    for mutant, outcome in runs.outcomes([Mutant(path, 0, "none", text, "") for path, text in sources.items()]):
-        runs.limits[mutant.path] = 60 + 5 * (time.monotonic() - started)
-        failing += [mutant.path] if outcome != OUTCOMES[SURVIVED] else []
-        started = started if runs.running else time.monotonic()
-    return failing
 
 
 def _write(report: Path, mutant: Mutant, outcome: str) -> None:

@@ -1,24 +1,26 @@
 """tools/mutate.py changes a module in every way it says, tests a copy, and names what no test noticed."""
 
+import json
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "tools/mutate.py"
 SOURCE = "def larger(a: int, b: int) -> int:\n    # of two\n    return a if a > b else b\n"
+NEAR = "tests/properties/test_larger.py"
 TEST = "from shapes.larger import larger\n\n\ndef test_larger() -> None:\n    assert larger(2, 1) == 2\n"
 
 
 @pytest.fixture(scope="module")
 def mutate():
-    spec = spec_from_file_location("mutate", SCRIPT)
-    module = sys.modules["mutate"] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["mutate"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(SCRIPT.parent)
+        yield import_module("mutate")
+    for name in ("mutate", "mutants"):
+        del sys.modules[name]
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def project(tmp_path: Path) -> Path:
     files = {
         "src/shapes/__init__.py": "",
         "src/shapes/larger.py": SOURCE,
-        "tests/properties/test_larger.py": TEST,
+        NEAR: TEST,
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -74,23 +76,66 @@ def test_statements_and_conditions_are_mutated_and_annotations_are_not(mutate) -
 def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
     root = SCRIPT.parents[1]
     near = [str(path) for path in mutate.tests_of(Path("src/eyechart/metrics/accuracy.py"), root)]
-    assert near == ["tests/properties/test_accuracy.py", "tests/unit/test_metric_contract.py"]
+    assert near == [
+        "tests/properties/test_accuracy.py",
+        "tests/unit/test_metrics_against_others.py",
+        "tests/unit/test_metric_contract.py",
+    ]
+    telling = [path.name for path in mutate.tests_of(Path("src/eyechart/gate/telling.py"), root)]
+    assert telling == ["test_comparing.py", "test_looking.py"]
+    sessions = Path("tests/properties/test_significance_sessions.py")
+    assert sessions in mutate.tests_of(Path("src/eyechart/metrics/significance.py"), root)
     assert Path("tests/properties/test_abstention.py") in mutate.tests_of(Path("src/eyechart/metrics/_sweeps.py"), root)
 
 
-def test_survivors_are_named_and_the_source_is_left_as_it_was(project) -> None:
-    done = run(project, "src/shapes/larger.py", "--jobs=2", "--report=report.jsonl")
+def test_survivors_are_named_and_tested_again_and_the_source_is_left_as_it_was(project) -> None:
+    options = ["src/shapes/larger.py", "--timings=timings.json"]
+    done = run(project, *options, "--jobs=2", "--report=first.jsonl")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("src/shapes/larger.py: 3 of 4 killed, 75.0%\nall: 3 of 4 killed, 75.0%\n")
     assert done.stdout.endswith(
         "\nsrc/shapes/larger.py:3 compare\n-    return a if a > b else b\n+    return a if a >= b else b\n"
     )
     assert (project / "src/shapes/larger.py").read_text() == SOURCE
-    assert len((project / "report.jsonl").read_text().splitlines()) == 4
+    assert len((project / "first.jsonl").read_text().splitlines()) == 4
+    assert [*json.loads((project / "timings.json").read_text())["seconds"]] == [f"{NEAR}::test_larger"]
+
+    (project / "src/shapes/larger.py").write_text(f"# The line moves.\n{SOURCE}")
+    (project / NEAR).write_text(TEST + "\n\ndef test_fails() -> None:\n    assert 0\n")
+    done = run(project, *options, "--only=first.jsonl", "--report=second.jsonl")
+    assert done.stdout == "src/shapes/larger.py: 1 of 1 killed, 100.0%\nall: 1 of 1 killed, 100.0%\n", done.stderr
+    (row,) = map(json.loads, (project / "second.jsonl").read_text().splitlines())
+    assert (row["line"], row["outcome"]) == (4, "tests failed")
+    done = run(project, *options, "--only=second.jsonl")
+    assert "There is no mutant that survived in second.jsonl." in done.stderr
+
+
+def test_a_survivor_is_sought_where_its_line_may_have_moved(mutate, tmp_path) -> None:
+    source = "def f(a):\n    return a\n\ndef g(a):\n    return a\n"
+    found = mutate.mutants(source, Path("m.py"))
+    rows = [vars(each) | {"path": "m.py", "outcome": "survived"} for each in found]
+    for line, expected in ((2, [2]), (3, [2]), (6, [5])):
+        (tmp_path / "report").write_text(json.dumps(rows[0] | {"line": line}))
+        assert [each.line for each in mutate.survivors_of(tmp_path / "report", found)] == expected
+    later = [rows[0], rows[1], rows[0] | {"outcome": "tests failed"}, rows[1] | {"change": "gone"}]
+    (tmp_path / "report").write_text("\n".join(map(json.dumps, later)))
+    assert [each.line for each in mutate.survivors_of(tmp_path / "report", found)] == [5]
+
+
+def test_quick_leaves_long_tests_out_and_the_shortest_run_first(mutate) -> None:
+    class Item:
+        def __init__(self, nodeid: str) -> None:
+            self.nodeid = nodeid
+
+    known = {"a": 9.0, "b": 1.0, "c": 0.5}
+    for longest, expected in ((2, ["d", "c", "b"]), (10, ["d", "c", "b", "a"])):
+        items = [Item(name) for name in "abcd"]
+        mutate.Plugin(known, longest).pytest_collection_modifyitems(items)
+        assert [item.nodeid for item in items] == expected
 
 
 def test_tests_that_fail_without_a_mutant_end_the_run(project) -> None:
-    (project / "tests/properties/test_larger.py").write_text(TEST.replace("== 2", "== 1"))
+    (project / NEAR).write_text(TEST.replace("== 2", "== 1"))
     done = run(project, "src/shapes/larger.py")
     assert (done.returncode, done.stdout) == (
         1,
