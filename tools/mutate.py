@@ -1,7 +1,7 @@
 """Mutation testing: change the source in small ways, one at a time, and count how many changes the tests notice.
 
     python tools/mutate.py src/eyechart/metrics src/eyechart/gate --sample 400 --seed 0 --quick \\
-        [--jobs N] [--report FILE] [--only FILE] [--timings FILE]
+        [--jobs N] [--report FILE] [--only FILE] [--far] [--timings FILE]
 
 Run it in the repository root, in the environment of the tests (`pip install -e .[test]`). Every mutant is tested in a
 temporary copy of the tree; the working tree is never written to. A mutant is killed where a doctest of its module or
@@ -14,6 +14,7 @@ status is 0 however many survive, and 1 where the tests fail without any mutant.
   survivor whose code is no more is left out. With it, write tests and see whether they kill: no need of a whole run.
 - `--quick` lets Hypothesis try QUICK_EXAMPLES examples and leaves tests out that take more than QUICK_SECONDS, most of
   which simulate coverage. Few mutants survive it that the whole tests kill; `--only` without `--quick` finds these.
+- `--far` takes every file under tests/properties and tests/unit that imports a module for one of its tests.
 - `--timings FILE` keeps how long each test takes without a mutant, which is measured first. Where the file is there
   already, it is read, and the tests are not run without a mutant.
 
@@ -71,8 +72,8 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-def tests_of(path: Path, root: Path) -> list[Path]:
-    """Return the test files of a module, relative to the root, the nearest first."""
+def tests_of(path: Path, root: Path, far: bool) -> list[Path]:
+    """Return the test files of a module, relative to the root, the nearest first, or all `far` ones, too."""
     tests = [test for folder in ("properties", "unit") for test in sorted((root / "tests" / folder).rglob("test_*.py"))]
     modules = {module_name(path)}
     if path.stem.startswith("_"):
@@ -87,7 +88,7 @@ def tests_of(path: Path, root: Path) -> list[Path]:
         if (test.parent.name == path.parent.name or test.stem.startswith(of_package)) and modules & imported(test)
     ]
     contract = [test for test in tests if test.stem == f"test_{path.parent.name.rstrip('s')}_contract"]
-    others = [] if named or package else [test for test in tests if modules & imported(test)]
+    others = [] if (named or package) and not far else [test for test in tests if modules & imported(test)]
     return [test.relative_to(root) for test in dict.fromkeys([*named, *package, *contract, *others])]
 
 
@@ -170,8 +171,8 @@ class Runs:
     The working tree may change meanwhile: nothing is read from it but when the tests of modules are looked up.
     """
 
-    def __init__(self, root: Path, trees: Sequence[Path], quick: bool) -> None:
-        self.root, self.free = root, list(trees)
+    def __init__(self, root: Path, trees: Sequence[Path], *, quick: bool, far: bool) -> None:
+        self.root, self.free, self.far = root, list(trees), far
         self.running: dict[ForkProcess, tuple[Mutant, Path, float]] = {}
         self.measured: dict[str, Any] = {"seconds": {}, "installed": ["pytest", "hypothesis"]}
         self.longest = QUICK_SECONDS if quick else float("inf")
@@ -196,7 +197,7 @@ class Runs:
 
     def know(self, paths: Sequence[Path]) -> None:
         """Read some modules and find their tests."""
-        self.tests = {path: tests_of(path, self.root) for path in paths}
+        self.tests = {path: tests_of(path, self.root, self.far) for path in paths}
         self.sources = {path: (self.root / path).read_bytes() for path in paths}
 
     def outcomes(self, all_mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, str]]:
@@ -269,6 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--report", type=Path, help="a file for one JSON line a mutant")
     parser.add_argument("--only", type=Path, help="a report; only mutants that survived in it are tested")
     parser.add_argument("--quick", action="store_true", help="few examples, and no long tests")
+    parser.add_argument("--far", action="store_true", help="with all test files that import the module")
     parser.add_argument("--timings", type=Path, help="a file that keeps how long each test takes")
     chosen = parser.parse_args(arguments)
     root = Path.cwd()
@@ -286,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         trees = [Path(folder).resolve() / f"tree{number}" for number in range(max(1, chosen.jobs))]
         for tree in trees:
             copy_tree(root, tree)
-        runs = Runs(root, trees, chosen.quick)
+        runs = Runs(root, trees, quick=chosen.quick, far=chosen.far)
         paths = sorted({mutant.path for mutant in drawn})
         if chosen.timings and chosen.timings.is_file():
             runs.know(paths)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import foldnorm, norm
 
 from eyechart.metrics.calibration import (
     brier_interval,
@@ -177,6 +178,22 @@ def test_the_interval_of_a_large_error_is_not_wider_than_the_normal_one() -> Non
     )
 
 
+@pytest.mark.parametrize("right", [60, 58, 56, 50])
+def test_the_lower_end_is_less_by_what_chance_adds_to_the_gaps(right) -> None:
+    """Of 16 bins of 100 answers, each with `right` right ones; two standard errors of the gap are taken as chance."""
+    confidence = np.repeat((np.arange(16) + 0.9) / 16, 100)
+    outcome = np.tile(np.arange(100) < right, 16).astype(float)
+    sure = np.unique(confidence)
+    gaps = abs(sure - right / 100) / 16
+    share = (right + norm.ppf(0.975) ** 2 / 2) / (100 + norm.ppf(0.975) ** 2)
+    error = math.sqrt(share * (1 - share) / 100) / 16  # of each gap
+    means = np.maximum(gaps / error - 2, 0)
+    added = error * sum(foldnorm.mean(mean) - mean for mean in means)
+    half = norm.ppf(0.975) * math.sqrt(16 * error**2 + (16 * (gaps**2).sum() - gaps.sum() ** 2) / 1600)
+    low, high = calibration_error_interval(confidence, outcome, bins=16)
+    assert (low, high) == pytest.approx((gaps.sum() - added - half, gaps.sum() + half))
+
+
 NOTHING = [([], []), ([0.5], [math.nan]), ([math.nan], [1])]
 
 
@@ -185,4 +202,7 @@ NOTHING = [([], []), ([0.5], [math.nan]), ([math.nan], [1])]
 def test_nothing_scored_is_no_number(nothing, binning) -> None:
     found = [calibration_error(*nothing, 3, binning), *calibration_error_interval(*nothing, 3, binning)]
     assert np.isnan([*found, brier_score(*nothing), *brier_interval(*nothing)]).all()
-    assert reliability(*nothing, 3, binning).counts.tolist() == [0, 0, 0]
+    table = reliability(*nothing, 3, binning)
+    assert table.counts.tolist() == [0, 0, 0]
+    edges = np.arange(4) / 3 if binning == "width" else np.full(4, math.nan)
+    np.testing.assert_allclose([table.low, table.high], [edges[:-1], edges[1:]])

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from eyechart.metrics.clusters import (
     clustered_change_interval,
     clustered_mcnemar,
+    clustered_stratified,
     clustered_t_interval,
     clustered_wilson,
     effective_number,
 )
-from eyechart.metrics.intervals import t_interval, wilson
+from eyechart.metrics.intervals import stratified, t_interval, wilson
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.significance import mcnemar
 
@@ -37,6 +38,13 @@ def test_samples_alone_in_their_clusters_are_plain(rows) -> None:
     np.testing.assert_array_equal(clustered_wilson(before, alone), wilson(known.sum(), len(known)))
     np.testing.assert_array_equal(clustered_mcnemar(before, after, alone), mcnemar(before, after))
     np.testing.assert_array_equal(clustered_change_interval(before, after, alone), change_interval(before, after))
+
+
+@given(st.lists(st.tuples(outcome, st.integers(-1, 2)), max_size=9))
+def test_images_alone_in_their_clusters_have_the_plain_interval_of_mean_recall(rows) -> None:
+    correct, classes = (np.array([row[side] for row in rows]) for side in range(2))
+    found = clustered_stratified(correct, classes.astype(int), np.arange(len(rows)))
+    np.testing.assert_array_equal(found, stratified(correct, classes.astype(int)))
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=12), st.integers(2, 5))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.linalg import helmert
 from scipy.stats import friedmanchisquare
 
 from eyechart.metrics.cochran import cochran_q
@@ -78,6 +79,21 @@ def test_an_image_that_is_not_read_under_a_wording_is_left_out(table) -> None:
 def test_where_no_wording_differs_on_any_image_nothing_is_found(value) -> None:
     assert cochran_q(np.full((4, 3), value)) == (0, 2, 1, 4)
     assert cochran_q(np.full((1, 15), value)) == (0, 14, 1, 1)
+
+
+@given(
+    st.integers(2, 12).flatmap(
+        lambda n: st.tuples(arrays(bool, (n, 3)), st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    )
+)
+def test_clusters_divide_q_by_the_mean_effect_on_contrasts(drawn) -> None:
+    table, clusters = drawn[0].astype(float), np.array(drawn[1])
+    scores = table @ helmert(3).T  # of each image, on two contrasts of the three wordings
+    totals = np.array([scores[clusters == each].sum(axis=0) for each in {*drawn[1]}])
+    plain, found = cochran_q(table), cochran_q(table, clusters)
+    effect = max(1, (totals**2).sum() / (scores**2).sum()) if plain.q else 1
+    assert found.q == pytest.approx(plain.q / effect)
+    assert found.p == pytest.approx(math.exp(-found.q / 2))
 
 
 def test_without_images_there_is_no_number() -> None:

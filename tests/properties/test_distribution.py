@@ -94,6 +94,13 @@ def test_drawn_pairs_have_nearly_the_median_of_all():
     assert median_distance(x, c, pairs=5000) == pytest.approx(median_distance(x, c), rel=0.03)
 
 
+def test_the_pairs_are_drawn_by_the_seed_which_is_0_by_default():
+    x, c = drawn(np.random.default_rng(1), 30)
+    found = {seed: median_distance(x, c, pairs=5, seed=seed) for seed in (0, 1)}
+    assert found[0] == median_distance(x, c, pairs=5) != found[1]
+    assert median_distance(x, c, pairs=1) in [np.linalg.norm(one - other) for one, other in permutations(x, 2)]
+
+
 def weighted(x, c, first, second, h):
     pairs = [*permutations(range(len(x)), 2)]
     values = [kernel(x[i], c[i], x[j], c[j], h) for i, j in pairs]
@@ -227,5 +234,6 @@ def test_equal_samples_are_as_far_apart_as_nothing():
 
 def test_a_large_offset_costs_no_digits():
     rng = np.random.default_rng(8)
-    (x, c), (y, e) = drawn(rng, 50), drawn(rng, 50)
-    assert mmd2(x + 1e5, c, y + 1e5, e, 2.0) == pytest.approx(mmd2(x, c, y, e, 2.0), abs=2e-6)
+    (x, c), (y, e) = ((np.round(512 * values) / 512, kinds) for values, kinds in (drawn(rng, 50), drawn(rng, 50)))
+    for offset in (1e5, 1e8):  # to which values with few binary places are added without rounding
+        assert mmd2(x + offset, c, y + offset, e, 2.0) == pytest.approx(mmd2(x, c, y, e, 2.0), abs=2e-6)

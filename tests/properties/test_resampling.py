@@ -192,6 +192,14 @@ def test_several_readers_go_through_the_same_file(monkeypatch) -> None:
     np.testing.assert_array_equal([one for one, _ in found], list(drawn(50, 6, np.random.default_rng(3))))
 
 
+def test_a_generator_goes_on_where_draws_would_be_kept_for_a_seed(monkeypatch) -> None:
+    expected = list(drawn(50, 6, np.random.default_rng(3)))
+    for kept in (0, 6 * 50):  # in a file, in memory
+        monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", kept)
+        generator = np.random.default_rng(3)
+        np.testing.assert_array_equal([*drawn(50, 3, generator), *drawn(50, 3, generator)], expected)
+
+
 def test_without_room_for_a_file_draws_are_made_anew(monkeypatch) -> None:
     resampling = sys.modules[drawn.__module__]
 

@@ -12,7 +12,15 @@ from sklearn.metrics import recall_score
 from eyechart.metrics.accuracy import accuracy
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.recall import mean_per_class_recall
-from eyechart.metrics.selective import AVERAGES, auc_interval, aurc, balanced_weights, macro_auc, macro_coverage
+from eyechart.metrics.selective import (
+    AVERAGES,
+    auc_draws,
+    auc_interval,
+    aurc,
+    balanced_weights,
+    macro_auc,
+    macro_coverage,
+)
 from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_auc, accuracy_coverage_interval
 
 few = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, 1.0])  # so that ties abound
@@ -164,6 +172,15 @@ def test_the_interval_is_a_loop_over_resampled_rows(drawn, average, seed) -> Non
     sure, right, label = table
     ours = auc_interval(sure, right, classes=label, average=average, times=30, seed=seed, level=0.9)
     assert ours == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+def test_a_draw_without_a_scored_image_is_no_number(average) -> None:
+    sure, right, label = [0.5, 0.9, 0.7], [1, math.nan, 0], [0, 0, 1]
+    draws = auc_draws(sure, right, [[0, 3, 0], [1, 2, 0], [0, 2, 1]], classes=label, average=average)
+    assert draws == pytest.approx([math.nan, 1, 0], nan_ok=True)
+    none = auc_draws([0.5], [math.nan], [[1], [1]], classes=[0], average=average)
+    assert none == pytest.approx([math.nan] * 2, nan_ok=True)
 
 
 @pytest.mark.parametrize("ties", [False, True])

@@ -101,6 +101,7 @@ def test_constants_and_too_few_pairs_are_not_correlated() -> None:
     for x, y in (([], []), ([1], [2]), ([1, 1, 1], [1, 2, 3])):
         assert np.isnan(np.hstack(correlation(x, y))[:-1]).all()
     assert correlation([1, 2], [2, 1])[:2] == pytest.approx((-1, np.nan), nan_ok=True)
+    assert correlation([0, 3], [0, 1])[:2] == pytest.approx((1, np.nan), nan_ok=True)  # here r is 1 without rounding
     assert correlation([1, 2, 4], [2, 4, 8])[:2] == pytest.approx((1, 0), abs=1e-6)
 
 

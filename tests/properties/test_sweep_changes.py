@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.metrics.abstention import ua_a
+from eyechart.metrics.alike import unseen
 from eyechart.metrics.hierarchy import Tree, stairs
 from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import drawn, percentile
@@ -76,6 +77,16 @@ def test_sides_that_are_alike_are_no_proof_that_nothing_changes():
     for found in (information_gain_change(TREE, same, same, TRUTH), ua_a_change(UNSURE[0], UNSURE[0], KINDS)):
         assert found.value == 0
         assert found.interval.low < 0 < found.interval.high
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_images_that_all_change_alike_leave_room_for_a_share_that_changes_otherwise(turned):
+    sides = [stairs(TREE, np.tile(row, (9, 1))) for row in ([0.1, 0.1, 0.5, 0.3], [0.2, 0.5, 0.2, 0.1])]
+    value, (low, high) = information_gain_change(TREE, *sides[:: -1 if turned else 1], np.zeros(9, int), times=20)
+    rest = unseen(9)  # of the images, none of which was seen, and whose numbers may change by 1 either way
+    assert (value < 0) is turned
+    assert (low, high) == pytest.approx(((1 - rest) * value - rest, (1 - rest) * value + rest))
+    assert -1 < low < high < 1
 
 
 def test_pairs_say_more_than_each_side_on_its_own():

@@ -13,20 +13,20 @@ from eyechart.metrics import (
     abstention,
     accuracy,
     agreement,
+    alike,
     calibration,
     categories,
+    clusters,
     cochran,
     degradation,
     distribution,
     equivalence,
     hierarchy,
-    information_gain,
     intervals,
     overlap,
     recall,
     resampling,
     selective,
-    significance,
     spread,
     stopping,
     thresholds,
@@ -48,6 +48,14 @@ PUBLIC = [
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_doctests_pass(module) -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def test_numbers_of_one_case_are_of_the_same_resamples_and_their_intervals_of_one_level_by_default() -> None:
+    defaults = {
+        (name, each.default) for function in PUBLIC for name, each in inspect.signature(function).parameters.items()
+    }
+    for name, expected in (("seed", 0), ("level", 0.95)):
+        assert {value for parameter, value in defaults if parameter == name} <= {expected, inspect.Parameter.empty}
 
 
 @pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__name__)
@@ -228,6 +236,31 @@ REFUSED = [
     ("clusters", "clustered", lambda: resampling.clustered(ONE, [0, 1], 1), "an array of int64 with shape (2,)"),
     ("clusters", "clustered", lambda: resampling.clustered(ONE, [-1], 1), "-1"),
     ("n", "drawn", lambda: resampling.drawn(-1), "-1"),
+    (
+        "asked",
+        "drawn_shares",
+        lambda: resampling.drawn_shares([1, 0], [[1], [1]]),
+        "an array of float64 with shape (2, 1)",
+    ),
+    (
+        "tables",
+        "measure_intervals",
+        lambda: alike.measure_intervals([[1, 0, 0, 1, 0]], {}),
+        "an array of int64 with shape (1, 5)",
+    ),
+    (
+        "values",
+        "effective_number",
+        lambda: clusters.effective_number([math.inf], [0]),
+        "an array of float64 with shape (1,)",
+    ),
+    (
+        "values",
+        "effective_number",
+        lambda: clusters.effective_number([[1]], [0]),
+        "an array of float64 with shape (1, 1)",
+    ),
+    ("clusters", "clustered_wilson", lambda: clusters.clustered_wilson([1], [-1]), "-1"),
     ("strata", "drawn", lambda: resampling.drawn(2, strata=[0]), "an array of int64 with shape (1,)"),
     ("draws", "percentile", lambda: resampling.percentile([[1]]), "an array of float64 with shape (1, 1)"),
     ("level", "percentile", lambda: resampling.percentile([1], 95), "95"),
@@ -280,60 +313,3 @@ def test_refusals_name_the_parameter_and_what_came(parameter, function, call, go
         call()
     assert str(refusal.value).startswith(f"The {parameter!r} parameter of {function} must be ")
     assert str(refusal.value).endswith(f". Got {got} instead.")
-
-
-BOTH = [True, False]
-LEVELS = [
-    ("wilson", lambda level: intervals.wilson(1, 2, level)),
-    ("effective_wilson", lambda level: intervals.effective_wilson(0.5, 2, level)),
-    ("clopper_pearson", lambda level: intervals.clopper_pearson(1, 2, level)),
-    ("stratified", lambda level: intervals.stratified([1, 0], [0, 0], level)),
-    ("fisher", lambda level: intervals.fisher(0.5, 9, level=level)),
-    ("t_interval", lambda level: intervals.t_interval([1, 2], level)),
-    (
-        "information_gain_interval",
-        lambda level: information_gain.information_gain_interval(TREE, STAIRS, [0], level=level),
-    ),
-    ("auc_interval", lambda level: selective.auc_interval([1, 2], [1, 0], level=level)),
-    ("drawn_change", lambda level: significance.drawn_change(0, 1, [0, 1], [1, 1], level=level)),
-    ("interval_change", lambda level: significance.interval_change(0, (0, 1), 1, (0, 1), level)),
-    ("ua_a_interval", lambda level: abstention.ua_a_interval([1, 2], BOTH, level=level)),
-    ("abstained_at_interval", lambda level: abstention.abstained_at_interval([1, 2], BOTH, level=level)),
-    ("harmonic_mean_interval", lambda level: abstention.harmonic_mean_interval([1, 0], [1, 0], level=level)),
-    ("brier_interval", lambda level: calibration.brier_interval([1, 0.5], [1, 0], level)),
-    ("calibration_error_interval", lambda level: calibration.calibration_error_interval([1], [1], level=level)),
-    ("accuracy_coverage_interval", lambda level: thresholds.accuracy_coverage_interval([1], [1], level=level)),
-    ("percentile", lambda level: resampling.percentile([1, 2], level)),
-    ("population", lambda level: overlap.population(1, 50, level)),
-]
-
-
-@pytest.mark.parametrize("level", [-0.5, 0, 1, 1.5])
-@pytest.mark.parametrize(("function", "call"), LEVELS, ids=[name for name, _ in LEVELS])
-def test_a_level_is_above_0_and_below_1(function, call, level) -> None:
-    with pytest.raises(ValueError, match=rf"^The 'level' parameter of {function} must be .*\. Got {level} instead\.$"):
-        call(level)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "arguments"),
-    [
-        ("alpha", (9, 0.5, 0)),
-        ("alpha", (9, 0.5, 1)),
-        ("power", (9, 0.5, 0.25, 0.25)),
-        ("power", (9, 0.5, 0.25, 1)),
-        ("discordance", (9, -0.5, 0.25)),
-        ("discordance", (9, 1.5, 0.25)),
-        ("n", (-1, 0.5, 0.25)),
-    ],
-)
-def test_the_detectable_loss_is_of_probabilities_within_their_bounds(parameter, arguments) -> None:
-    with pytest.raises(ValueError, match=rf"^The '{parameter}' parameter of detectable must be "):
-        significance.detectable(*arguments)
-
-
-@pytest.mark.parametrize("share", [-0.5, 0, 1.5])
-@pytest.mark.parametrize("function", [abstention.abstained_at, abstention.abstained_at_interval])
-def test_the_share_abstained_from_is_above_0_and_at_most_1(function, share) -> None:
-    with pytest.raises(ValueError, match=rf"^The 'share' parameter of {function.__name__} must be "):
-        function([1, 2], BOTH, share)

@@ -75,17 +75,22 @@ def test_statements_and_conditions_are_mutated_and_annotations_are_not(mutate) -
 
 def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
     root = SCRIPT.parents[1]
-    near = [str(path) for path in mutate.tests_of(Path("src/eyechart/metrics/accuracy.py"), root)]
+    near = [str(path) for path in mutate.tests_of(Path("src/eyechart/metrics/accuracy.py"), root, False)]
     assert near == [
         "tests/properties/test_accuracy.py",
         "tests/unit/test_metrics_against_others.py",
         "tests/unit/test_metric_contract.py",
     ]
-    telling = [path.name for path in mutate.tests_of(Path("src/eyechart/gate/telling.py"), root)]
-    assert telling == ["test_comparing.py", "test_looking.py"]
+    telling = [path.name for path in mutate.tests_of(Path("src/eyechart/gate/telling.py"), root, False)]
+    assert telling == ["test_telling.py", "test_comparing.py", "test_looking.py"]
     sessions = Path("tests/properties/test_significance_sessions.py")
-    assert sessions in mutate.tests_of(Path("src/eyechart/metrics/significance.py"), root)
-    assert Path("tests/properties/test_abstention.py") in mutate.tests_of(Path("src/eyechart/metrics/_sweeps.py"), root)
+    assert sessions in mutate.tests_of(Path("src/eyechart/metrics/significance.py"), root, False)
+    birds = Path("tests/properties/test_clustered_birds.py")
+    cochran = Path("src/eyechart/metrics/cochran.py")
+    assert [birds in mutate.tests_of(cochran, root, far) for far in (True, False)] == [True, False]
+    assert Path("tests/properties/test_abstention.py") in mutate.tests_of(
+        Path("src/eyechart/metrics/_sweeps.py"), root, False
+    )
 
 
 def test_survivors_are_named_and_tested_again_and_the_source_is_left_as_it_was(project) -> None:

@@ -100,7 +100,7 @@ def near(missed: Floor, records: Iterable[Record]) -> str:
         for split in ("", f"/{record.split}")
         for metric in record.metrics
     }
-    return did_you_mean(re.split(r"[\[<>]", missed.text.replace(" ", ""), maxsplit=1)[0], sorted(known))
+    return did_you_mean(re.split(r"[\[<>]", missed.text.replace(" ", ""))[0], sorted(known))
 
 
 def below(broken: Floor, record: Record, metric: Metric | None) -> str:

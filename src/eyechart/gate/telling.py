@@ -41,7 +41,7 @@ def loss(alike: Sequence[Verdict], of_case: Sequence[Compared], keys: Sequence[s
     ]
     if others := [each.found.name for each in alike[1:]]:
         lines.append(f"  and so, of the same samples: {'; '.join(others)}")
-    if found.lost or found.gained:
+    if found.lost:
         good, bad = ("answered", "in error") if found.proof.name == ANSWERED else ("right", "wrong")
         lost, gained = len(found.lost), found.gained
         lines.append(f"  {good} before and {bad} now: {lost}; {bad} before and {good} now: {gained}")

@@ -205,7 +205,7 @@ class _Images(NamedTuple):
         n, right = self._within(taken), self._within(taken * self.outcome[self.rows])
         some = n > 0
         total, classes = self._summed(right / np.where(some, n, 1)), self._summed(some.astype(np.int64))
-        found: Floats = np.clip(total / np.maximum(classes, 1), 0, 1)
+        found: Floats = np.maximum(total / np.maximum(classes, 1), 0)
         return found
 
     def _within(self, values: Ints) -> Ints:

@@ -127,7 +127,7 @@ def _variance(values: Floats) -> float:
 
 
 def _correlated(x: Floats, y: Floats) -> float:
-    if len(x) < 2 or not (np.ptp(x) and np.ptp(y)):
+    if not (len(x) and np.ptp(x) and np.ptp(y)):
         return nan
     a, b = x - x.mean(), y - y.mean()
     return float(np.clip((a / np.linalg.norm(a)) @ (b / np.linalg.norm(b)), -1, 1))

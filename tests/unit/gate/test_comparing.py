@@ -165,6 +165,7 @@ def test_of_two_runs_with_unequal_n_the_smaller_counts(
     before, after = (make([Given(replace(named("ece"), n=n), draws=draws)]) for n in sizes)
     (found,) = compared(before, after)
     assert (found.n, found.units) == (9, 9)
+    assert found.counts == (sizes if sizes[0] != sizes[1] else None)
 
 
 def test_numbers_alone_are_compared_as_unpaired(make: Any, named: Any) -> None:
@@ -316,11 +317,13 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
         drawn([1, 0] * 300),
         Given(named("mcc", None)),
         Given(named("ig")),
+        Given(replace(named("ece"), ci=None)),
     ]
     said = list(power_alone([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
-    least = 100 * detectable(600, SUPPOSED, 0.01 / 4)
+    least = 100 * detectable(600, SUPPOSED, 0.01 / 5)
     assert f"acc1 (ImGT, A) would show a loss of {least:.2f} points (n=600, exact McNemar, if 5% of these" in said[0]
     assert "f1 (ImGT, A) would show a loss of" in said[1]
     assert "unpaired; less where the same samples are compared" in said[1]
     assert "acc5 (ImGT, A) would show no loss" in said[-1]
-    assert len(said) == 4
+    assert "ece (ImGT, A) would show no loss" in said[3]
+    assert len(said) == 5
