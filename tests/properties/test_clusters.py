@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm, t
 
 from eyechart.metrics.clusters import (
     clustered_change_interval,
@@ -120,9 +121,24 @@ def test_many_clusters_of_many_sizes_are_tested_exactly() -> None:
     before, after = (random.integers(0, 2, len(clusters)).astype(float) for _ in range(2))
     changes = np.bincount(clusters, after - before)
     z = abs(changes.sum()) / np.sqrt((changes**2).sum())
-    from scipy.stats import norm
-
     assert clustered_mcnemar(before, after, clusters).p == pytest.approx(2 * norm.sf(z), rel=0.02)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 3)), min_size=2, max_size=20))
+def test_the_effective_number_is_by_the_variances_and_by_how_well_they_are_known(rows) -> None:
+    values, clusters = (np.array([row[side] for row in rows]) for side in range(2))
+    apart = values - values.mean()
+    sums = [apart[clusters == each].sum() for each in {*clusters.tolist()}]
+    sizes = [(clusters == each).sum() for each in {*clusters.tolist()}]
+    alike = len(values) ** 2 / sum(size**2 for size in sizes)  # what it is where samples of a cluster are all alike
+    if len(sums) == len(values) or np.ptp(values) == 0 or np.abs(sums).max() < 1e-9:
+        expected = alike
+    else:
+        squares = [sum(value**2 for value in each) for each in (sums, apart)]
+        freedoms = [sum(value**2 for value in each) ** 2 / sum(value**4 for value in each) for each in (sums, apart)]
+        quantiles = [t.ppf(0.975, freedom) for freedom in freedoms]
+        expected = len(values) / max(1, squares[0] / squares[1] * (quantiles[0] / quantiles[1]) ** 2)
+    assert effective_number(values, clusters) == pytest.approx(max(alike, expected))
 
 
 def chances(random, count, mean, deviation):

@@ -92,6 +92,9 @@ def test_drawn_pairs_have_nearly_the_median_of_all():
     rng = np.random.default_rng(1)
     x, c = rng.normal(size=(300, 4)), rng.integers(5, size=300)
     assert median_distance(x, c, pairs=5000) == pytest.approx(median_distance(x, c), rel=0.03)
+    x[c == 4] *= 100
+    few = (c < 4) | (np.arange(300) < 30)  # a class of few pairs, which are far apart, is drawn as seldom as it occurs
+    assert median_distance(x[few], c[few], pairs=5000) == pytest.approx(median_distance(x[few], c[few]), rel=0.03)
 
 
 def test_the_pairs_are_drawn_by_the_seed_which_is_0_by_default():
@@ -145,9 +148,24 @@ def test_limits_are_quantiles_of_the_draws():
     assert found.p == (1 + (null >= found.mmd2 - 1e-9).sum()) / 41
 
 
-def test_the_papers_500_permutations_are_the_default():
+def test_permutations_that_differ_from_the_observed_order_by_rounding_alone_count():
+    rng = np.random.default_rng(15)
+    x, y = (rng.choice([0.0, 0.3, 1.1], size=(9, 1)) for _ in range(2))
+    same = np.zeros(9, int)
+    found = equivalence(x, same, y, same, times=200, splits=1, seed=3, bandwidth=0.7)
+    both = np.concatenate([x, y])
+    first = distribution._draws(np.repeat([1, 0], 9).astype(np.uint8), 200, 1, seed=3)[0][:, 1:201] == 1
+    null = [brute(both[side], same, both[~side], same, 0.7) for side in first.T]
+    observed = brute(x, same, y, same, 0.7)
+    assert sum(abs(value - observed) < 1e-9 for value in null) > 20  # of equal samples others are chosen
+    assert found.p == (1 + sum(value >= observed - 1e-9 for value in null)) / 201
+
+
+def test_the_papers_500_permutations_are_the_default_and_200_halves():
     x, c = drawn(np.random.default_rng(14), 30)
-    assert equivalence(x, c, x + 9, c).p == 1 / 501
+    found = equivalence(x, c, x + 9, c)
+    assert found.p == 1 / 501
+    assert found == equivalence(x, c, x + 9, c, times=500, splits=200)
 
 
 def test_more_draws_need_no_more_kernels(monkeypatch):

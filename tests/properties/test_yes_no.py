@@ -39,6 +39,14 @@ def test_a_table_is_a_plain_count(drawn) -> None:
     assert tables(*columns(drawn)).tolist() == [plain_table(row) for row in drawn]
 
 
+def test_each_answer_to_either_question_by_hand() -> None:
+    answers = [[1], [1], [0], [0], [-1], [-1], [-2], [-2]]  # yes, no, unparsed and missing
+    true, false = [True], [False]
+    assert tables(answers, [true, false] * 4).tolist() == [
+        [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0] * 4, [0] * 4,
+    ]  # fmt: skip
+
+
 @given(answered)
 def test_what_could_not_be_read_is_wrong_and_what_is_missing_is_nowhere(drawn) -> None:
     answers, expected = columns(drawn)

@@ -54,7 +54,7 @@ def test_numbers_of_one_case_are_of_the_same_resamples_and_their_intervals_of_on
     defaults = {
         (name, each.default) for function in PUBLIC for name, each in inspect.signature(function).parameters.items()
     }
-    for name, expected in (("seed", 0), ("level", 0.95)):
+    for name, expected in (("seed", 0), ("level", 0.95), ("bins", 15)):
         assert {value for parameter, value in defaults if parameter == name} <= {expected, inspect.Parameter.empty}
 
 

@@ -102,7 +102,7 @@ def signature(intervals: Iterable[tuple[float, float]]) -> Interval:
     Interval(low=0.1, high=0.5)
     """
     ends = np.array(list(intervals), dtype=np.float64)
-    ends = ends.reshape(-1, 2) if ends.size == 0 else ends
+    ends = ends.reshape(0, 2) if ends.size == 0 else ends
     demand(ends.ndim == 2 and ends.shape[1] == 2, "signature", "intervals", "pairs of ends", ends)
     ends = ends[~np.isnan(ends).any(axis=1)]
     demand(bool((ends[:, 0] <= ends[:, 1]).all()), "signature", "intervals", "lower ends before upper ones", ends)

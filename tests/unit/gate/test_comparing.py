@@ -182,6 +182,9 @@ def test_numbers_alone_are_compared_as_unpaired(make: Any, named: Any) -> None:
 def test_where_only_one_side_has_samples_the_intervals_are_compared(make: Any, share: Any, named: Any) -> None:
     (only,) = compared(make([Given(named())]), make(share(acc1=[1, 0, 1, 1])))
     assert only.method == "unpaired"
+    alone, drawn = (make([Given(named("ece"), draws=draws)]) for draws in (None, np.linspace(0, 1, TIMES)))
+    for sides in ((alone, drawn), (drawn, alone)):
+        assert [each.method for each in compared(*sides)] == ["unpaired"]
 
 
 def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, share: Any, named: Any) -> None:

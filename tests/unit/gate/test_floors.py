@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from eyechart.errors import SpecError
 from eyechart.gate.floors import below, floor, misses, near
@@ -96,6 +97,18 @@ def test_a_floor_in_percent_is_told_that_values_are_fractions(records: list[Reco
                                   "imagenet/train/zero_shot:acc1>=0", "imagenet/zero_shot:acc1[NoGT]>=0"])  # fmt: skip
 def test_a_floor_about_nothing_is_told(records: list[Record], text: str) -> None:
     assert list(misses([floor(text)], records)) == [(floor(text), None, None)]
+
+
+def test_a_record_without_a_number_that_it_should_have_misses_the_floor(records: list[Record]) -> None:
+    record = next(each for each in records if each.protocol == "supervised")
+    bare = replace(record, metrics=tuple(each for each in record.metrics if each.name != "acc1"))
+    missed = floor("imagenet/supervised:acc1[ImGT,A]>=0")
+    assert list(misses([missed], [bare])) == [(missed, bare, None)]
+    assert list(misses([missed], [record])) == []
+    assert below(missed, bare, None) == (
+        f"{record.case} (supervised): acc1 (ImGT, A) has no value (n=0): no sample of it was scored, and "
+        f"--eye-floor={missed.text}."
+    )
 
 
 def test_a_number_without_a_value_is_below_every_floor(records: list[Record]) -> None:
