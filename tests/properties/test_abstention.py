@@ -267,3 +267,4 @@ def test_where_none_was_right_the_harmonic_mean_may_be_above_nothing() -> None:
 def test_no_image_of_a_kind_has_no_interval(nothing) -> None:
     assert np.isnan(harmonic_mean_interval(*nothing)).all()
     assert np.isnan(harmonic_mean_interval([1, 0], [1, 0], times=0)).all()
+    assert np.isnan(ua_a_interval([1, 2], [True, False], times=0)).all()

@@ -48,6 +48,18 @@ def test_images_alone_in_their_clusters_have_the_plain_interval_of_mean_recall(r
     np.testing.assert_array_equal(found, stratified(correct, classes.astype(int)))
 
 
+@given(
+    st.lists(st.tuples(outcome, st.integers(-1, 2), st.integers(0, 3)), max_size=9),
+    st.permutations(range(3)),
+)
+def test_the_names_of_classes_do_not_count_for_mean_recall(rows, names) -> None:
+    correct, classes, clusters = (np.array([row[side] for row in rows]) for side in range(3))
+    classes, clusters = classes.astype(int), clusters.astype(int)
+    renamed = np.where(classes >= 0, np.array([*names, -1])[classes], -1)
+    found, same = (clustered_stratified(correct, each, clusters) for each in (classes, renamed))
+    assert found == pytest.approx(same, nan_ok=True)
+
+
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=12), st.integers(2, 5))
 def test_samples_that_repeat_their_cluster_say_no_more_than_it(values, copies) -> None:
     rows, clusters = np.repeat(values, copies), np.repeat(np.arange(len(values)), copies)

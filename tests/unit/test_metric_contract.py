@@ -220,6 +220,7 @@ REFUSED = [
     ("answers", "tables", lambda: yes_no.tables([1], [True]), "an array of int64 with shape (1,)"),
     ("expected", "tables", lambda: yes_no.tables([[1]], [[1]]), "an array of int64 with shape (1, 1)"),
     ("expected", "tables", lambda: yes_no.tables([[1, 0]], [YES]), "an array of bool with shape (1, 1)"),
+    ("table", "measures", lambda: yes_no.measures(5), "an array of float64 with shape ()"),
     ("table", "measures", lambda: yes_no.measures([1, 2, 3]), "an array of float64 with shape (3,)"),
     ("table", "measures", lambda: yes_no.measures([1, 2, 3, -4]), "-4.0"),
     ("table", "measures", lambda: yes_no.measures([1, 2, 3, -0.5]), "-0.5"),
