@@ -14,6 +14,7 @@ from eyechart.toybox.classes import names
 from eyechart.toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds
 from eyechart.toybox.mllm import CELL, SIDE, WIDTH, model, write_settings
 from eyechart.toybox.pieces import Reader, write_tokenizer
+from eyechart.toybox.precision import mixed_precision
 from eyechart.toybox.sprites import Sprites
 from eyechart.toybox.training import Loop, Place, Plan, optimizers, strength, write_half
 
@@ -61,7 +62,7 @@ class Heads(nn.Module):
 
 def seen(whole: Any, pixels: Tensor) -> Tensor:
     """Return the features (n, cells, width) that the words get of pictures (n, 3, side, side)."""
-    with torch.autocast("cpu", torch.bfloat16):
+    with mixed_precision():
         found = whole.model.vision_tower(pixels.contiguous(memory_format=torch.channels_last)).last_hidden_state
         features: Tensor = whole.model.multi_modal_projector(found.flatten(2).transpose(1, 2))
     return features.float()

@@ -17,6 +17,7 @@ from eyechart.toybox.crowds import NOTHING, UNCLEAR, Crowds
 from eyechart.toybox.eyes import MANY, Drawn
 from eyechart.toybox.mllm import CELLS, SIDE
 from eyechart.toybox.pieces import ASSISTANT, END, IMAGE, PAD, USER, Reader
+from eyechart.toybox.precision import DTYPE
 from eyechart.toybox.questions import BIRDS, LONG, SHORT, Question, View, ask, batched
 from eyechart.toybox.styles import TRAINING
 from eyechart.toybox.training import Place
@@ -55,7 +56,7 @@ class Sequences:
     def mask(self) -> Tensor:
         """Return what is added to attention (n, 1, length, length): pictures and the own question are seen."""
         seen = (self.blocks[:, None] == 0) | (self.blocks[:, None] == self.blocks[:, :, None])
-        return torch.zeros(()).masked_fill(~seen.tril()[:, None], FAR).bfloat16()
+        return torch.zeros(()).masked_fill(~seen.tril()[:, None], FAR).to(DTYPE)
 
 
 def sequences(reader: Reader, lessons: Sequence[Lesson]) -> list[Sequences]:

@@ -49,7 +49,7 @@ def model(reader: Reader) -> Any:
 
 
 def _attend(_: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float, **__: Any) -> Any:
-    # on processors, bfloat16 from end to end is faster than any of torch's own kernels for these sizes
+    # on processors, one precision from end to end is faster than any of torch's own kernels for these sizes
     scores = (query * scaling) @ key.transpose(2, 3) + mask
     return (scores.softmax(-1) @ value).transpose(1, 2), None
 

@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from eyechart.toybox.precision import DTYPE
+
 QUINTIC = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5
 AS_ADAMW = 0.2
@@ -37,9 +39,9 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrix: Tensor) -> Tensor:
-    """Return about the nearest matrix (m, n) with orthonormal rows or columns, by a quintic iteration in bfloat16."""
+    """Return about the nearest matrix (m, n) with orthonormal rows or columns, by a quintic iteration in DTYPE."""
     first, third, fifth = QUINTIC
-    x = matrix.bfloat16()
+    x = matrix.to(DTYPE)
     x = x.T if matrix.shape[0] > matrix.shape[1] else x
     x = x / (x.norm() + 1e-7)
     for _ in range(ROUNDS):

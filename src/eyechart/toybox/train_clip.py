@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 from eyechart.models.causal_text import TextTower
 from eyechart.toybox.augment import pictures
 from eyechart.toybox.classes import names
+from eyechart.toybox.precision import mixed_precision
 from eyechart.toybox.training import Loop, Place, Plan, command, optimizers, strength, write_half
 from eyechart.toybox.words import CONTEXT, VOCABULARY, captions, write_tokenizer
 
@@ -90,7 +91,7 @@ class Training(Loop):
         texts = captions([names()[label] for label in wanted], random.Random(f"{self.plan.seed}|{self.step}"))
         places = torch.full((len(names()),), -1).scatter(0, torch.tensor([*wanted]), torch.arange(len(wanted)))
         tokens = self.tokenizer(texts)
-        with torch.autocast("cpu", torch.bfloat16):
+        with mixed_precision():
             seen = self.model.encode_image(pixels.contiguous(memory_format=torch.channels_last))
             said = TextTower(self.model)(tokens[:, : int(tokens.argmax(1).max()) + 1])
         seen, said = seen.float(), said.float()

@@ -21,6 +21,7 @@ from eyechart.toybox.eyes import LATER, Drawn, Eyes, seen
 from eyechart.toybox.lessons import Lessons, Sequences
 from eyechart.toybox.mllm import WIDTH
 from eyechart.toybox.pieces import IMAGE
+from eyechart.toybox.precision import mixed_precision
 from eyechart.toybox.scenes import MOST
 from eyechart.toybox.training import Loop, Plan, command, optimizers
 
@@ -110,7 +111,7 @@ class Words(Loop):
         """Return what is in every token (n, length, width) after each layer."""
         shown = (asked.tokens == self.reader.number(IMAGE))[..., None]
         inputs = F.embedding(asked.tokens, self.text.embed_tokens.weight)
-        with torch.autocast("cpu", torch.bfloat16):
+        with mixed_precision():
             found: tuple[Tensor, ...] = self.text(
                 inputs_embeds=inputs.masked_scatter(shown, features[asked.pictures]),
                 attention_mask=asked.mask(),
@@ -121,7 +122,7 @@ class Words(Loop):
         return found
 
     def _scores(self, last: Tensor, asked: Sequences) -> Tensor:
-        with torch.autocast("cpu", torch.bfloat16):
+        with mixed_precision():
             return F.linear(last[asked.wanted >= 0], self.text.embed_tokens.weight)
 
     def _recalled(self, half: Tensor, asked: Sequences, labels: Tensor) -> tuple[Tensor, Tensor]:
