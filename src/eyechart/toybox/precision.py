@@ -1,10 +1,11 @@
 """The precision of training: bfloat16 where the processor multiplies in it, else float32, which is faster there."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-CAPABILITIES: dict[str, Any] = torch.cpu.get_capabilities()
+CAPABILITIES: Mapping[str, Any] = torch.cpu.get_capabilities()
 DTYPE = torch.bfloat16 if any(CAPABILITIES.get(name) for name in ("amx_bf16", "avx512_bf16", "bf16")) else torch.float32
 
 
