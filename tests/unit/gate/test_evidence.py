@@ -186,3 +186,9 @@ def test_a_file_that_is_not_there_or_is_cut_off(make: Any, share: Callable[..., 
             path.write_bytes(content)
         with pytest.raises(ReportError, match="Run the case again"):
             read_evidence(path)
+
+
+def test_clusters_are_whole_numbers_of_at_least_0(make: Any, share: Any) -> None:
+    make(share(acc1=[1, 0, 1]), groups=np.array([0, 0, 2])).check()
+    with pytest.raises(ValueError, match="the clusters are no whole numbers of at least 0"):
+        make(share(acc1=[1, 0, 1]), groups=np.array([0, -1, 2])).check()
