@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from runpy import run_path
@@ -287,6 +288,14 @@ def faulty_server() -> Iterator[Any]:
     """Serve OpenAI's chat on loopback, with faults on demand."""
     with run_path(str(Path(__file__).with_name("faulty_server.py")))["serving"]() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def golden() -> Iterator[Any]:
+    """Import tools/golden.py, which compares runs with the golden files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parents[1] / "tools")
+        yield import_module("golden")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,274 @@
+"""Golden files of the migration: everything a user sees of fixed runs, kept, and compared with what the code now gives.
+
+    python tools/golden.py compare                 # exit status 1, and a list of differences, if a value changed
+    python tools/golden.py write                   # replace the golden files; prints what it changes
+
+Run it in the repository root, in the environment of the tests (`pip install -e .[test]`). Both commands run the main
+job (`pytest`), the sessions of `sessions.toml` in its store, and the tests in TESTS, which make runs of their own. Each
+run is read through its records.json, the files that this names, the command line of the reports, and the key files of
+the store; nothing is imported from eyechart, so that modules, classes and functions may be renamed freely.
+
+- `--main DIR` and `--store DIR`: read this run (a folder with records.json) and its store; do not run the main job
+- `--only main,sessions,tests`: these parts alone, in a fraction of the time. `--only main` with `--main` takes seconds
+- `--work DIR`: where sessions write; with an earlier one's folder, what it asked is not asked again
+
+Golden files, in tests/golden/migration:
+- `NAME/records.json`: each case's record, metrics by name, labels and category
+- `NAME/samples.json.gz`: each case's csv files line by line, and its evidence without the resampled values
+- `NAME/tables.json`: each table's csv; null: the reports made none of this run
+- `NAME/keys.json`: what is in each key file of the store, with the digest that names its entry
+- `tests/NAME.json`: tables of the runs that tests make
+
+How values are compared: integers, booleans and texts exactly; numbers with a fraction to 1e-6, relative; those in
+samples, which are rounded to six digits, to 1e-4. Fields in VOLATILE are left out, for the reason that stands there.
+The digest of a key is compared where the library versions in it are equal.
+
+A change that is intended:
+- a name (a field, a column, a table, a case): add it to `changes.toml`, with the reason. It replaces text in the golden
+  files as they are read, so that all values are still compared.
+- a value: run `write`, look at `git diff`, and say in the commit why it changed. What is in `changes.toml` is then also
+  in the golden files, and can be removed there.
+"""
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from runpy import run_module
+from typing import Any
+
+from golden_compare import GOLDEN, describe, dump, find_differences, read_golden, write_golden
+
+ROOT = Path(__file__).resolve().parents[1]
+SESSIONS = "sessions.toml"
+PYTEST = ("pytest", "-p", "no:cacheprovider", "--eye-offline")
+TESTS = (
+    "tests/tables/every/test_golden.py",
+    "tests/tables/test_oodbench_population.py::test_both_tables_are_those_of_the_golden_file",
+    "tests/annotation/test_outcomes.py::test_the_table_is_that_of_the_golden_file",
+    "tests/end_to_end/test_oodbench_golden.py",
+)
+OUT = "EYECHART_GOLDEN_OUT"  # the environment variable that makes tests write their part here, not compare it
+PARTS = ("main", "sessions", "tests")
+VOLATILE = {
+    "seconds": "how long it took",
+    "started": "when it was",
+    "command": "names the folders of the run",
+    "path": "names of files hold digests of names; their content is compared",
+    "environment": "library versions and the machine",
+    "libraries": "library versions",
+    "pillow": "a library version, in keys",
+    "loads": "depends on what the store held and on the number of workers",
+    "workers": "the number of workers",
+    "fresh": "how many answers the store did not hold",
+    "planes": "resampled values in the evidence, packed; intervals are made of them",
+    "sha256": "of files whose content is compared",
+}
+NAMED = ("name", "labels", "category")  # what tells metrics of a record apart
+
+
+# What a run leaves.
+
+
+def read_records(run: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the records and the files that they name, both by case and protocol."""
+    found = json.loads((run / "records.json").read_bytes())
+    records, samples = {}, {}
+    for record in found["records"]:
+        name = f"{record['case']} {record['protocol']}"
+        if name in records:
+            raise SystemExit(f"{run} has two records of {name}.")
+        records[name] = {field: value for field, value in record.items() if field not in VOLATILE}
+        records[name]["metrics"] = {" ".join(map(str, map(row.get, NAMED))): row for row in record["metrics"]}
+        if len(records[name]["metrics"]) < len(record["metrics"]):
+            raise SystemExit(f"{run}: {name} has two metrics of one {', '.join(NAMED)}.")
+        samples[name] = {field: read_file(run / path) for field, path in files(record)}
+    return {"run": strip(found["run"]), **strip(records)}, samples
+
+
+def files(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each file that a record names, with the field that names it."""
+    if isinstance(value, dict):
+        if "path" in value and "sha256" in value:
+            yield field, value["path"]
+        for name, part in value.items():
+            yield from files(part, name)
+
+
+def read_file(path: Path) -> Any:
+    """Return the lines of a csv file, and of JSON the value."""
+    text = path.read_text(encoding="utf-8")
+    return {"csv": text.split("\n")} if path.suffix == ".csv" else strip(drop_planes(json.loads(text)))
+
+
+def drop_planes(value: Any) -> Any:
+    """Put "packed" in the place of digests of packed values, which depend on the last bit of each."""
+    names = value.get("planes", {}) if isinstance(value, dict) else {}
+    proofs = [{field: "packed" if isinstance(part, str) and part in names else part for field, part in proof.items()}
+              for proof in value["proofs"]] if names else []  # fmt: skip
+    return {**value, "proofs": proofs} if names else value
+
+
+def strip(value: Any) -> Any:
+    """Leave out the fields that differ from run to run."""
+    if isinstance(value, dict):
+        return {name: strip(part) for name, part in value.items() if name not in VOLATILE}
+    return [strip(part) for part in value] if isinstance(value, list) else value
+
+
+def make_tables(*runs: Path) -> dict[str, Any]:
+    """Return the csv of every table that the reports know, None where they refuse to make it."""
+    known = report("table", "?", *map(str, runs))[1].partition("The tables are: ")[2].strip().rstrip(".").split(", ")
+    return {name: {"csv": lines} if any(lines) else None for name in known for lines in [make_table(name, runs)]}
+
+
+def make_table(name: str, runs: Sequence[Path]) -> list[str]:
+    """Return the csv of a table line by line, nothing where the reports refuse to make it."""
+    return report("table", name, *map(str, runs), "--format", "csv")[0].split("\n")
+
+
+def report(*arguments: str) -> tuple[str, str]:
+    """Return what the reports' command line writes to stdout and to stderr."""
+    out, aside, before = StringIO(), StringIO(), sys.argv
+    try:
+        sys.argv = ["eyechart.reports", *arguments]
+        with redirect_stdout(out), redirect_stderr(aside):
+            run_module("eyechart.reports", run_name="__main__")
+    except SystemExit as end:
+        if end.code not in (0, 2):
+            raise
+    finally:
+        sys.argv = before
+    return out.getvalue(), aside.getvalue()
+
+
+def read_keys(store: Path) -> dict[str, Any]:
+    """Return the keys of a store in order, each with its entry's digest, libraries and places of questions."""
+    found = []
+    for path in store.glob("*/*/key.json"):
+        key = json.loads(path.read_bytes())
+        places = sorted({place for part in path.parent.glob("*.part") for place in read_places(part)})
+        about = {"questions": len(places), "places": sha256(repr(places).encode()).hexdigest()} if places else {}
+        versions = sha256(json.dumps(list(versions_of(key)), sort_keys=True).encode()).hexdigest()[:12]
+        found.append({"key": strip(key), "digest": path.parent.name, "versions": versions, **about})
+    found.sort(key=lambda each: json.dumps(each["key"], sort_keys=True))
+    names = [f"{each['key']['question']} {each['key']['model']['name']}" for each in found]
+    return {f"{name} {names[:place].count(name)}": found[place] for place, name in enumerate(names)}
+
+
+def read_places(part: Path) -> list[int]:
+    """Return the fingerprints of the questions whose answers a part of an entry holds."""
+    return [int(place) for place in re.findall(rb'"place":(\d+)', part.read_bytes())]
+
+
+def versions_of(key: Any) -> Iterator[Any]:
+    """Yield the library versions in a key."""
+    for name, value in key.items() if isinstance(key, dict) else ():
+        yield from [value] if name in ("libraries", "pillow") else versions_of(value)
+
+
+# Making runs.
+
+
+def read_run(name: str, run: Path, store: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the golden files of a run."""
+    records, samples = read_records(run)
+    yield f"{name}/records.json", records
+    yield f"{name}/samples.json.gz", samples
+    yield f"{name}/tables.json", make_tables(run)
+    yield f"{name}/keys.json", read_keys(store)
+
+
+def run_sessions(main: Path, store: Path, work: Path) -> Iterator[tuple[str, Any]]:
+    """Run the sessions in a copy of the main job's store, and yield their golden files."""
+    records, samples, runs, copy = {}, {}, [main], work / "store"
+    shutil.copytree(store, copy, dirs_exist_ok=True)
+    for session in tomllib.loads((GOLDEN / SESSIONS).read_text(encoding="utf-8"))["session"]:
+        name, out = session["name"], work / session["name"]
+        run_python(*PYTEST, f"--eye-out={out}", f"--eye-store={copy}", *shlex.split(session["options"]))
+        runs.append(out / "latest")
+        records[name], samples[name] = read_records(runs[-1])
+    yield "sessions/records.json", records
+    yield "sessions/samples.json.gz", samples
+    yield "sessions/tables.json", make_tables(*runs)
+    old = {path.parent.name for path in store.glob("*/*/key.json")}
+    yield "sessions/keys.json", {name: key for name, key in read_keys(copy).items() if key["digest"] not in old}
+
+
+def run_tests(work: Path) -> Iterator[tuple[str, Any]]:
+    """Let tests write their golden files, and yield these."""
+    work.mkdir()
+    run_python("pytest", "-q", "-p", "no:cacheprovider", *TESTS, **{OUT: str(work)})
+    for path in sorted(work.iterdir()):
+        yield f"tests/{path.name}", json.loads(path.read_text(encoding="utf-8"))
+
+
+def check(file: str, value: Any) -> None:
+    """For tests: raise AssertionError if a value differs from its golden file, or write it if OUT names a folder."""
+    if folder := os.environ.get(OUT):
+        (Path(folder) / Path(file).name).write_text(dump(value), encoding="utf-8")
+        return
+    found = [*find_differences(file, read_golden(file), json.loads(json.dumps(value)))]
+    if found:
+        raise AssertionError(describe(found))
+
+
+def run_python(module: str, *arguments: str, **environment: str) -> None:
+    """Run a module of Python in the repository root; its output is shown if it fails."""
+    command = [sys.executable, "-m", module, *arguments]
+    print("running:", shlex.join(command), file=sys.stderr)
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, encoding="utf-8", check=False)  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"{done.stdout}\n{shlex.join(command)} ended with exit status {done.returncode}.")
+
+
+def collect(chosen: argparse.Namespace, work: Path) -> Iterator[tuple[str, Any]]:
+    """Yield every golden file that was asked for, as the code gives it now."""
+    main, store = chosen.main or work / "main/latest", chosen.store or work / "main_store"
+    if not chosen.main and {"main", "sessions"} & {*chosen.only}:
+        run_python(*PYTEST, f"--eye-out={main.parent}", f"--eye-store={store}")
+    if "main" in chosen.only:
+        yield from read_run("main", main, store)
+    if "sessions" in chosen.only:
+        yield from run_sessions(main, store, work)
+    if "tests" in chosen.only:
+        yield from run_tests(work / "tests")
+
+
+def main() -> int:
+    """Compare or write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("command", choices=("compare", "write"))
+    parser.add_argument("--main", type=Path, metavar="DIR", help="the main job's run, which is then not made")
+    parser.add_argument("--store", type=Path, metavar="DIR", help="the store of --main")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=PARTS, metavar="PART,PART",
+                        help=f"of {', '.join(PARTS)} (default: all)")  # fmt: skip
+    parser.add_argument("--work", type=Path, metavar="DIR", help="where sessions write (default: a temporary folder)")
+    chosen = parser.parse_args()
+    if bool(chosen.main) != bool(chosen.store):
+        parser.error("--main and --store go together")
+    with tempfile.TemporaryDirectory() as temporary:
+        now = json.loads(json.dumps(dict(collect(chosen, (chosen.work or Path(temporary)).resolve()))))
+    found = [change for file, value in now.items() for change in find_differences(file, read_golden(file), value)]
+    print(describe(found) or f"{len(now)} golden files are equal.")
+    if chosen.command == "compare":
+        return bool(found)
+    for file, value in now.items():
+        write_golden(file, value)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

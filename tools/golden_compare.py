@@ -1,0 +1,152 @@
+"""Comparison of golden files with new values; golden.py says what is compared and how."""
+
+import csv
+import gzip
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from io import StringIO
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden/migration"
+CHANGES = "changes.toml"
+TIMES = re.compile(r"\btime\b", re.IGNORECASE)  # columns of tables that say how long answers took
+NUMBER = re.compile(r"[+-]?\d+(\.\d*(e[+-]?\d+)?|e[+-]?\d+)", re.IGNORECASE)
+EXACT, ROUNDED = 1e-6, 1e-4  # relative tolerance, of values in full and of those rounded to six digits
+NEXT_TO_NOTHING = 1e-9
+LARGEST = 1_000_000
+MOST_SHOWN = 60
+Json = Any
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One value that is not what it was; `place` leads to it, from a case or table to a field, or a column and row."""
+
+    file: str
+    place: tuple[str, ...]
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        """Write it in one line."""
+        return f"{self.file}: {' / '.join(self.place)}: {self.before} -> {self.after}"
+
+
+def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...] = ()) -> Iterator[Difference]:
+    """Yield what differs between two values of a golden file."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        if [*before] == [*after] == ["csv"]:
+            yield from compare_csv(file, before["csv"], after["csv"], place)
+            return
+        other = before.get("versions") != after.get("versions")
+        for name in sorted({*before, *after} - ({"digest", "versions"} if other else set())):
+            if name in before and name in after:
+                yield from find_differences(file, before[name], after[name], (*place, name))
+            else:
+                yield Difference(file, (*place, name), *describe_presence(name in before, name in after))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, pair in enumerate(zip(before, after, strict=True)):
+            yield from find_differences(file, *pair, (*place, str(number)))
+    elif not is_same(before, after, tolerance(file)):
+        yield Difference(file, place, shorten(before), shorten(after))
+
+
+def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str, ...]) -> Iterator[Difference]:
+    """Yield a difference for each column that is gone, new or has other cells, and one where rows are gone or new."""
+    (old_head, old), (new_head, new) = (read_columns(lines) for lines in (before, after))
+    for name in dict.fromkeys((*old_head, *new_head)):
+        if name not in old_head or name not in new_head:
+            yield Difference(file, (*place, f"column {name}"), *describe_presence(name in old_head, name in new_head))
+            continue
+        if TIMES.search(name):
+            continue
+        cells = [(one[old_head[name]], other[new_head[name]]) for one, other in zip(old, new, strict=False)]
+        changed = [row for row, (one, other) in enumerate(cells) if not is_same(one, other, tolerance(file))]
+        if changed:
+            row = changed[0]
+            where = f"column {name}, {len(changed)} of {len(old)} rows, row {row} ({', '.join(old[row][:2])})"
+            yield Difference(file, (*place, where), *map(shorten, cells[row]))
+    if len(old) != len(new):
+        yield Difference(file, (*place, "rows"), str(len(old)), str(len(new)))
+
+
+def read_columns(lines: list[str]) -> tuple[dict[str, int], list[list[str]]]:
+    """Return the place of each column, equal names numbered, and the rows."""
+    head, *rows = [*csv.reader(StringIO("\n".join(lines), newline=""))] or [[]]
+    names = [f"{name} ({head[:n].count(name) + 1})" if name in head[:n] else name for n, name in enumerate(head)]
+    return {name: place for place, name in enumerate(names)}, rows
+
+
+def describe_presence(*there: bool) -> Iterator[str]:
+    """Say of each side whether it has what the other has."""
+    yield from ("there" if each else "missing" for each in there)
+
+
+def is_same(before: Json, after: Json, relative: float) -> bool:
+    """Whether two values are equal, numbers with a fraction up to a relative tolerance."""
+    if before == after:
+        return isinstance(before, bool) == isinstance(after, bool)
+    texts = [repr(each) if isinstance(each, int | float) else str(each) for each in (before, after)]
+    if not all(map(NUMBER.fullmatch, texts)) or not any(re.search("[.e]", text) for text in texts):
+        return False
+    return isclose(*map(float, texts), rel_tol=relative, abs_tol=NEXT_TO_NOTHING)
+
+
+def tolerance(file: str) -> float:
+    """Return the relative tolerance of a file."""
+    return ROUNDED if "samples" in file else EXACT
+
+
+def shorten(value: Json) -> str:
+    """Write a value in few letters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:60]}... ({len(text)} characters)"
+
+
+def read_golden(file: str) -> Json:
+    """Read a golden file with the names that `changes.toml` replaces; an empty value where there is none."""
+    path = GOLDEN / file
+    if not path.is_file():
+        return {}
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+    for change in tomllib.loads((GOLDEN / CHANGES).read_text(encoding="utf-8")).get("change", ()):
+        if fnmatch(file, change["files"]):
+            text = re.sub(change["before"], change["after"], text)
+    return json.loads(text)
+
+
+def dump(value: Json, indent: str = "") -> str:
+    """Write JSON with sorted keys, short values in one line."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if not value or not isinstance(value, dict | list) or len(indent + text) <= 200:
+        return text
+    more = indent + " "
+    if isinstance(value, dict):
+        lines = [f"{more}{json.dumps(name, ensure_ascii=False)}: {dump(value[name], more)}" for name in sorted(value)]
+    else:
+        lines = [more + dump(part, more) for part in value]
+    return "\n".join(["[{"[isinstance(value, dict)], ",\n".join(lines), indent + "]}"[isinstance(value, dict)]])
+
+
+def write_golden(file: str, value: Json) -> None:
+    """Write a golden file."""
+    path = GOLDEN / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = (dump(value) + "\n").encode()
+    data = gzip.compress(data, mtime=0) if path.suffix == ".gz" else data
+    if len(data) > LARGEST:
+        raise SystemExit(f"{file} would have {len(data):,} bytes, more than {LARGEST:,}.")
+    path.write_bytes(data)
+
+
+def describe(found: Sequence[Difference]) -> str:
+    """Write differences, the first of many."""
+    more = [f"... and {len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
+    return "\n".join([*map(str, found[:MOST_SHOWN]), *more])
