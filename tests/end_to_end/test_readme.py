@@ -18,8 +18,8 @@ COMMANDS = re.findall(r"^    (pip install .+)$", README, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
-    """The main job's terminal and its records."""
+def main_job(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The main job's terminal, and the folder of its runs and its store."""
     folder = tmp_path_factory.mktemp("main")
     command = COMMANDS[0].partition("&&")[2].split()
     assert command[0] == "pytest"
@@ -29,7 +29,20 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, An
         [sys.executable, "-m", *command, *options], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout, json.loads((folder / "runs" / "latest" / "records.json").read_text(encoding="utf-8"))
+    return done.stdout, folder
+
+
+@pytest.fixture(scope="module")
+def session(main_job: tuple[str, Path]) -> tuple[str, dict[str, Any]]:
+    """The main job's terminal and its records."""
+    said, folder = main_job
+    return said, json.loads((folder / "runs" / "latest" / "records.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def golden_files(main_job: tuple[str, Path], golden: Any) -> dict[str, Any]:
+    """What the main job left, as golden files have it."""
+    return dict(golden.read_run("main", main_job[1] / "runs" / "latest", main_job[1] / "store"))
 
 
 def metric(records: dict[str, Any], case: str, **wanted: str) -> dict[str, Any]:
@@ -94,3 +107,8 @@ def test_toybox_clip_sees_the_toy_world_and_photographs_less(
 
 def test_each_model_was_loaded_once(session: tuple[str, dict[str, Any]]) -> None:
     assert session[1]["run"]["loads"] == 6
+
+
+@pytest.mark.parametrize("name", ["records.json", "samples.json.gz", "tables.json", "keys.json"])
+def test_the_main_job_leaves_what_the_golden_files_have(golden_files: dict[str, Any], golden: Any, name: str) -> None:
+    golden.check(f"main/{name}", golden_files[f"main/{name}"])
