@@ -13,11 +13,11 @@ the store; nothing is imported from eyechart, so that modules, classes and funct
 - `--work DIR`: where sessions write; with an earlier one's folder, what it asked is not asked again
 
 Golden files, in tests/golden/migration:
-- `NAME/records.json`: each case's record, metrics by name, labels and category
+- `main/records.json`: each case's record, metrics by name, labels and category; of the sessions compressed
 - `NAME/samples.json.gz`: each case's csv files line by line, and its evidence without the resampled values
-- `NAME/tables.json`: each table's csv; null: the reports made none of this run
+- `NAME/tables.json.gz`: each table's csv; null: the reports made none of this run
 - `NAME/keys.json`: what is in each key file of the store, with the digest that names its entry
-- `tests/NAME.json`: tables of the runs that tests make
+- `tests/NAME.json.gz`: tables of the runs that tests make, and of OODBench's also records and samples
 
 How values are compared: integers, booleans and texts exactly; numbers with a fraction to 1e-6, relative; those in
 samples, which are rounded to six digits, to 1e-4. Fields in VOLATILE are left out, for the reason that stands there.
@@ -40,6 +40,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from hashlib import sha256
@@ -143,7 +144,8 @@ def report(*arguments: str) -> tuple[str, str]:
     out, aside, before = StringIO(), StringIO(), sys.argv
     try:
         sys.argv = ["eyechart.reports", *arguments]
-        with redirect_stdout(out), redirect_stderr(aside):
+        with redirect_stdout(out), redirect_stderr(aside), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".* found in sys.modules")  # where a test imported it
             run_module("eyechart.reports", run_name="__main__")
     except SystemExit as end:
         if end.code not in (0, 2):
@@ -186,22 +188,22 @@ def read_run(name: str, run: Path, store: Path) -> Iterator[tuple[str, Any]]:
     records, samples = read_records(run)
     yield f"{name}/records.json", records
     yield f"{name}/samples.json.gz", samples
-    yield f"{name}/tables.json", make_tables(run)
+    yield f"{name}/tables.json.gz", make_tables(run)
     yield f"{name}/keys.json", read_keys(store)
 
 
-def run_sessions(main: Path, store: Path, work: Path) -> Iterator[tuple[str, Any]]:
+def run_sessions(store: Path, work: Path) -> Iterator[tuple[str, Any]]:
     """Run the sessions in a copy of the main job's store, and yield their golden files."""
-    records, samples, runs, copy = {}, {}, [main], work / "store"
+    records, samples, runs, copy = {}, {}, [], work / "store"
     shutil.copytree(store, copy, dirs_exist_ok=True)
     for session in tomllib.loads((GOLDEN / SESSIONS).read_text(encoding="utf-8"))["session"]:
         name, out = session["name"], work / session["name"]
         run_python(*PYTEST, f"--eye-out={out}", f"--eye-store={copy}", *shlex.split(session["options"]))
         runs.append(out / "latest")
         records[name], samples[name] = read_records(runs[-1])
-    yield "sessions/records.json", records
+    yield "sessions/records.json.gz", records
     yield "sessions/samples.json.gz", samples
-    yield "sessions/tables.json", make_tables(*runs)
+    yield "sessions/tables.json.gz", make_tables(*runs)
     old = {path.parent.name for path in store.glob("*/*/key.json")}
     yield "sessions/keys.json", {name: key for name, key in read_keys(copy).items() if key["digest"] not in old}
 
@@ -242,7 +244,7 @@ def collect(chosen: argparse.Namespace, work: Path) -> Iterator[tuple[str, Any]]
     if "main" in chosen.only:
         yield from read_run("main", main, store)
     if "sessions" in chosen.only:
-        yield from run_sessions(main, store, work)
+        yield from run_sessions(store, work)
     if "tests" in chosen.only:
         yield from run_tests(work / "tests")
 

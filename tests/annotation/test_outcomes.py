@@ -99,6 +99,13 @@ def test_the_disputed_images_are_a_share_of_their_category(table: Any, answers: 
     assert (found["disputed"], found["disputed n"], found["answered"]) == ("90.91", "11", "100.00")
 
 
+def test_the_table_is_that_of_the_golden_file(
+    second_pass: Any, answers: Path, golden: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["table", "F7", str(second_pass.run), "--format=csv", f"--annotations={answers}"]) == 0
+    golden.check("tests/annotation.json.gz", {"F7": {"csv": capsys.readouterr().out.split("\n")}})
+
+
 def test_pictures_without_an_answer_are_left_out_and_said(table: Any, answers: Path) -> None:
     assert "answers.json: 15 of the sheet's 16 pictures are answered; the others are left out." in table(answers)[1]
 

@@ -109,6 +109,6 @@ def test_each_model_was_loaded_once(session: tuple[str, dict[str, Any]]) -> None
     assert session[1]["run"]["loads"] == 6
 
 
-@pytest.mark.parametrize("name", ["records.json", "samples.json.gz", "tables.json", "keys.json"])
+@pytest.mark.parametrize("name", ["records.json", "samples.json.gz", "tables.json.gz", "keys.json"])
 def test_the_main_job_leaves_what_the_golden_files_have(golden_files: dict[str, Any], golden: Any, name: str) -> None:
     golden.check(f"main/{name}", golden_files[f"main/{name}"])

@@ -79,6 +79,11 @@ def test_a_model_accepts_where_the_upper_end_is_below_the_limit(given, capsys):
     assert [row["Models with Z = 1"] for row in population] == ["1", "2", "3"]
 
 
+def test_both_tables_are_those_of_the_golden_file(given, capsys, golden):
+    assert main(["overlap", "division.json", "--format", "csv", *EACH]) == 0
+    golden.check("tests/population.json.gz", {"oodbench-population": {"csv": capsys.readouterr().out.split("\n")}})
+
+
 def test_some_models_speak_of_all(given, capsys):
     _, (five, two) = run(capsys, *EACH)
     assert (five["ε"], two["ε"], two["Models with Z = 1"]) == ("5 %", "2 %", "0")

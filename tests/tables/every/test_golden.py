@@ -1,0 +1,26 @@
+"""Every table of the runs made here is equal to its golden file; see tools/golden.py."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from eyechart.errors import ReportError
+from eyechart.reports.render import to_csv
+from eyechart.reports.runs import Pool
+from eyechart.reports.tables import BUILDERS, tables
+
+POOLS = ("worded", "repeated", "classified", "paired", "hard", "birds", "free_form")
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_tables_are_those_of_the_golden_files(name: str, request: pytest.FixtureRequest, golden: Any) -> None:
+    pool = request.getfixturevalue(name)
+    made = {table: make_csv(table, pool) for table in BUILDERS}
+    golden.check(f"tests/{name}.json.gz", {table: {"csv": lines} for table, lines in made.items() if lines})
+
+
+def make_csv(name: str, pool: Pool) -> list[str]:
+    with suppress(ReportError):
+        return to_csv(tables(name, pool)).split("\n")
+    return []
