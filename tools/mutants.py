@@ -107,6 +107,8 @@ def _left_alone(node: ast.AST, parent: ast.AST) -> bool:
     if isinstance(node, ast.Assign) and isinstance(parent, ast.Module) and isinstance(node.targets[0], ast.Name):
         name = node.targets[0].id
         return name[0].isupper() and not name.isupper()  # a type alias
+    if isinstance(node, ast.keyword):
+        return node.arg in KEPT_KEYWORDS
     text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return text or isinstance(node, ast.JoinedStr | ast.Import | ast.ImportFrom)
 

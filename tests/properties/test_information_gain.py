@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs, tree_gt
-from eyechart.metrics.information_gain import information_gain, information_gain_interval
+from eyechart.metrics.information_gain import information_gain, information_gain_draws, information_gain_interval
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.stairs import Stairs
 from eyechart.metrics.thresholds import accuracy_coverage
@@ -219,6 +219,17 @@ def test_a_resample_is_scored_as_if_it_were_the_images(how, case) -> None:
     areas = [of(tree, leaves[rows], truth[rows], **how).area for rows in samples]
     found = information_gain_interval(tree, stairs(tree, leaves), truth, times=20, seed=7, **how)
     assert np.ptp(np.round(areas, 12)) == 0 or found == pytest.approx(percentile(areas), abs=1e-9)
+
+
+@ways
+@given(cases)
+@settings(max_examples=30)
+def test_resamples_that_are_given_are_scored_in_the_same_way(how, case) -> None:
+    tree, (leaves, truth) = case
+    taken = [np.random.default_rng(seed).integers(len(truth), size=len(truth)) for seed in range(3)]
+    samples = [np.bincount(rows, minlength=len(truth)) for rows in taken]
+    found = information_gain_draws(tree, stairs(tree, leaves), truth, samples, **how)
+    assert found == pytest.approx([of(tree, leaves[rows], truth[rows], **how).area for rows in taken])
 
 
 @ways

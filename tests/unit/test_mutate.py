@@ -54,6 +54,7 @@ def run(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
         ("True", ["False"]),
         ("any(a)", ["all(a)"]),
         ("f(a, strict=b, k=c)", ["f(a, strict=b)"]),
+        ("f(a, strict=True, k=True)", ["f(a, strict=True)", "f(a, strict=True, k=False)"]),
         ("a if b else c", ["c if b else a"]),
         ("a[b:c]", ["a[:c]", "a[b:]"]),
         ("[a for a in b if c]", ["[a for a in b]"]),
