@@ -17,8 +17,12 @@ GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden/migration"
 CHANGES = "changes.toml"
 TIMES = re.compile(r"\btime\b", re.IGNORECASE)  # columns of tables that say how long answers took
 NUMBER = re.compile(r"[+-]?\d+(\.\d*(e[+-]?\d+)?|e[+-]?\d+)", re.IGNORECASE)
-EXACT, ROUNDED = 1e-6, 1e-4  # relative tolerance, of values in full and of those rounded to six digits
-NEXT_TO_NOTHING = 1e-9
+LAST_DIGIT = -1.0  # one unit of a cell's last digit
+TOLERANCES = {  # by a part of the file's name: relative and absolute, as measured between processors
+    "samples": (1e-4, 1e-6),  # six digits, of float32
+    "tables": (0.0, LAST_DIGIT),  # made of records, which are compared more closely
+    "": (1e-5, 1e-9),
+}
 LARGEST = 1_000_000
 MOST_SHOWN = 60
 Json = Any
@@ -53,7 +57,7 @@ def find_differences(file: str, before: Json, after: Json, place: tuple[str, ...
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, pair in enumerate(zip(before, after, strict=True)):
             yield from find_differences(file, *pair, (*place, str(number)))
-    elif not is_same(before, after, tolerance(file)):
+    elif not is_same(file, before, after):
         yield Difference(file, place, shorten(before), shorten(after))
 
 
@@ -67,7 +71,7 @@ def compare_csv(file: str, before: list[str], after: list[str], place: tuple[str
         if TIMES.search(name):
             continue
         cells = [(one[old_head[name]], other[new_head[name]]) for one, other in zip(old, new, strict=False)]
-        changed = [row for row, (one, other) in enumerate(cells) if not is_same(one, other, tolerance(file))]
+        changed = [row for row, (one, other) in enumerate(cells) if not is_same(file, one, other)]
         if changed:
             row = changed[0]
             where = f"column {name}, {len(changed)} of {len(old)} rows, row {row} ({', '.join(old[row][:2])})"
@@ -88,19 +92,17 @@ def describe_presence(*there: bool) -> Iterator[str]:
     yield from ("there" if each else "missing" for each in there)
 
 
-def is_same(before: Json, after: Json, relative: float) -> bool:
-    """Whether two values are equal, numbers with a fraction up to a relative tolerance."""
+def is_same(file: str, before: Json, after: Json) -> bool:
+    """Whether two values of a file are equal, numbers with a fraction as nearly as it takes on another machine."""
     if before == after:
         return isinstance(before, bool) == isinstance(after, bool)
     texts = [repr(each) if isinstance(each, int | float) else str(each) for each in (before, after)]
     if not all(map(NUMBER.fullmatch, texts)) or not any(re.search("[.e]", text) for text in texts):
         return False
-    return isclose(*map(float, texts), rel_tol=relative, abs_tol=NEXT_TO_NOTHING)
-
-
-def tolerance(file: str) -> float:
-    """Return the relative tolerance of a file."""
-    return ROUNDED if "samples" in file else EXACT
+    relative, absolute = next(limits for kind, limits in TOLERANCES.items() if kind in file)
+    if absolute == LAST_DIGIT:
+        absolute = 1.01 * 10.0 ** -min(len(text.partition(".")[2]) for text in texts)
+    return isclose(*map(float, texts), rel_tol=relative, abs_tol=absolute)
 
 
 def shorten(value: Json) -> str:
