@@ -73,10 +73,14 @@ def serve(place: str, script: str, imports: str) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(place)
         server.listen()
-        server.settimeout(600)  # nobody asks any more
+        server.settimeout(30)
         print("ready", flush=True)
-        while True:
-            caller, _ = server.accept()
+        starter = os.getppid()
+        while os.getppid() == starter:
+            try:
+                caller, _ = server.accept()
+            except TimeoutError:  # nobody asked: look whether whoever started this is still there
+                continue
             if not os.fork():
                 become(caller)
             caller.close()
