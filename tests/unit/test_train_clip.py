@@ -111,7 +111,7 @@ def test_muon_makes_steps_nearly_orthogonal(shape: tuple[int, int]) -> None:
 def test_muon_goes_down_a_bowl() -> None:
     kernel = torch.nn.Parameter(torch.ones(2, 3, 1, 1))
     optimizer = Muon([kernel], 0.1)
-    for _ in range(50):
+    for _ in range(100):
         optimizer.zero_grad()
         (kernel**2).sum().backward()
         optimizer.step()
