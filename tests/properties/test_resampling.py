@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ks_2samp
@@ -133,6 +133,7 @@ def test_no_draws_have_no_percentiles() -> None:
     assert np.isnan([percentile([]), percentile([np.nan])]).all()
 
 
+@settings(max_examples=30)  # each draws thousands of resamples
 @given(st.integers(1, 4), seeds)
 def test_numbers_of_draws_are_all_that_can_be_drawn(n, seed) -> None:
     chosen = (np.bincount(rows, minlength=n) for rows in product(range(n), repeat=n))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -135,6 +135,7 @@ def no_stricter(alone: Verdict, beside: Verdict) -> bool:
     return same and (alone.word == UNTESTED or beside.adjusted >= alone.adjusted)
 
 
+@settings(max_examples=40)  # each writes and reads several runs
 @given(st.lists(runs(SHARES), min_size=1, max_size=3))
 def test_the_tests_of_a_session_are_those_of_statsmodels(sides: Any, several: list[Runs]) -> None:
     found = [each for of in several for each in compared(*sides(of))]
