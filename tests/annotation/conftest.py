@@ -220,6 +220,16 @@ class Seen:
         for key in keys:
             self.page.keyboard.press(key)
 
+    def reload(self) -> None:
+        """Load the page again, until the browser has stored what the page wrote: it stores in the background."""
+        written = self.page.evaluate("() => ({ ...localStorage })")
+        for _ in range(50):
+            self.page.reload()
+            if self.page.evaluate("() => ({ ...localStorage })") == written:
+                return
+            self.page.wait_for_timeout(200)
+        pytest.fail("the browser did not store what the page wrote")
+
     def download(self, folder: Path) -> Path:
         with self.page.expect_download() as found:
             self.page.get_by_role("button", name="Download answers").click()

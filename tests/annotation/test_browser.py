@@ -36,7 +36,7 @@ def test_answers_by_mouse_and_keyboard_survive_a_reload_and_become_figure_7(
     seen.press("ArrowRight", str(labels[2][0]), "ArrowRight", "0", "u", str(model[4][0]))  # labels; none; model's
     assert seen.text("count") == "5 of 6 answered"
 
-    seen.page.reload()
+    seen.reload()
     assert (seen.text("count"), seen.text("where")) == ("5 of 6 answered", "Picture 5 of 6, answered")
     assert seen.checked() == [key.items[4].candidates[model[4][0] - 1].name]
     path = seen.download(tmp_path)
@@ -88,7 +88,7 @@ def test_a_comment_is_kept_and_its_letters_choose_nothing(opened: Any, sheet: Pa
     seen = opened(sheet)
     seen.page.get_by_role("textbox").press_sequentially("1 or 2, unclear")
     assert (seen.checked(), seen.text("where")) == ([], "Picture 1 of 6")
-    seen.page.reload()
+    seen.reload()
     assert seen.page.get_by_role("textbox").input_value() == "1 or 2, unclear"
     assert kept(seen.download(tmp_path)) == {"1": {"chosen": [], "none": False, "comment": "1 or 2, unclear"}}
 
@@ -166,7 +166,7 @@ def test_what_the_browser_kept_of_another_time_may_be_broken(opened: Any, sheet:
     seen = opened(sheet)
     for broken in ("{", "[]", '{"schema": 1, "answers": null}', '{"schema": 1, "sheet": "x", "answers": {}}'):
         seen.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [memory(sheet), broken])
-        seen.page.reload()
+        seen.reload()
         assert seen.text("said").startswith("What this browser kept of the sheet cannot be read")
         assert seen.text("count") == "0 of 6 answered"
 

@@ -34,7 +34,7 @@ def test_verdicts_by_keyboard_survive_a_reload_and_become_rates(
     seen = opened(sheet(checked))
     seen.press("a", "ArrowRight", "r", "Enter", "3", "u")
     assert (seen.text("count"), seen.text("where")) == ("3 of 4 answered", "Picture 4 of 4")
-    seen.page.reload()
+    seen.reload()
     seen.press("ArrowLeft", "ArrowLeft")
     assert seen.checked() == ["Reject"]
     path = seen.download(tmp_path)
