@@ -15,10 +15,10 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart import __version__
+from eyechart.atomic import write_atomic
 from eyechart.case_recording import CaseRecording
 from eyechart.errors import ToleranceError
 from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, plain
-from eyechart.store import stamp
 
 from .cases import case_of, find_case
 from .options import settings
@@ -132,7 +132,7 @@ class Recorder:
         records = tuple(sorted(self.records.values(), key=lambda record: (record.case, record.protocol)))
         harmless = () if self.records else (pytest.exit.Exception,)  # an empty run is lost, and its cases failed
         with suppress(*harmless), self.writing(pytest.exit.Exception):
-            stamp(self.folder / FILE, encode(Records(run=self.run(int(session.exitstatus)), records=records)))
+            write_atomic(self.folder / FILE, encode(Records(run=self.run(int(session.exitstatus)), records=records)))
         with suppress(OSError):  # not every file system has links
             self.point()
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from eyechart.atomic import write_atomic
 from eyechart.errors import ReportError
 from eyechart.records import FILE, Records, read_run
-from eyechart.store import stamp
 
 from .history import FORMATS, Row, rows
 from .overview import aggregate
@@ -56,10 +56,10 @@ def write(found: Found, out: Path, mill: Path | None) -> int:
     if not found.runs:
         raise ReportError("None of these runs can be read. Run the suite first: pytest -k imagenet/")
     table = every(found.runs)
-    stamp(out, FORMATS[out.suffix](table))
+    write_atomic(out, FORMATS[out.suffix](table))
     print(f"{out}: {len(found.runs):,} runs, {len(table):,} numbers")
     if mill:
-        stamp(mill, aggregate(load(sorted(found.runs, key=lambda path: found.runs[path].run.started))).encode())
+        write_atomic(mill, aggregate(load(sorted(found.runs, key=lambda path: found.runs[path].run.started))).encode())
         print(mill)
     return SKIPPED if found.unread else 0
 

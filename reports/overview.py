@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import structs
 
+from eyechart.atomic import write_atomic
 from eyechart.headlines import LABELLED, WITH_EMPTY, category_name, headlines
 from eyechart.records import Metric
-from eyechart.store import stamp
 
 from .ablations import t11, t12, t14, t18
 from .categories import category_table, explained, standings
@@ -49,9 +49,9 @@ def write(pool: Pool, folder: Path) -> str:
     found = tables(pool)
     text = markdown(pool, found)
     folder.mkdir(parents=True, exist_ok=True)
-    stamp(folder / "overview.md", text.encode())
-    stamp(folder / "overview.tex", "\n".join(map(to_latex, found)).encode())
-    stamp(folder / "aggregate.csv", aggregate(pool).encode())
+    write_atomic(folder / "overview.md", text.encode())
+    write_atomic(folder / "overview.tex", "\n".join(map(to_latex, found)).encode())
+    write_atomic(folder / "aggregate.csv", aggregate(pool).encode())
     return text
 
 

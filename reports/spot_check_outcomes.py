@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
+from eyechart.atomic import write_atomic
 from eyechart.data.division_files import File, encoded, read_file
 from eyechart.errors import ReportError
-from eyechart.store import stamp
 
 from .answers import portion
 from .render import Row, Table
@@ -91,7 +91,7 @@ def write_new(found: Outcome, out: Path) -> str:
         found.whole, pairs=pairs, parameters=parameters(found), notes=(*found.whole.notes, note(found))
     )
     out.parent.mkdir(parents=True, exist_ok=True)
-    stamp(out, encoded(new))
+    write_atomic(out, encoded(new))
     return f"{out}: {len(pairs):,} pairs, without {len(rejected):,} rejected ones."
 
 

@@ -20,7 +20,7 @@ from eyechart.data.equivalences import pairs
 from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
-from eyechart.models.interfaces import Identity, Request
+from eyechart.models.types import Identity, Request
 from eyechart.models.vision_ops import repair
 from eyechart.recording import Recording
 from eyechart.records import Record, Records, Run, encode

@@ -2,10 +2,10 @@
 
 import pytest
 
-from eyechart.asking.detection import Detection
-from eyechart.asking.distribution import Distribution
 from eyechart.pairs.answers import Existence, Progression
+from eyechart.pairs.detection import Detection
 from eyechart.pairs.detector_recording import DetectionRecording, DistributionRecording
+from eyechart.pairs.distribution import Distribution
 from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from eyechart.asking.abstention import Abstention
-from eyechart.asking.flat_list import FlatList
-from eyechart.asking.free_form import FreeForm
-from eyechart.asking.species import Species
+from eyechart.birds.abstention import Abstention
 from eyechart.birds.abstention_recording import AbstentionRecording
+from eyechart.birds.flat_list import FlatList
 from eyechart.birds.flat_list_recording import FlatListRecording
+from eyechart.birds.free_form import FreeForm
+from eyechart.birds.species import Species
 from eyechart.birds.species_recording import SpeciesRecording
 from eyechart.birds.word_recording import FreeFormRecording
 

@@ -21,8 +21,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.errors import ImageError, ModelError, RequestError, StoreError
 from eyechart.models.attempts import failure_of
-from eyechart.models.interfaces import Floats, Model
 from eyechart.models.runtime import out_of_memory
+from eyechart.models.types import Floats, Model
 from eyechart.predictions import Answers, Block, append, finish, gather, load, stored_rows, tidy
 from eyechart.store import Entry, Key, Store, Writer
 

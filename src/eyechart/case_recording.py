@@ -12,15 +12,15 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 import numpy as np
 
+from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
 from eyechart.gate.evidence import Evidence, Floats, Given, Ints, packed, proofs
 from eyechart.gate.evidence import named as plane_name
 from eyechart.headlines import ANSWERED, ASKED
 from eyechart.metrics.clusters import clustered_wilson
-from eyechart.models.interfaces import Identity, Usage
+from eyechart.models.types import Identity, Usage
 from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served, encode
 from eyechart.settings import Case, Settings
-from eyechart.store import stamp
 
 Rows = Iterator[list[Any]]
 
@@ -206,7 +206,7 @@ class CaseRecording(ABC):
     def keep(self, path: str, content: bytes) -> File:
         """Write a file into the run's folder."""
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
-        stamp(self.run / path, content)
+        write_atomic(self.run / path, content)
         return File(path=path, sha256=sha256(content).hexdigest())
 
 

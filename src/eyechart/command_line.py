@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Sequence
 
 QUICK, SLOW = 0.1, 30.0
 
@@ -16,3 +17,19 @@ def print_any_letter() -> None:
 def seconds_of_progress() -> float:
     """How far lines of progress are apart: where there is no terminal, each of them stays."""
     return QUICK if sys.stderr.isatty() else SLOW
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as lines, the first column to the left and numbers to the right.
+
+    >>> print(aligned([("split", "pairs"), ("a", "1,000")]))
+    split  pairs
+    a      1,000
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        )
+        for row in rows
+    )

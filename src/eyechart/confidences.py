@@ -19,7 +19,7 @@ from eyechart.metrics.calibration import (
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.metrics.selective import auc_draws
 from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_auc, accuracy_coverage_interval
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.records import Metric
 from eyechart.scoring import Predictions, Scored, metric
 

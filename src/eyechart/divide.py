@@ -13,8 +13,7 @@ from typing import Any
 from tqdm import tqdm
 
 from eyechart.asking import Asker
-from eyechart.asking.divided import NONE, OWN, Made, made
-from eyechart.command_line import print_any_letter, seconds_of_progress
+from eyechart.command_line import aligned, print_any_letter, seconds_of_progress
 from eyechart.data.annotated_splits import BENCHMARK
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
@@ -24,7 +23,8 @@ from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError, EyechartError, SpecError
 from eyechart.models.device import pick
 from eyechart.models.registry import backend, create, offers
-from eyechart.pairs.division_summary import HEADS, aligned, cells, said
+from eyechart.pairs.divided import NONE, OWN, Made, made
+from eyechart.pairs.division_summary import HEADS, cells, said
 from eyechart.protocols.choices import CHOICES, Chosen, is_share
 from eyechart.spec import did_you_mean, parse
 from eyechart.store import STORE, Store

@@ -11,8 +11,8 @@ from eyechart import replies
 from eyechart.answering import THREADS, Progress, decoder, shown_image
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ImageError, ModelError, StoreError
-from eyechart.models import interfaces
-from eyechart.models.interfaces import Answer, Request, Usage
+from eyechart.models import types
+from eyechart.models.types import Answer, Request, Usage
 from eyechart.questions import Question, Questions
 from eyechart.replies import Kept, Replies, Reply
 from eyechart.store import Entry, Key, Store, Writer
@@ -22,7 +22,7 @@ AHEAD = 64  # images that are read before the model asks for them, or one reques
 
 
 def question_key(
-    questions: Questions, model: interfaces.Generator, dataset: Dataset, *, limit: int | None, seed: int
+    questions: Questions, model: types.Generator, dataset: Dataset, *, limit: int | None, seed: int
 ) -> Key:
     """The key of a protocol's replies."""
     return Key(
@@ -38,7 +38,7 @@ def question_key(
 
 
 def interview(
-    store: Store, key: Key, dataset: Dataset, model: interfaces.Generator, questions: Questions, progress: Progress
+    store: Store, key: Key, dataset: Dataset, model: types.Generator, questions: Questions, progress: Progress
 ) -> Replies:
     """Give the kept replies, asking only for those that are missing."""
     entry = store.entry(key)
@@ -60,7 +60,7 @@ def interview(
 
 
 def consult(
-    entry: Entry, dataset: Dataset, model: interfaces.Generator, questions: Questions, progress: Progress
+    entry: Entry, dataset: Dataset, model: types.Generator, questions: Questions, progress: Progress
 ) -> Replies:
     """Give replies out of a book, asking only for those that nobody asked for."""
     found = looked_up(entry)
@@ -122,14 +122,14 @@ def looked_up(entry: Entry) -> dict[int, Kept]:
         return {}
 
 
-def meet(model: interfaces.Generator, key: Key, took: Sequence[Usage], *, one_by_one: bool = True) -> None:
+def meet(model: types.Generator, key: Key, took: Sequence[Usage], *, one_by_one: bool = True) -> None:
     """Tell a model that has a budget what the answers took that are kept already; it counts each question once."""
     if told := getattr(model, "met", None):
         told(key.digest, sum(took, Usage()), took if one_by_one else ())
 
 
 def complete(
-    writer: Writer, dataset: Dataset, model: interfaces.Generator, questions: Questions, progress: Progress
+    writer: Writer, dataset: Dataset, model: types.Generator, questions: Questions, progress: Progress
 ) -> tuple[dict[int, Kept], dict[int, Reply]]:
     """Ask what is missing; an error that may pass is told apart and not kept, so that the next run asks again."""
     found = replies.kept(writer)
@@ -161,7 +161,7 @@ def unfinished(
 
 
 def answered(
-    dataset: Dataset, model: interfaces.Generator, questions: Questions, places: Sequence[int]
+    dataset: Dataset, model: types.Generator, questions: Questions, places: Sequence[int]
 ) -> Iterator[tuple[int, Answer]]:
     """Ask one round; an image that cannot be read is an error of its request, which is then not sent."""
     sent: list[int] = []

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.store import Entry, Writer
 
 FILE = "answers.npy"

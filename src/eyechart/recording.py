@@ -23,7 +23,7 @@ from eyechart.headlines import LABELLED
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
 from eyechart.metrics.resampling import drawn
-from eyechart.models.interfaces import Identity, Usage
+from eyechart.models.types import Identity, Usage
 from eyechart.published import reported
 from eyechart.records import Metric, Outcomes, Reported, Served
 from eyechart.repeats import Repeated

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from eyechart.models.interfaces import Answer, Usage
+from eyechart.models.types import Answer, Usage
 from eyechart.parsers.json_tokens import storable
 from eyechart.store import Entry, Writer
 

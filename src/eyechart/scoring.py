@@ -17,7 +17,7 @@ from eyechart.metrics.categories import categories
 from eyechart.metrics.equivalence import expand, groups
 from eyechart.metrics.intervals import Interval, stratified, wilson
 from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_draws, single_label
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.protocols.out_of_prompt import KINDS
 from eyechart.records import Metric, Outcomes
 from eyechart.spoken import Spoken

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
-from eyechart.data.labels import Empty
+from eyechart.metrics.accuracy import Empty
 from eyechart.protocols.choices import Chosen, differing
 from eyechart.spec import ModelSpec
 

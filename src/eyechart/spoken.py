@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 
 Ints = NDArray[np.int64]
 

@@ -8,7 +8,6 @@ rows of numbers in `predictions`, words in `replies`.
 
 import os
 import struct
-import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,8 +19,9 @@ import filelock
 import msgspec
 
 from eyechart import __version__
+from eyechart.atomic import draft_path, write_atomic
 from eyechart.errors import StoreError
-from eyechart.models.interfaces import Identity
+from eyechart.models.types import Identity
 
 STORE = Path(".eyechart/store")  # where answers are kept, unless another place is named
 FORMAT = 1
@@ -131,8 +131,8 @@ class Entry:
         """Hold the entry alone; another run that wants it waits for that, or with StoreError does not."""
         with writable(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            stamp(self.folder.parent.parent / "format", f"{FORMAT}\n".encode("ascii"))
-            stamp(self.folder / "key.json", msgspec.json.format(msgspec.json.encode(self.key, order="sorted")))
+            write_atomic(self.folder.parent.parent / "format", f"{FORMAT}\n".encode("ascii"))
+            write_atomic(self.folder / "key.json", msgspec.json.format(msgspec.json.encode(self.key, order="sorted")))
             lock = filelock.FileLock(self.folder / "lock")
             try:
                 lock.acquire(timeout=0)
@@ -206,7 +206,7 @@ class Writer:
         self.close()
         with writable(self.folder):
             self.drop_drafts(FIRST)
-            draft = draft_of(first)
+            draft = draft_path(first)
             with draft.open("wb") as file:
                 file.writelines(framed(header, payload) for header, payload in ordered)
                 file.flush()
@@ -218,7 +218,7 @@ class Writer:
     @contextmanager
     def draft(self, name: str) -> Iterator[Path]:
         """Yield the path of a file to be written, which `seal` then moves to its name; it is deleted otherwise."""
-        path = draft_of(self.folder / name)
+        path = draft_path(self.folder / name)
         with writable(self.folder):
             self.drop_drafts(name)
             try:
@@ -242,9 +242,9 @@ class Writer:
                     data.replace(self.folder / name)
                 else:
                     self.drop_drafts(name)
-                    stamp(self.folder / name, data)
+                    write_atomic(self.folder / name, data)
             self.drop_drafts(DONE)
-            stamp(sealed, content)
+            write_atomic(sealed, content)
         self.close()
         sweep(self.folder)
 
@@ -316,23 +316,6 @@ def sweep(folder: Path) -> None:
     for path in folder.glob("*.part"):
         with suppress(OSError):  # another run was first, or the store may only be read
             path.unlink()
-
-
-def stamp(path: Path, content: bytes) -> None:
-    """Write a small file so that nobody ever sees half of it; the same content is not written twice."""
-    if path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content:
-        return
-    draft = draft_of(path)
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-
-
-def draft_of(path: Path) -> Path:
-    """Return the name under which this thread writes a file before it takes its place."""
-    return path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
 
 
 @contextmanager

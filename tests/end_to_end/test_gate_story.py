@@ -21,7 +21,7 @@ import pytest
 from PIL import Image
 from safetensors.numpy import load_file, save_file
 
-from eyechart.data.toybox import open_toybox
+from eyechart.toybox.sample import open_toybox
 
 CASE = "toybox/sample/open_clip[local-dir:model]"
 REGRESSION, HELD = 10, "--eye-baseline=kept"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.toybox import open_toybox
+from eyechart.toybox.sample import open_toybox
 
 LONG = "word " * 200_000
 RUN = "runs/latest"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.bird_words import BirdNames
-from eyechart.asking.reason_words import CHOICES, ReasonWords
+from eyechart.birds.bird_words import BirdNames
+from eyechart.birds.reason_words import CHOICES, ReasonWords
 from eyechart.data.splits import open_realbirdid
 from eyechart.reports.__main__ import main
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Answer, Floats, Request, Scorer
 from eyechart.models.together import generate
+from eyechart.models.types import Answer, Floats, Request, Scorer
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 from eyechart.toybox.classes import names

@@ -17,8 +17,8 @@ from PIL import Image
 
 from eyechart.errors import RequestError, SpecError
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Answer, Floats, Generator, Request
 from eyechart.models.together import generate
+from eyechart.models.types import Answer, Floats, Generator, Request
 from eyechart.models.vllm_engine import _places
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
@@ -232,7 +232,7 @@ from eyechart.models.vision_ops import repair
 repair()  # in the engines' processes too, which begin with this file
 from PIL import Image
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Request
+from eyechart.models.types import Request
 from eyechart.models.together import generate
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse

@@ -10,9 +10,9 @@ from runpy import run_path
 import pytest
 from PIL import Image
 
-from eyechart.models.interfaces import Answer, Request
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.together import generate
+from eyechart.models.types import Answer, Request
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 from eyechart.toybox.exam import groups, skills

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.data.labels import label_set
 from eyechart.data.sample import open_sample
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.reports.page.writing import Wish, write
 from eyechart.scoring import Predictions
 from eyechart.settings import Case

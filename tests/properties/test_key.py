@@ -14,7 +14,7 @@ from eyechart.asking import Wording, text_key
 from eyechart.data.dataset import Dataset, Row
 from eyechart.data.located import whole_files
 from eyechart.interviewing import question_key
-from eyechart.models.interfaces import Identity
+from eyechart.models.types import Identity
 from eyechart.questions import Question, Questions
 from eyechart.store import Key
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.protocols import open_world
 from eyechart.protocols.open_world import nearest, space
 from eyechart.protocols.out_of_prompt import KINDS, Kind, abstains, kinds, named, words

@@ -11,7 +11,7 @@ from sklearn import metrics
 from eyechart.data.divisions import Division
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.pairs.answers import Existence, Progression
 from eyechart.pairs.scoring import (
     existence_metrics,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.protocols.zero_shot import class_weights, prompts, scores, unit
 
 WORDS = st.text(st.characters(codec="ascii"), min_size=1, max_size=8)

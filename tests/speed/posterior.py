@@ -16,8 +16,8 @@ from PIL import Image
 from eyechart.data.class_names import class_names
 from eyechart.models import hf_batches, hf_trie
 from eyechart.models.hf_generator import NUMBERS, Hf
-from eyechart.models.interfaces import Floats, Request
 from eyechart.models.together import generate
+from eyechart.models.types import Floats, Request
 from eyechart.protocols.closed_world import class_list, closed_world_prompt
 from eyechart.spec import parse
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Request, Until
 from eyechart.models.together import generate
+from eyechart.models.types import Request, Until
 from eyechart.spec import parse
 
 from .paired import Work, ratio

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from eyechart.models.interfaces import Generator, Request
 from eyechart.models.openai_generator import OpenAi
+from eyechart.models.types import Generator, Request
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 from eyechart.toybox.exam import groups, skills

@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from eyechart.asking import IN_WORDS, Asker, Sitting
+from eyechart.asking import Asker, Sitting, predict
 from eyechart.data.class_names import class_names
-from eyechart.models.interfaces import Usage
 from eyechart.models.registry import create
+from eyechart.models.types import Usage
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.protocols.closed_world import batches
 from eyechart.protocols.out_of_prompt import kinds, named
@@ -76,7 +76,7 @@ class Session:
             choices = PROTOCOLS[protocol].defaults()
             lend = cache(lambda text: create(parse(text)))
             sitting = Sitting(asker, create(spec), self.dataset, NAMES, "kisel", choices, (), lend)
-            self.records.append(self.recorded(protocol, str(spec), IN_WORDS[protocol](sitting), choices))
+            self.records.append(self.recorded(protocol, str(spec), predict(protocol, sitting), choices))
 
     def open_world(self, found: Sequence[int], model: str = MODEL, **chosen: str) -> None:
         """Free words, of which only the class they were mapped to matters."""

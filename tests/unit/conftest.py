@@ -25,8 +25,8 @@ from eyechart.data.sample import open_sample
 from eyechart.gate.comparing import DIRECTIONS, Compared, compared, undecided
 from eyechart.gate.evidence import Evidence
 from eyechart.headlines import ANSWERED, LABELLED
-from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_generator import OpenAi
+from eyechart.models.types import Answer, Identity, Request, Usage
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.records import Metric
 from eyechart.repeats import Repeated

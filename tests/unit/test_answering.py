@@ -13,7 +13,7 @@ from PIL import Image
 from eyechart.answering import AHEAD, answers, image_key
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, RequestError
-from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.types import Floats, Identity
 from eyechart.predictions import Answers
 from eyechart.store import Store
 

@@ -13,7 +13,7 @@ from PIL import Image
 from eyechart.asking import Asker, Wording
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
-from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.types import Floats, Identity
 from eyechart.store import Store
 
 Make = Callable[..., Dataset]

@@ -11,7 +11,7 @@ from eyechart.asking.closed_world import closed_world
 from eyechart.data.class_names import class_names
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.metrics.clusters import clustered_wilson
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.protocols.closed_world import closed_world_prompt
 from eyechart.scoring import Predictions

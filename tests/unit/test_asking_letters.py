@@ -16,7 +16,7 @@ from eyechart.asking.letters import mcq, multiple_choice
 from eyechart.errors import DataError, SpecError, VocabularyError
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
 from eyechart.protocols.choices import SHORT
 from eyechart.protocols.multiple_choice import mill_options
 

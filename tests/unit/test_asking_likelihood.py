@@ -13,7 +13,7 @@ from eyechart.asking.closed_world import closed_world, closed_world_plus
 from eyechart.asking.likelihood import posterior
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.choices import ByScore
-from eyechart.models.interfaces import Floats, Identity, Request, Until
+from eyechart.models.types import Floats, Identity, Request, Until
 from eyechart.scoring import Predictions
 
 NAMES = ("cat", "dog", "great white shark")

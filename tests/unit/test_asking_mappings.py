@@ -9,7 +9,7 @@ import pytest
 from eyechart.asking.closed_world import closed_world, closed_world_plus
 from eyechart.asking.open_world import open_world
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
 from eyechart.scoring import Predictions
 
 NAMES = ("cat", "dog", "great white shark")

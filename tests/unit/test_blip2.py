@@ -12,7 +12,7 @@ from PIL import Image
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import texts
 from eyechart.models.blip2_matcher import Blip2
-from eyechart.models.interfaces import Encoder, Floats, Matcher
+from eyechart.models.types import Encoder, Floats, Matcher
 from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 

@@ -12,7 +12,7 @@ import pytest
 from eyechart.data.dataset import Dataset
 from eyechart.errors import StoreError
 from eyechart.interviewing import interview, question_key
-from eyechart.models.interfaces import Answer, Usage
+from eyechart.models.types import Answer, Usage
 from eyechart.questions import Book, Question, Questions
 from eyechart.replies import Replies, Reply
 from eyechart.store import Entry, Key, Store, Writer

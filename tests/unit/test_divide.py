@@ -12,12 +12,12 @@ from PIL import Image
 
 from eyechart import divide
 from eyechart.asking import Asker
-from eyechart.asking.divided import Made, made
 from eyechart.data.annotation import Exclusion
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import HARD, ID, MINED, SIMPLE, LeftOut
 from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.types import Floats, Identity
+from eyechart.pairs.divided import Made, made
 from eyechart.pairs.division_summary import cells, said
 from eyechart.store import Store
 

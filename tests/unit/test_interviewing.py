@@ -12,7 +12,7 @@ from eyechart import interviewing, replies, store
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, StoreError
 from eyechart.interviewing import interview, question_key
-from eyechart.models.interfaces import Answer, Usage
+from eyechart.models.types import Answer, Usage
 from eyechart.questions import Question, Questions
 from eyechart.replies import Replies
 from eyechart.store import Entry, Store
@@ -80,7 +80,7 @@ class KilledError(BaseException):
 def test_a_run_that_ends_while_it_seals_loses_nothing(
     ask: Asks, talker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, drafted: bool
 ) -> None:
-    def stamp(path: Path, content: bytes, old: Any = store.stamp) -> None:
+    def write_atomic(path: Path, content: bytes, old: Any = store.write_atomic) -> None:
         if path.name == name and drafted:
             path.with_name(f"{name}.17").write_bytes(content[:9])
         else:
@@ -89,7 +89,7 @@ def test_a_run_that_ends_while_it_seals_loses_nothing(
             raise KilledError
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "stamp", stamp)
+        patched.setattr(store, "write_atomic", write_atomic)
         with pytest.raises(KilledError):
             ask(talker(number))
     again = talker(number)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Request, Usage
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.together import generate
+from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"

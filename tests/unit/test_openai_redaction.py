@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Request
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.together import generate
+from eyechart.models.types import Request
 
 KEY = "sk-very-secret-0123456789"
 Asking = Callable[..., OpenAi]

@@ -15,9 +15,9 @@ from eyechart.data.images import decode
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import openai_faults as faults
 from eyechart.models import openai_messages as messages
-from eyechart.models.interfaces import Generator, Request
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.registry import create
+from eyechart.models.types import Generator, Request
 from eyechart.spec import parse
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (9, 12, 3), dtype=np.uint8)

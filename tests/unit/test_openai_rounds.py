@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Request, Usage
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.together import generate
+from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import interfaces
+from eyechart.models import types
 from eyechart.models.registry import BUILT_IN, backend, backends, create
 from eyechart.spec import parse
 
 METHODS = ("encode_images", "encode_texts", "match", "classify", "generate", "score")
 OFFERS = {
-    "encoder": interfaces.Encoder,
-    "image_encoder": interfaces.ImageEncoder,
-    "text_encoder": interfaces.TextEncoder,
-    "matcher": interfaces.Matcher,
-    "classifier": interfaces.Classifier,
-    "generator": interfaces.Generator,
-    "scorer": interfaces.Scorer,
+    "encoder": types.Encoder,
+    "image_encoder": types.ImageEncoder,
+    "text_encoder": types.TextEncoder,
+    "matcher": types.Matcher,
+    "classifier": types.Classifier,
+    "generator": types.Generator,
+    "scorer": types.Scorer,
 }
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.asking.replay import Replay
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
-from eyechart.models.replay import Replay
 from eyechart.scoring import Predictions
 from eyechart.spec import parse
 

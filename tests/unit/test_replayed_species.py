@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.asking.replay import Replay
+from eyechart.asking.replayed_species import Probabilities
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Floats
 from eyechart.models.registry import offers
-from eyechart.models.replay import Replay
-from eyechart.models.replayed_species import Probabilities
+from eyechart.models.types import Floats
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.spec import parse
 
@@ -28,7 +28,7 @@ Told = Callable[..., Probabilities]
 @pytest.fixture(autouse=True, params=[2**22, 6, 1])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at all rows together, at two and at one."""
-    monkeypatch.setattr("eyechart.models.replayed_species.BLOCK", request.param)
+    monkeypatch.setattr("eyechart.asking.replayed_species.BLOCK", request.param)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from eyechart import replies
 from eyechart.errors import StoreError
-from eyechart.models.interfaces import Answer, Identity, Usage
+from eyechart.models.types import Answer, Identity, Usage
 from eyechart.replies import Reply
 from eyechart.store import Entry, Key, Store
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from eyechart.answering import answers, image_key
 from eyechart.data.dataset import Dataset
-from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.types import Floats, Identity
 from eyechart.predictions import Answers
 from eyechart.store import Entry, Store
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset import Row
-from eyechart.data.labels import Empty, LabelSet, label_set
+from eyechart.data.labels import LabelSet, label_set
+from eyechart.metrics.accuracy import Empty
 from eyechart.records import Metric
 from eyechart.scoring import Predictions, Rules, Scored, accuracy, both, score
 

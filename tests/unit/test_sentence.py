@@ -12,9 +12,9 @@ import pytest
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import texts
-from eyechart.models.interfaces import Encoder, Floats, TextEncoder
 from eyechart.models.registry import create
 from eyechart.models.sentence_encoder import Sentence
+from eyechart.models.types import Encoder, Floats, TextEncoder
 from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 

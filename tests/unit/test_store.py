@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from eyechart.errors import StoreError
-from eyechart.models.interfaces import Identity
+from eyechart.models.types import Identity
 from eyechart.predictions import Block, append, finish, load, stored_rows
 from eyechart.store import Entry, Key, Store, Writer, blocks, framed
 

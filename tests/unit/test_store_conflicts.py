@@ -9,7 +9,7 @@ import pytest
 
 from eyechart import replies
 from eyechart.errors import StoreError
-from eyechart.models.interfaces import Answer, Floats, Identity
+from eyechart.models.types import Answer, Floats, Identity
 from eyechart.predictions import Block, append, finish, load
 from eyechart.store import Entry, Key, Store, Writer
 

@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.interfaces import Classifier, Floats, ImageEncoder
 from eyechart.models.timm_classifier import Timm
+from eyechart.models.types import Classifier, Floats, ImageEncoder
 from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 

@@ -13,13 +13,13 @@ from PIL import Image
 from eyechart.data.class_names import check_unique
 from eyechart.data.images import decode
 from eyechart.data.splits import available, open_split
-from eyechart.data.toybox import open_toybox
 from eyechart.errors import DataError
 from eyechart.toybox.__main__ import SEED
 from eyechart.toybox.art import CELL, atlas, packaged_root, styles
 from eyechart.toybox.classes import BIRDS, classes, equivalences, kin, names
 from eyechart.toybox.concepts import concepts
 from eyechart.toybox.packaged import pictures, splits
+from eyechart.toybox.sample import open_toybox
 from eyechart.toybox.scenes import render
 from eyechart.toybox.shards import encoded
 from eyechart.toybox.styles import HELD_OUT, STYLES, TRAINING

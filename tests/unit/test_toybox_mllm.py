@@ -16,8 +16,8 @@ from eyechart import samples
 from eyechart.data.class_names import class_names
 from eyechart.metrics.intervals import wilson
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Request
 from eyechart.models.together import generate
+from eyechart.models.types import Request
 from eyechart.parsers import json_answers
 from eyechart.spec import parse
 from eyechart.toybox.art import styles

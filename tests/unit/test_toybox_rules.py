@@ -8,17 +8,18 @@ import pytest
 from PIL import Image
 
 from eyechart.data.sample import open_sample
-from eyechart.data.toybox import open_toybox
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 from eyechart.fixtures.answers import names_of, rules
+from eyechart.samples.files import write_checksums, write_table
 from eyechart.settings import Case, Settings
 from eyechart.spec import parse
 from eyechart.toybox import shards
-from eyechart.toybox.art import CELL, COLUMNS, atlas, seal, write_table
+from eyechart.toybox.art import CELL, COLUMNS, atlas
 from eyechart.toybox.classes import equivalences, names
 from eyechart.toybox.collect import SPRITES, fitted
 from eyechart.toybox.collect import atlas as made
+from eyechart.toybox.sample import open_toybox
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_an_atlas_is_read_as_it_was_made(tmp_path: Path) -> None:
     (tmp_path / "style").mkdir()
     (tmp_path / "style/atlas.webp").write_bytes(data)
     write_table(tmp_path / "style/sprites.csv", SPRITES, table)
-    seal(tmp_path / "style")
+    write_checksums(tmp_path / "style")
     read = [sprite for found in atlas("style", tmp_path).sprites.values() for sprite in found]
     assert all(np.array_equal(one, two) for one, two in zip(images, read, strict=True))
 

@@ -15,8 +15,8 @@ from PIL import Image
 from eyechart.models.vision_ops import repair
 
 repair()
-from eyechart.models.interfaces import Request  # noqa: E402
 from eyechart.models.registry import create  # noqa: E402
+from eyechart.models.types import Request  # noqa: E402
 from eyechart.spec import parse  # noqa: E402
 from eyechart.toybox import train_mllm, training  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402

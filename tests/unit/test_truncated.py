@@ -11,7 +11,7 @@ from eyechart.asking.letters import mcq, multiple_choice
 from eyechart.asking.open_world import open_world
 from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word
 from eyechart.records import Outcomes
 from eyechart.scoring import Predictions, Rules, score

@@ -11,7 +11,7 @@ from eyechart.asking.heads import head_columns
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.interviewing import interview, question_key
-from eyechart.models.interfaces import (
+from eyechart.models.types import (
     Classifier,
     Encoder,
     Floats,
@@ -28,6 +28,8 @@ from eyechart.questions import Questions
 from eyechart.replies import Replies
 from eyechart.scoring import Predictions
 from eyechart.store import Key, Store
+
+LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,16 @@ class Asker:
         """Class weights of a zero-shot classifier; they depend on the texts alone."""
         entry = self.store.entry(text_key(model, wording))
         return computed(entry, lambda: class_weights(model.encode_texts, wording.names, wording.templates))
+
+    def scale(self, model: Encoder) -> np.float32:
+        """Return what cosines are multiplied with before a softmax, stored so that no weights are loaded for it."""
+
+        def ask() -> Floats:
+            return np.array([[getattr(model, "logit_scale", LOGIT_SCALE)]], np.float32)
+
+        entry = self.store.entry(Key(question="logit_scale", model=model.identity))
+        found: np.float32 = computed(entry, ask)[0, 0]
+        return found
 
     def zero_shot(self, model: Encoder, dataset: Dataset, wording: Wording) -> Predictions:
         """Cosine similarity of every image with every class."""

@@ -10,7 +10,7 @@ from eyechart.asking.sitting import Notes, Sitting, ask, replayed
 from eyechart.asking.spaces import mapped
 from eyechart.data.class_names import class_names
 from eyechart.data.imagenet_names import has_imagenet_classes
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.parsers import class_name, compat, json_answers, number
 from eyechart.protocols.closed_world import class_list, closed_world_prompt
 from eyechart.protocols.out_of_prompt import kinds, named

@@ -15,7 +15,7 @@ from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import has_imagenet_classes, named_classes, normalized
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Floats, Head
+from eyechart.models.types import Floats, Head
 
 # The lists of synsets that timm has, by the number of outputs, as its ImageNetInfo tells them apart.
 LISTS: Mapping[int, str] = {

@@ -13,7 +13,7 @@ from eyechart.answering import answers, image_key
 from eyechart.asking.naming import wants_json
 from eyechart.asking.sitting import Notes, Sitting
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.interfaces import Floats, Request, Usage
+from eyechart.models.types import Floats, Request, Usage
 from eyechart.predictions import Answers
 from eyechart.protocols.closed_world import class_list, closed_world_prompt, parts
 from eyechart.protocols.prompt_files import Prompt

@@ -11,7 +11,7 @@ from eyechart.asking.asker import Asker, check_length
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
 from eyechart.errors import SpecError
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.protocols.choices import Chosen
 from eyechart.protocols.prompt_files import Prompt, prompt
 from eyechart.questions import Questions, by_image

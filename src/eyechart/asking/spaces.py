@@ -10,7 +10,7 @@ import numpy as np
 from eyechart.asking.sitting import Sitting
 from eyechart.data.class_names import templates
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.interfaces import Floats, TextEncoder
+from eyechart.models.types import Floats, TextEncoder
 from eyechart.predictions import computed
 from eyechart.protocols.open_world import BARE, Space, nearest, space
 from eyechart.protocols.text_inclusion import by_inclusion

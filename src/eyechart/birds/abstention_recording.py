@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eyechart.asking.abstention import Abstention
-from eyechart.asking.reason_words import ANSWERED, CHOICES
+from eyechart.birds.abstention import Abstention
 from eyechart.birds.abstention_scoring import (
     abstention_draws,
     abstention_metrics,
@@ -13,6 +12,7 @@ from eyechart.birds.abstention_scoring import (
     abstention_units,
     clusters_of,
 )
+from eyechart.birds.reason_words import ANSWERED, CHOICES
 from eyechart.birds.recording import BirdRecording
 from eyechart.case_recording import Rows, answered_images, named, served, truncation_note
 from eyechart.data.observations import REASONS

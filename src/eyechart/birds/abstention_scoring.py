@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.abstention import Abstention
+from eyechart.birds.abstention import Abstention
 from eyechart.birds.scoring import rate, strata
 from eyechart.birds.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE
 from eyechart.data.observations import REASONS

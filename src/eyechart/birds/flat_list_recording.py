@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from eyechart.asking.flat_list import FlatList
-from eyechart.asking.species import ALL
+from eyechart.birds.flat_list import FlatList
 from eyechart.birds.flat_list_scoring import (
     correct,
     flat_list_draws,
@@ -12,6 +11,7 @@ from eyechart.birds.flat_list_scoring import (
     flat_list_units,
 )
 from eyechart.birds.recording import BIRD, BirdRecording, cells, marks, names_of
+from eyechart.birds.species import ALL
 from eyechart.birds.species_recording import PREFIXES
 from eyechart.case_recording import Rows
 from eyechart.gate.evidence import Given

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.flat_list import UNTOLD, FlatList
-from eyechart.asking.species import ALL, RANGE
+from eyechart.birds.flat_list import UNTOLD, FlatList
 from eyechart.birds.scoring import Outcomes, harmonic, harmonic_draw, rate, sides_of
+from eyechart.birds.species import ALL, RANGE
 from eyechart.birds.species_views import ELIGIBLE
 from eyechart.gate.pairing import Draw, Key
 from eyechart.records import Metric

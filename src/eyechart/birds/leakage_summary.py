@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eyechart.birds.leakage import Count, Overlap
+from eyechart.command_line import aligned
 from eyechart.data.observation_table import IMAGE, OBSERVATION
-from eyechart.pairs.division_summary import aligned
 
 HEADS = ("images", "number", "exact", "near", "found", "share", "95 %")
 EXACT, NEAR = "exact", "near"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eyechart.asking.species import RANGE
 from eyechart.birds.scoring import Value, number
+from eyechart.birds.species import RANGE
 from eyechart.birds.species_views import ELIGIBLE, Views
 from eyechart.metrics.abstention import CRITERIA
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change

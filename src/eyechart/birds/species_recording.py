@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from eyechart.asking.species import ALL, RANGE, Species
 from eyechart.birds.recording import BIRD, BirdRecording, cells, marks, names_of
+from eyechart.birds.species import ALL, RANGE, Species
 from eyechart.birds.species_curves import curve_rows
 from eyechart.birds.species_draws import species_draws, species_outcomes, species_units
 from eyechart.birds.species_scoring import species_metrics

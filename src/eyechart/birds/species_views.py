@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.species import ALL, RANGE, Species
+from eyechart.birds.species import ALL, RANGE, Species
 from eyechart.birds.species_summary import Summary
 from eyechart.data.observations import Observations
 from eyechart.metrics.abstention import CRITERIA, Criterion, uncertainty

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from eyechart.asking.free_form import FreeForm
+from eyechart.birds.free_form import FreeForm
 from eyechart.birds.recording import BIRD, BirdRecording
 from eyechart.birds.word_scoring import (
     free_form_draws,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.free_form import FreeForm
+from eyechart.birds.free_form import FreeForm
 from eyechart.birds.scoring import harmonic, harmonic_draw, rate, sides_of
 from eyechart.gate.pairing import Draw, Key
 from eyechart.records import Metric, Outcomes

@@ -8,9 +8,10 @@ from random import Random
 from typing import Protocol
 
 from eyechart.data.annotation import Annotation
-from eyechart.data.labels import Empty, LabelSet
+from eyechart.data.labels import LabelSet
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row
+from eyechart.metrics.accuracy import Empty
 
 ORIGINAL = "ImGT"
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_csv import authors, read_set
 from eyechart.data.divisions import HARD, ID, MINED, SETS, SIMPLE, Detector, Division, Ints, LeftOut
 from eyechart.errors import DataError
-from eyechart.store import stamp
 
 SCHEMA = 1
 KNOWN, DIGITS = (*SETS, MINED), {*"0123"}
@@ -105,9 +105,9 @@ def write_division(path: Path, division: Division, dataset: Dataset) -> tuple[Pa
     if MINED not in division.sets:
         tables.pop(MINED).unlink(missing_ok=True)  # of an earlier division, which the file replaces
     path.parent.mkdir(parents=True, exist_ok=True)
-    stamp(path, content(division, dataset))
+    write_atomic(path, content(division, dataset))
     for name, table in tables.items():
-        stamp(table, authors(division, dataset, name))
+        write_atomic(table, authors(division, dataset, name))
     return path, *tables.values()
 
 

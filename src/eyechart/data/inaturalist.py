@@ -19,7 +19,7 @@ from eyechart.data.ranges import degrees
 from eyechart.data.tables import Table, check_unique, folded, read_table
 from eyechart.data.taxonomy import COMMON, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
 from eyechart.errors import DataError
-from eyechart.toybox.art import write_table
+from eyechart.samples.files import write_table
 
 HYBRID, NOTHING = "a hybrid", "told neither to the species nor to the genus"
 GRADE, NO_REASON = "a species, but not of research grade", "a genus, and no line of the reasons is about it"

@@ -9,10 +9,11 @@ from typing import cast, get_args
 
 from eyechart.data.imagenet import CLASSES, VAL_COUNT, val_file
 from eyechart.data.label_formats import FORMATS, Entry, Labels, Reader, recognise
-from eyechart.data.labels import Empty, LabelSet, label_set
+from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.packages import packaged_file
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
+from eyechart.metrics.accuracy import Empty
 from eyechart.spec import did_you_mean
 
 EXAMPLES = 3

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
-
-Empty = Literal["correct", "exclude", "wrong"]
+from eyechart.metrics.accuracy import Empty
 
 
 @dataclass(frozen=True)

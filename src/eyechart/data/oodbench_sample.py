@@ -6,18 +6,17 @@ Split `sample-FORMAT`; a format's folder may be absent.
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart import samples
 from eyechart.data.annotated_splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.toybox.art import REMEDY, checksums, intact, table
+from eyechart.samples.files import REMEDY, checksums, packaged, read_packaged, read_table
 
 PREFIX = "sample-"
 
 
 def packaged_root() -> Path:
     """Return the folder of the packaged formats."""
-    return Path(samples.__path__[0]) / BENCHMARK
+    return packaged(BENCHMARK)
 
 
 def splits(root: Path | None = None) -> tuple[str, ...]:
@@ -36,8 +35,8 @@ def open_oodbench(split: str, root: Path | None = None) -> Dataset:
         there = ", ".join(splits(root)) or "none"
         raise DataError(f"The packaged sample of OODBench has no split '{split}'; it has {there}. {REMEDY}")
     for name in checksums(root / kind):
-        intact(root / kind, name)
-    expected = len(table(root / kind, "manifest.csv"))
+        read_packaged(root / kind, name)
+    expected = len(read_table(root / kind, "manifest.csv"))
     found = open_annotated(kind, root / kind, BENCHMARK, split)
     if len(found.index) != expected:
         raise DataError(f"{root / kind} has {len(found.index)} annotated pictures, expected {expected}. {REMEDY}")

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart import samples
 from eyechart.data.birds import open_table
 from eyechart.data.dataset import Dataset
 from eyechart.data.observation_table import IMAGE, read_birds
 from eyechart.data.tables import Table
 from eyechart.errors import DataError
-from eyechart.toybox.art import REMEDY, checksums, intact
+from eyechart.samples.files import REMEDY, checksums, packaged, read_packaged
 
 BENCHMARK = "realbirdid"
 SPLITS = ("sample", "sample-drawn")
@@ -21,7 +20,7 @@ SPLITS = ("sample", "sample-drawn")
 
 def packaged_root() -> Path:
     """Return the folder of the packaged birds."""
-    return Path(samples.__path__[0]) / BENCHMARK
+    return packaged(BENCHMARK)
 
 
 def splits(root: Path | None = None) -> tuple[str, ...]:
@@ -41,7 +40,7 @@ def open_realbirdid(split: str, root: Path | None = None) -> Dataset:
     folder = root / split
     for name in checksums(folder):
         if _present(folder, name):
-            intact(folder, name)
+            read_packaged(folder, name)
     table = _without_absent(folder, read_birds(folder))
     return replace(open_table(folder, BENCHMARK, split, table), expected=len(table))
 

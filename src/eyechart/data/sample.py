@@ -13,20 +13,19 @@ from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 
-from eyechart import samples
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES
 from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
+from eyechart.samples.files import REMEDY, packaged, read
 
 SPLITS: Mapping[str, tuple[str, ...]] = {
     "sample": ("exact", "none"),
     "sample-near": ("near",),
     "sample-drawing": ("drawing",),
 }
-REMEDY = "Install eyechart again, or give the folder of an intact sample."
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Picture:
 
 def packaged_root() -> Path:
     """Return the folder of the packaged ImageNet sample."""
-    return Path(samples.__path__[0]) / "imagenet"
+    return packaged("imagenet")
 
 
 def open_sample(split: str, root: Path | None = None) -> Dataset:
@@ -83,7 +82,7 @@ def splits(root: Path | None = None) -> tuple[str, ...]:
 
 
 def _folders(root: Path) -> dict[str, Mapping[str, int]]:
-    counts: dict[str, Mapping[str, int]] = json.loads(_intact(root / "counts.json"))
+    counts: dict[str, Mapping[str, int]] = json.loads(read(root / "counts.json"))
     present = {folder: counts[folder] for folder in counts if (root / folder).is_dir()}
     if not present:
         raise DataError(f"{root} has none of the folders {', '.join(counts)}. {REMEDY}")
@@ -92,7 +91,7 @@ def _folders(root: Path) -> dict[str, Mapping[str, int]]:
 
 def _folder(folder: Path, counts: Mapping[str, int]) -> list[Picture]:
     manifest = folder / "manifest.csv"
-    lines = csv.DictReader(StringIO(_intact(manifest).decode(), newline=""))
+    lines = csv.DictReader(StringIO(read(manifest).decode(), newline=""))
     found = [_picture(folder, line) for line in lines]
     if (subsets := Counter(picture.subset for picture in found)) != counts:
         raise DataError(f"{manifest} lists {dict(subsets)} pictures, expected {dict(counts)}. {REMEDY}")
@@ -101,15 +100,8 @@ def _folder(folder: Path, counts: Mapping[str, int]) -> list[Picture]:
 
 def _picture(folder: Path, line: Mapping[str, str]) -> Picture:
     path = folder / line["file"]
-    if (found := sha256(_intact(path)).hexdigest()) != line["sha256"]:
+    if (found := sha256(read(path)).hexdigest()) != line["sha256"]:
         raise DataError(f"{path} has changed: its sha256 is {found}, expected {line['sha256']}. {REMEDY}")
     row = Row(f"{folder.name}/{path.stem}", path.name, found, int(line["label"] or -1))
     labels = tuple(int(label) for label in line["labels"].split(";") if label)
     return Picture(path, row, labels, line["subset"], line["author"], line["licence"])
-
-
-def _intact(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}). {REMEDY}") from error

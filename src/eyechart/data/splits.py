@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from pkgutil import resolve_name
 
 from eyechart.data.annotated_splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.birds import open_birds
@@ -12,18 +13,10 @@ from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
 from eyechart.data.located import class_names
-from eyechart.data.oodbench_sample import open_oodbench
-from eyechart.data.oodbench_sample import splits as oodbench_splits
-from eyechart.data.realbirdid_sample import open_realbirdid
-from eyechart.data.realbirdid_sample import splits as realbirdid_splits
-from eyechart.data.sample import open_sample
-from eyechart.data.sample import splits as sample_splits
-from eyechart.data.toybox import open_toybox
 from eyechart.data.validation import identified
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 from eyechart.spec import did_you_mean
-from eyechart.toybox.packaged import splits as toybox_splits
 
 
 @dataclass(frozen=True)
@@ -39,11 +32,30 @@ class Known:
         return subset(self.classes) if self.classes else ()
 
 
-PACKAGED: Mapping[str, Callable[[str], Dataset]] = {
-    "imagenet": open_sample,
-    "toybox": open_toybox,
-    BENCHMARK: open_oodbench,
-    BIRDS: open_realbirdid,
+@dataclass(frozen=True)
+class Packaged:
+    """A packaged sample: its functions by MODULE:NAME, since some of them stand in packages above this one."""
+
+    list: str
+    open: str
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits whose files are installed."""
+        found: Callable[[], tuple[str, ...]] = resolve_name(self.list)
+        return found()
+
+    def dataset(self, split: str) -> Dataset:
+        """Open a split."""
+        opened: Callable[[str], Dataset] = resolve_name(self.open)
+        return opened(split)
+
+
+PACKAGED: Mapping[str, Packaged] = {
+    "imagenet": Packaged("eyechart.data.sample:splits", "eyechart.data.sample:open_sample"),
+    "toybox": Packaged("eyechart.toybox.packaged:splits", "eyechart.toybox.sample:open_toybox"),
+    BENCHMARK: Packaged("eyechart.data.oodbench_sample:splits", "eyechart.data.oodbench_sample:open_oodbench"),
+    BIRDS: Packaged("eyechart.data.realbirdid_sample:splits", "eyechart.data.realbirdid_sample:open_realbirdid"),
 }
 VALIDATION = "imagenet/val"
 KNOWN: Mapping[str, Known] = {
@@ -63,10 +75,7 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     validation images are always named, with what is missing where they are not there. Only folders are listed, no file
     is opened. Raises DataError for two splits of one name and for what `survey_root` refuses.
     """
-    refs = [SplitRef("imagenet", split) for split in sample_splits()]
-    refs.extend(SplitRef("toybox", split) for split in toybox_splits())
-    refs.extend(SplitRef(BENCHMARK, split) for split in oodbench_splits())
-    refs.extend(SplitRef(BIRDS, split) for split in realbirdid_splits())
+    refs = [SplitRef(benchmark, split) for benchmark, sample in PACKAGED.items() for split in sample.splits]
     if root is not None and str(root).startswith("hub:"):
         refs.append(_hub(str(root)))
     elif root is not None:
@@ -99,7 +108,7 @@ def open_split(
     if why := ref.missing or ref.defect:
         raise DataError(why)
     if ref.layout == "sample":
-        return PACKAGED[ref.benchmark](ref.split)
+        return PACKAGED[ref.benchmark].dataset(ref.split)
     if ref.layout in FORMATS:
         return open_annotated(ref.layout, Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
     if ref.layout == "birds":

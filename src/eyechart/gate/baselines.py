@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from eyechart.atomic import write_atomic
 from eyechart.errors import BaselineError
 from eyechart.gate.evidence import SCHEMA, Evidence
 from eyechart.records import FILE, encode
-from eyechart.store import stamp
 
 FOLDER = Path("reports/baselines")
 DEEP = re.compile(rb"\n {10,}|\n {8}(?=\})")  # where a number's own lines break
@@ -67,7 +67,7 @@ def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) ->
     whole = tuple(kept[each] for each in sorted(kept))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        stamp(path, lines(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
+        write_atomic(path, lines(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
     except OSError as error:
         raise BaselineError(
             f"The baseline {path} cannot be written ({error.strerror}). Name another folder."

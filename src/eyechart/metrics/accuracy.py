@@ -1,11 +1,13 @@
 """Which answers are right, and how many."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.data.labels import Empty
 from eyechart.metrics._checks import booleans, demand, integers, lengths, outcome_array, whole
 
+Empty = Literal["correct", "exclude", "wrong"]  # what an image without labels counts as
 _EMPTY = {"correct": 1.0, "exclude": np.nan, "wrong": 0.0}
 _ROWS = 2048  # scores looked at together: the partition's indices take 8 bytes a score
 

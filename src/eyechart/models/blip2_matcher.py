@@ -14,7 +14,7 @@ import numpy as np
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import hf_files, hf_pair, runtime, texts
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.spec import ModelSpec
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import hf_files, runtime, shipped, weights
 from eyechart.models.choices import Trie, told_apart
-from eyechart.models.interfaces import Answer, Identity, Request, Until, Usage
+from eyechart.models.types import Answer, Identity, Request, Until, Usage
 from eyechart.spec import ModelSpec
 
 PLAIN = (

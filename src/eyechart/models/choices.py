@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models.interfaces import Floats, Request, Scorer
+from eyechart.models.types import Floats, Request, Scorer
 
 Tokens = tuple[int, ...]
 Ints = NDArray[np.int64]

@@ -18,8 +18,8 @@ from PIL import Image
 from eyechart.data.class_names import class_names
 from eyechart.errors import SpecError, VocabularyError
 from eyechart.models import runtime
-from eyechart.models.interfaces import Floats, Identity
 from eyechart.models.registry import backend, create
+from eyechart.models.types import Floats, Identity
 from eyechart.spec import ModelSpec, parse
 
 OPTIONS = ("classifier", "text", "top", "names", "scale", "dtype", "batch_size")

@@ -14,7 +14,7 @@ from typing import Any
 from eyechart.errors import ModelError
 from eyechart.models import hf_files, runtime, texts
 from eyechart.models.hf_pair import HfPair
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 
 
 @dataclass(frozen=True)

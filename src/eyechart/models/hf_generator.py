@@ -15,7 +15,7 @@ from eyechart.errors import ModelError, RequestError
 from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
 from eyechart.models.attempts import Attempts, Failure, failure_of
 from eyechart.models.choices import Ints, Trie, check
-from eyechart.models.interfaces import Answer, Floats, Identity, Request, Until
+from eyechart.models.types import Answer, Floats, Identity, Request, Until
 from eyechart.spec import ModelSpec
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from PIL import Image
 
 from eyechart.errors import SpecError
 from eyechart.models import hf_files, runtime, weights
-from eyechart.models.interfaces import Identity
+from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eyechart.models import best_first
 from eyechart.models.choices import NOTHING, Bools, Ints, Told, Trie
 from eyechart.models.hf_cache import Layer
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 
 if TYPE_CHECKING:
     import torch

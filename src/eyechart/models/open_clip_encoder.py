@@ -12,7 +12,7 @@ from PIL import Image
 
 from eyechart.models import hf_files, open_clip_files, runtime, texts, weights
 from eyechart.models.causal_text import TextTower
-from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.types import Floats, Identity
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec
 

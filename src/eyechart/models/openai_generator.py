@@ -24,10 +24,10 @@ from weakref import finalize
 from eyechart.errors import ModelError
 from eyechart.models import openai_messages as messages
 from eyechart.models import openai_options
-from eyechart.models.interfaces import Answer, Identity, Request, Usage
 from eyechart.models.openai_gate import Gate
 from eyechart.models.openai_line import Line
 from eyechart.models.openai_round import Round
+from eyechart.models.types import Answer, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
 AHEAD = 2  # times as many requests are prepared as may be under way

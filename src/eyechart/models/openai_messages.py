@@ -12,7 +12,7 @@ from PIL import Image
 
 from eyechart.data.images import shown_alike
 from eyechart.models import openai_faults as faults
-from eyechart.models.interfaces import Answer, Request, Usage
+from eyechart.models.types import Answer, Request, Usage
 
 MOST_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
 MANY, MOST_LETTERS = 250, 7500  # more values than this may together have so many letters

@@ -9,10 +9,10 @@ from typing import Any
 from eyechart.errors import ModelError
 from eyechart.models import openai_faults as faults
 from eyechart.models.attempts import failure_of
-from eyechart.models.interfaces import Answer
 from eyechart.models.openai_gate import Gate
 from eyechart.models.openai_line import Line
 from eyechart.models.openai_messages import Reply, answer
+from eyechart.models.types import Answer
 
 SLOWEST = 60.0  # seconds between two attempts, unless the server asks for more
 IN_A_ROW = 5  # requests given up, one after another, that tell of a server that is gone

@@ -41,11 +41,11 @@ BUILT_IN: Mapping[str, Backend] = {
     "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
     "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
     "sentence": Backend("eyechart.models.sentence_encoder:Sentence", frozenset({"text_encoder"})),
-    "knn": Backend("eyechart.models.knn:Knn", frozenset({"neighbours"})),
+    "knn": Backend("eyechart.asking.knn:Knn", frozenset({"neighbours"})),
     "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator", "scorer"})),
     "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator", "scorer"})),
     "openai": Backend("eyechart.models.openai_generator:OpenAi", frozenset({"generator"}), computes=False),
-    "replay": Backend("eyechart.models.replay:Replay", frozenset({"answers"}), computes=False),
+    "replay": Backend("eyechart.asking.replay:Replay", frozenset({"answers"}), computes=False),
 }
 
 SAID = ("closed_world", "open_world", "mcq", "existence", "free_form", "species")  # what replayed words answer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.spec import ModelSpec
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.models import hf_files, runtime, texts, weights
-from eyechart.models.interfaces import Floats, Identity
 from eyechart.models.sentence_files import SentenceFiles
+from eyechart.models.types import Floats, Identity
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec
 

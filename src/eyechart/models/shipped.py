@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from eyechart import samples
+from eyechart.samples.files import packaged
 from eyechart.spec import ModelSpec
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -21,4 +21,4 @@ def folder(spec: ModelSpec) -> Path | None:
     ('toybox-mllm', None)
     """
     name = "".join(spec.arguments)
-    return Path(samples.__path__[0]) / name if name in NAMES.get(spec.backend, ()) else None
+    return packaged(name) if name in NAMES.get(spec.backend, ()) else None

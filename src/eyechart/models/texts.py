@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 
 
 def budget(device: str) -> int:

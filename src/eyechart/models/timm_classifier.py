@@ -14,7 +14,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime, weights
-from eyechart.models.interfaces import Floats, Head, Identity
+from eyechart.models.types import Floats, Head, Identity
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec, did_you_mean
 

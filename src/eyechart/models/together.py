@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Answer, Generator, Request
+from eyechart.models.types import Answer, Generator, Request
 
 
 def generate(

@@ -27,7 +27,7 @@ import numpy as np
 from eyechart.errors import RequestError
 from eyechart.models import best_first, chat, runtime, vllm_engine, vllm_feed, weights
 from eyechart.models.choices import Ints, Told, Trie, check
-from eyechart.models.interfaces import Answer, Floats, Identity, Request, Until
+from eyechart.models.types import Answer, Floats, Identity, Request, Until
 from eyechart.spec import ModelSpec
 
 OPTIONS = (

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.divisions import HARD, SIMPLE, Division
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.records import Asked
 
 Ints = NDArray[np.int64]

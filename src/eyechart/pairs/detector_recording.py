@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.detection import Detection
-from eyechart.asking.distribution import Distribution
 from eyechart.case_recording import FoundRecording, Rows, about, answered_images, named
 from eyechart.data.dataset import Dataset
 from eyechart.data.division_files import truth_of
 from eyechart.gate.evidence import Floats
 from eyechart.metrics.clusters import clustered_wilson
+from eyechart.pairs.detection import Detection
+from eyechart.pairs.distribution import Distribution
 from eyechart.pairs.scoring import LABELS
 from eyechart.protocols.division import BEATEN, UNLIKELY
 from eyechart.records import Outcomes

@@ -9,7 +9,7 @@ from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import HARD, ID, MINED, SIMPLE, Bools, Detector, Division, Ints, LeftOut, Pairs
 from eyechart.errors import DataError, ModelError
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.protocols.division import BEATEN, MOST, THRESHOLD, Flags, agreed, drawn, flags
 from eyechart.protocols.hard_samples import Mined
 

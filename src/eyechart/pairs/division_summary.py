@@ -1,13 +1,13 @@
 """What a division holds, in a few lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from eyechart.asking.divided import Made
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import HARD, MINED, SETS, SIMPLE, Division
+from eyechart.pairs.divided import Made
 from eyechart.pairs.dividing import annotation_of, answered
 from eyechart.protocols.division import BEATEN, UNLIKELY
 
@@ -59,20 +59,4 @@ def flagged(dataset: Dataset, found: Made, place: int) -> str:
     return (
         f"  {division.detectors[place].spec}: {either:,} of {every:,} pairs flagged{of}, {case1:,} by case 1, "
         f"{case2:,} by case 2"
-    )
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as lines, the first column to the left and numbers to the right.
-
-    >>> print(aligned([("split", "pairs"), ("a", "1,000")]))
-    split  pairs
-    a      1,000
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
     )

@@ -7,7 +7,7 @@ class names in a text embedding space.
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 
 Neighbours = NDArray[np.int64]
 

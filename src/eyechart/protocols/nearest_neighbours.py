@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import DataError
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.protocols.zero_shot import unit
 
 Weights = Literal["uniform", "cosine"]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 from eyechart.protocols.zero_shot import EncodeTexts, class_weights, scores
 
 BARE = ("{c}",)

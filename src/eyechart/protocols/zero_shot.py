@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from eyechart.errors import ModelError
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 
 SLOT = "{c}"
 EncodeTexts = Callable[[Sequence[str]], Floats]

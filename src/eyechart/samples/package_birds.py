@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from eyechart.samples.files import write_checksums, write_table
 from eyechart.samples.package import CHANGES, packaged_bytes
-from eyechart.toybox.art import seal, write_table
 
 COLUMNS = (
     *("file", "common_name", "species", "genus", "certain", "title", "author", "licence", "source_url"),
@@ -35,7 +35,7 @@ def package(source: Path, target: Path) -> None:
         (target / folder / "LICENSE-NOTES.txt").write_text(_notes(notes, chosen), encoding="utf-8")
         if any(line["licence"].startswith("GPL") for line in chosen):
             shutil.copyfile(LICENCE, target / folder / LICENCE.name)
-    seal(target)
+    write_checksums(target)
 
 
 def _write_picture(source: Path, target: Path, line: Mapping[str, str]) -> dict[str, str]:

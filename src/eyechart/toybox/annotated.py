@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from eyechart.samples.files import write_table
 from eyechart.toybox import cityscapes, coco, lvis, nuscenes
-from eyechart.toybox.art import styles, write_table
+from eyechart.toybox.art import styles
 from eyechart.toybox.classes import names
 from eyechart.toybox.scenes import Rendered, box
 from eyechart.toybox.styles import TRAINING

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from PIL import Image, ImageEnhance, ImageFilter
 
-from eyechart.toybox.art import atlas, styles, write_table
+from eyechart.samples.files import write_table
+from eyechart.toybox.art import atlas, styles
 from eyechart.toybox.backdrops import backdrop
 from eyechart.toybox.classes import index_of
 from eyechart.toybox.draw import Draw

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from eyechart.samples.files import write_checksums, write_table
 from eyechart.toybox import birds
 from eyechart.toybox.art import packaged_root as art_root
-from eyechart.toybox.art import seal, write_table
 from eyechart.toybox.birds import Observation
 from eyechart.toybox.oodbench_sample import MANIFEST, SEALED, manifest
 from eyechart.toybox.styles import TRAINING
@@ -23,7 +23,7 @@ def write(target: Path, seed: int) -> None:
     for style in TRAINING:
         for text in (art_root() / style).glob("LICENSE-*.txt"):
             shutil.copyfile(text, folder / f"LICENSE-{style}.txt")
-    seal(folder, SEALED)
+    write_checksums(folder, SEALED)
 
 
 def _pictures(found: Sequence[Observation]) -> list[tuple[str, str]]:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from eyechart.data.class_names import check_unique
-from eyechart.toybox.art import packaged_root, table
+from eyechart.samples.files import read_table
+from eyechart.toybox.art import packaged_root
 from eyechart.toybox.concepts import Concept, concepts
 
 BIRDS = "animal-bird"
@@ -24,7 +25,7 @@ class ToyClass:
 @cache
 def classes() -> tuple[ToyClass, ...]:
     """Return the classes by index; raises DataError for a changed table, VocabularyError for equal names."""
-    lines = table(packaged_root() / "emojibase", "classes.csv")
+    lines = read_table(packaged_root() / "emojibase", "classes.csv")
     found = tuple(
         ToyClass(int(line["class"]), line["name"], line["group"], line["subgroup"], concept)
         for line, concept in zip(lines, concepts(), strict=True)

@@ -21,7 +21,8 @@ from typing import Any
 
 from PIL import Image
 
-from eyechart.toybox.art import CELL, COLUMNS, packaged_root, seal, write_table
+from eyechart.samples.files import write_checksums, write_table
+from eyechart.toybox.art import CELL, COLUMNS, packaged_root
 from eyechart.toybox.concepts import Concept, concepts
 from eyechart.toybox.styles import NAMES_PACKAGE, STYLES
 
@@ -142,10 +143,10 @@ def collect(modules: Path, photographs: Path, target: Path) -> None:
         "sha256": sha256(data).hexdigest(),
     }
     write_table(target / "emojibase/manifest.csv", MANIFEST, [names])
-    seal(target / "emojibase")
+    write_checksums(target / "emojibase")
     for style in STYLES:
         _collect_style(style, emoji, photographs, target / style)
-        seal(target / style)
+        write_checksums(target / style)
 
 
 def _collect_style(style: str, emoji: Emoji, photographs: Path, folder: Path) -> None:

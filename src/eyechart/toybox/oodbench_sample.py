@@ -6,9 +6,9 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
+from eyechart.samples.files import write_checksums, write_table
 from eyechart.toybox import annotated, cityscapes, coco, nuscenes
 from eyechart.toybox.art import packaged_root as art_root
-from eyechart.toybox.art import seal, write_table
 from eyechart.toybox.scenes import Scene
 from eyechart.toybox.styles import STYLES
 
@@ -34,7 +34,7 @@ def write(target: Path, seed: int) -> None:
         found = writer(target / name, seed, CHOSEN, NUMBERS[name])
         pictures = ((PICTURES[name](place, one.scene), one.scene.style) for place, one in enumerate(found))
         write_table(target / name / "manifest.csv", MANIFEST, manifest(target / name, pictures))
-        seal(target / name, SEALED)
+        write_checksums(target / name, SEALED)
     _write_licences(target / "licences")
 
 

@@ -4,7 +4,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from eyechart.toybox.art import atlas, packaged_root, seal, styles, write_table
+from eyechart.samples.files import write_checksums, write_table
+from eyechart.toybox.art import atlas, packaged_root, styles
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.scenes import Scene, everyday, render, single
 from eyechart.toybox.shards import SCENE, SIDE, encoded
@@ -53,4 +54,4 @@ def _write_style(folder: Path, style: str, seed: int) -> None:
         labels = ";".join(map(str, found.labels))
         rows.append({"file": name, "split": split, "label": scene.things[scene.main].label, "labels": labels})
     write_table(folder / "pictures.csv", PICTURES, rows)
-    seal(folder)
+    write_checksums(folder)

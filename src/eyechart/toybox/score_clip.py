@@ -7,15 +7,15 @@ import numpy as np
 
 from eyechart.data.class_names import templates
 from eyechart.data.images import decode
-from eyechart.data.toybox import open_toybox
 from eyechart.metrics.intervals import wilson
-from eyechart.models.interfaces import Encoder
 from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.models.types import Encoder
 from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
 from eyechart.toybox.exam import SEED, groups
 from eyechart.toybox.packaged import splits
+from eyechart.toybox.sample import open_toybox
 from eyechart.toybox.scenes import render
 from eyechart.toybox.shards import encoded, singles
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.models.interfaces import Floats, Identity
+from eyechart.models.types import Floats, Identity
 from eyechart.spec import ModelSpec
 
 WIDTH = 12

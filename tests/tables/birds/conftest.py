@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.asking.abstention import Abstention
-from eyechart.asking.flat_list import FlatList, likeliest
-from eyechart.asking.reason_words import ANSWERED, CHOICES
-from eyechart.asking.species import Species, probabilities
+from eyechart.birds.abstention import Abstention
 from eyechart.birds.abstention_recording import AbstentionRecording
+from eyechart.birds.flat_list import FlatList, likeliest
 from eyechart.birds.flat_list_recording import FlatListRecording
+from eyechart.birds.reason_words import ANSWERED, CHOICES
+from eyechart.birds.species import Species, probabilities
 from eyechart.birds.species_recording import SpeciesRecording
 from eyechart.birds.species_summary import summarised
 from eyechart.data.dataset import Dataset
@@ -23,7 +23,7 @@ from eyechart.data.located import whole_files
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.rows import Row
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.models.interfaces import Identity, Usage
+from eyechart.models.types import Identity, Usage
 from eyechart.protocols.wordings import Wordings
 from eyechart.records import Record
 from eyechart.reports.figures import DRAWERS, drawing

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyechart.asking import ABOUT_BIRDS, Asker, Sitting
+from eyechart.asking import Asker, Sitting, predict
 from eyechart.birds.flat_list_recording import FlatListRecording
 from eyechart.birds.species_recording import SpeciesRecording
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.models.interfaces import Identity, Request
+from eyechart.models.types import Identity, Request
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.records import Metric, Record
 from eyechart.settings import Case, Settings
@@ -207,12 +207,12 @@ class BirdWorld:
 
     def found(self, model: Any, protocol: str = "species", **more: Any) -> Any:
         """What a model says under a protocol."""
-        return ABOUT_BIRDS[protocol](self.sit(model, protocol, **more))
+        return predict(protocol, self.sit(model, protocol, **more))
 
     def recording(self, model: Any, protocol: str = "species", **more: Any) -> Any:
         """What is written down of it, once it is scored."""
         sitting = self.sit(model, protocol, **more)
-        found = ABOUT_BIRDS[protocol](sitting)
+        found = predict(protocol, sitting)
         case = Case("realbirdid", "memory", parse("knowing[]"), protocol, sitting.chosen)
         settings = settings_of(case, self.store, more.get("limit"))
         made = RECORDINGS[protocol](case, settings, sitting.dataset, model.identity, found, self.store.parent)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.flat_list import UNTOLD, likeliest, likeliest_of, with_genera
-from eyechart.asking.species import ALL, RANGE
+from eyechart.birds.flat_list import UNTOLD, likeliest, likeliest_of, with_genera
 from eyechart.birds.flat_list_scoring import views
+from eyechart.birds.species import ALL, RANGE
 from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
 

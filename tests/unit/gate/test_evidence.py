@@ -18,7 +18,7 @@ from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import ReportError
 from eyechart.gate.evidence import STEPS, TIMES, Evidence, Given, Planes, proofs, read_evidence
-from eyechart.models.interfaces import Identity
+from eyechart.models.types import Identity
 from eyechart.recording import Recording
 from eyechart.records import Metric, encode
 from eyechart.scoring import Predictions, Rules

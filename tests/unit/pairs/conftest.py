@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from eyechart.asking import Asker, Sitting
-from eyechart.asking.pair_questions import texts
 from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
-from eyechart.models.interfaces import Identity
+from eyechart.models.types import Identity
+from eyechart.pairs.pair_questions import texts
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.store import Store
 

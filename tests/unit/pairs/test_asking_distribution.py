@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.distribution import distribution
 from eyechart.errors import DataError
 from eyechart.metrics.distribution import equivalence
 from eyechart.pairs.detector_recording import DistributionRecording
+from eyechart.pairs.distribution import distribution
 from eyechart.settings import Case
 from eyechart.spec import parse
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking import pair_questions
-from eyechart.asking.divided import division, missing
-from eyechart.asking.existence import existence
-from eyechart.asking.pair_questions import Query, put
 from eyechart.data.division_files import write_division
 from eyechart.data.divisions import Division
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
+from eyechart.pairs import pair_questions
+from eyechart.pairs.divided import division, missing
+from eyechart.pairs.existence import existence
+from eyechart.pairs.pair_questions import Query, put
 from eyechart.pairs.scoring import existence_outcomes
 from eyechart.protocols.prompt_files import Prompt
 from eyechart.records import Outcomes

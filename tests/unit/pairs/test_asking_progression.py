@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.divided import division
-from eyechart.asking.pair_questions import KINDS, Query, put
-from eyechart.asking.progression import progression
 from eyechart.data.division_files import write_division
 from eyechart.errors import SpecError
 from eyechart.metrics.yes_no import MISSING, UNPARSED, YES
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
+from eyechart.pairs.divided import division
+from eyechart.pairs.pair_questions import KINDS, Query, put
+from eyechart.pairs.progression import progression
 from eyechart.pairs.scoring import progression_outcomes
 
 PARTS = ("rows", "categories", "main", "present", "flags", "hardness")

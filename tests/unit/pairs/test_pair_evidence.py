@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.asking.existence import existence
-from eyechart.asking.progression import progression
 from eyechart.data.divisions import ID
 from eyechart.gate.evidence import TIMES, Evidence, read_evidence
 from eyechart.metrics.resampling import drawn
 from eyechart.metrics.yes_no import MEASURES, measures, tables
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
+from eyechart.pairs.existence import existence
+from eyechart.pairs.progression import progression
 from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
 from eyechart.pairs.scoring import LABELS, STAGES, existence_draws, progression_draws
 from eyechart.settings import Case

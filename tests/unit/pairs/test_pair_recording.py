@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.detection import detection
-from eyechart.asking.existence import existence
-from eyechart.asking.progression import progression
 from eyechart.data.division_files import truth_of
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
+from eyechart.pairs.detection import detection
 from eyechart.pairs.detector_recording import DetectionRecording
+from eyechart.pairs.existence import existence
+from eyechart.pairs.progression import progression
 from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
 from eyechart.records import Record, decode, encode
 from eyechart.settings import Case

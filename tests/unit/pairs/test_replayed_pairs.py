@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.existence import existence
+from eyechart.asking.replay import Replay
 from eyechart.errors import ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING
 from eyechart.models.registry import offers
-from eyechart.models.replay import Replay
-from eyechart.models.replayed_pairs import pair_words
+from eyechart.pairs.existence import existence
+from eyechart.pairs.replayed_pairs import pair_words
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.spec import parse
 

@@ -13,7 +13,7 @@ from eyechart.asking import Asker, Sitting
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.models.interfaces import Request
+from eyechart.models.types import Request
 from eyechart.protocols.choices import PROTOCOLS
 from eyechart.store import Store
 

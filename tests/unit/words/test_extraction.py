@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.asking.extraction import (
+from eyechart.birds.extraction import (
     CHUNK,
     NONE,
     Extracted,
@@ -20,7 +20,7 @@ from eyechart.asking.extraction import (
     variant,
 )
 from eyechart.errors import ModelError, VocabularyError
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
 from eyechart.protocols.prompt_files import Prompt
 
 CHOICES = ("red bird", "green bird", "neither")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.abstention import abstention
-from eyechart.asking.free_form import FreeForm, free_form
+from eyechart.asking.replay import Replay
+from eyechart.birds.abstention import abstention
+from eyechart.birds.free_form import FreeForm, free_form
 from eyechart.birds.word_scoring import free_form_metrics, free_form_outcomes
 from eyechart.errors import SpecError
 from eyechart.models.hf_generator import Hf
-from eyechart.models.interfaces import Answer
-from eyechart.models.replay import Replay
+from eyechart.models.types import Answer
 from eyechart.records import Metric
 from eyechart.spec import parse
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.bird_words import BirdNames
-from eyechart.asking.reason_words import ANSWERED, CHOICES, OTHER, ReasonWords, first_reason
+from eyechart.birds.bird_words import BirdNames
+from eyechart.birds.reason_words import ANSWERED, CHOICES, OTHER, ReasonWords, first_reason
 from eyechart.data.observations import REASONS
 
 QUALITY, ANGLE, VOICE = REASONS

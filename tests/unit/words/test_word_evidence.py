@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.asking.abstention import abstention
-from eyechart.asking.free_form import free_form
+from eyechart.birds.abstention import abstention
 from eyechart.birds.abstention_recording import AbstentionRecording
 from eyechart.birds.abstention_scoring import abstention_draws, abstention_units, reasoned
+from eyechart.birds.free_form import free_form
 from eyechart.birds.scoring import drawn_birds
 from eyechart.birds.word_recording import FreeFormRecording
 from eyechart.birds.word_scoring import LABELS

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.abstention import abstention
-from eyechart.asking.free_form import free_form
+from eyechart.birds.abstention import abstention
 from eyechart.birds.abstention_recording import AbstentionRecording
+from eyechart.birds.free_form import free_form
 from eyechart.birds.word_recording import FreeFormRecording
-from eyechart.models.interfaces import Answer
+from eyechart.models.types import Answer
 from eyechart.settings import Case
 from eyechart.spec import parse
 

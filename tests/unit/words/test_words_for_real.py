@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from eyechart.asking import Asker, Sitting
-from eyechart.asking.abstention import abstention
-from eyechart.asking.free_form import free_form
-from eyechart.asking.reason_words import CHOICES
+from eyechart.birds.abstention import abstention
+from eyechart.birds.free_form import free_form
+from eyechart.birds.reason_words import CHOICES
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.models.registry import create
@@ -79,7 +79,7 @@ def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any
 
 
 def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyechart.asking import extraction
+    from eyechart.birds import extraction
 
     monkeypatch.setattr(extraction, "CHUNK", 1)
     texts = [f"a bird, or {number} of them" for number in range(10)]

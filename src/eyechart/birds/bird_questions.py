@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from eyechart.asking.sitting import Sitting, replayed
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.questions import Book, Question, Questions
 from eyechart.replies import Replies
 

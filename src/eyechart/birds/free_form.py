@@ -7,13 +7,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.bird_names import observed_of
-from eyechart.asking.bird_questions import put
-from eyechart.asking.bird_words import BirdNames
-from eyechart.asking.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
 from eyechart.asking.sitting import Sitting, cost
+from eyechart.birds.bird_names import observed_of
+from eyechart.birds.bird_questions import put
+from eyechart.birds.bird_words import BirdNames
+from eyechart.birds.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
 from eyechart.data.observations import Observations
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.protocols.prompt_files import prompt
 
 Bools = NDArray[np.bool_]

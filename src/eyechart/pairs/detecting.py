@@ -12,13 +12,10 @@ from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import Detector
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.interfaces import Encoder, Floats, Matcher
+from eyechart.models.types import Encoder, Floats, Matcher
 from eyechart.pairs.dividing import Detected
-from eyechart.predictions import Answers, computed
+from eyechart.predictions import Answers
 from eyechart.protocols.zero_shot import prompts, scores
-from eyechart.store import Key
-
-LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
 
 
 def detected(asker: Asker, model: Any, spec: str, dataset: Dataset, templates_by: str) -> Detected:
@@ -70,18 +67,8 @@ def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
 def compared(asker: Asker, model: Encoder, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
     """Cosines times the model's own scale."""
     seen, weights = asker.features(model, dataset), asker.weights(model, wording)
-    found = seen.values if nothing(seen) else scores(seen.values, weights) * scale(asker, model)
+    found = seen.values if nothing(seen) else scores(seen.values, weights) * asker.scale(model)
     return seen, found
-
-
-def scale(asker: Asker, model: Encoder) -> np.float32:
-    """What cosines are multiplied with before a softmax, kept so that it can be told without loading weights."""
-
-    def asked() -> Floats:
-        return np.array([[getattr(model, "logit_scale", LOGIT_SCALE)]], np.float32)
-
-    found: np.float32 = computed(asker.store.entry(Key(question="logit_scale", model=model.identity)), asked)[0, 0]
-    return found
 
 
 def matched(asker: Asker, model: Matcher, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:

@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 from eyechart.errors import SpecError
 from eyechart.models import runtime
-from eyechart.models.interfaces import Identity
 from eyechart.models.registry import backend, create
+from eyechart.models.types import Identity
 from eyechart.protocols.nearest_neighbours import Weights
 from eyechart.spec import ModelSpec, parse
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.asking.detecting import detected
 from eyechart.asking.sitting import Sitting
 from eyechart.data.annotation import Annotation
+from eyechart.pairs.detecting import detected
 from eyechart.pairs.dividing import Detected, annotation_of, judged
 from eyechart.protocols.division import Flags
 

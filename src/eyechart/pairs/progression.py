@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.asking.divided import division
-from eyechart.asking.existence import answer, by_set, complete_text, first_error, is_truncated, made
-from eyechart.asking.pair_questions import Heard, Query, count, parsers, put, readable
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.annotation import Annotation
 from eyechart.data.divisions import SETS, Division
 from eyechart.metrics.yes_no import MISSING, UNPARSED
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.pairs.answers import Progression
+from eyechart.pairs.divided import division
 from eyechart.pairs.dividing import annotation_of
+from eyechart.pairs.existence import answer, by_set, complete_text, first_error, is_truncated, made
+from eyechart.pairs.pair_questions import Heard, Query, count, parsers, put, readable
 from eyechart.protocols.progression import couples, progression_prompts
 from eyechart.replies import Reply
 

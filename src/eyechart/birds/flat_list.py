@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.asking.bird_names import Read, listed, logits, observed_of, shares, species_names
 from eyechart.asking.sitting import Sitting
-from eyechart.asking.species import ALL, RANGE
+from eyechart.birds.bird_names import Read, listed, logits, observed_of, shares, species_names
+from eyechart.birds.species import ALL, RANGE
 from eyechart.data.class_names import check_unique
 from eyechart.data.observations import Observations
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 
 BLOCK = 1024
 UNTOLD = -1

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.asking.divided import called, division
-from eyechart.asking.pair_questions import Heard, Query, parsers, put, readable, yes
 from eyechart.asking.sitting import Sitting, cost
 from eyechart.data.divisions import Division
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
-from eyechart.models.interfaces import Usage
+from eyechart.models.types import Usage
 from eyechart.pairs.answers import Existence
+from eyechart.pairs.divided import called, division
+from eyechart.pairs.pair_questions import Heard, Query, parsers, put, readable, yes
 from eyechart.parsers.truncation import read_complete_word
 from eyechart.protocols.choices import IN_A_DIVISION
 from eyechart.protocols.existence import WORDINGS, existence_prompts

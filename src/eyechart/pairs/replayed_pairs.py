@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from eyechart.asking.replay import Finder
+from eyechart.asking.replayed_keys import Line, images, read_lines
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.models.replay import Finder
-from eyechart.models.replayed_keys import Line, images, read_lines
 from eyechart.protocols.existence import QUESTIONS
 from eyechart.replies import Reply
 

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.asking.asker import Wording, check_weights, nothing
-from eyechart.asking.detecting import scale
 from eyechart.asking.likelihood import of_each_image
 from eyechart.asking.sitting import OWN, Sitting
 from eyechart.data.class_names import templates
@@ -15,7 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import common_names
 from eyechart.errors import DataError, SpecError
-from eyechart.models.interfaces import Floats, Request
+from eyechart.models.types import Floats, Request
 from eyechart.protocols.prompt_files import prompt
 from eyechart.protocols.zero_shot import scores
 
@@ -109,7 +108,7 @@ def compared(sitting: Sitting, names: Sequence[str]) -> Told:
     seen = asker.features(model, sitting.dataset)
     weights = asker.weights(model, Wording(tuple(names), chosen.formats, sitting.names_by, by))
     check_weights(model, weights)
-    times = scale(asker, model)
+    times = asker.scale(model)
 
     def read(start: int, stop: int) -> Floats:
         if nothing(seen):

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eyechart.asking.divided import division
-from eyechart.asking.existence import made
 from eyechart.asking.sitting import Sitting
 from eyechart.data.dataset import Dataset
 from eyechart.data.divisions import HARD, SIMPLE, Division
 from eyechart.errors import DataError
 from eyechart.metrics.distribution import Equivalence, equivalence
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
+from eyechart.pairs.divided import division
+from eyechart.pairs.existence import made
 from eyechart.protocols.choices import Chosen
 
 LEAST, NONE = 4, "none"  # pairs a side; no reference

@@ -10,8 +10,8 @@ import msgspec
 
 from eyechart.asking.sitting import Sitting, replayed
 from eyechart.errors import SpecError
-from eyechart.models.interfaces import Usage
-from eyechart.models.replayed_pairs import pair_words
+from eyechart.models.types import Usage
+from eyechart.pairs.replayed_pairs import pair_words
 from eyechart.parsers import compat, number, yes_no
 from eyechart.protocols.existence import QUESTIONS, WORDINGS
 from eyechart.protocols.prompt_files import Prompt, prompt

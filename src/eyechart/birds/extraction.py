@@ -16,7 +16,7 @@ from eyechart.asking.sitting import Sitting, replayed
 from eyechart.data.class_names import check_unique
 from eyechart.errors import ModelError, RequestError
 from eyechart.interviewing import interview
-from eyechart.models.interfaces import Answer, Identity, Request, Scorer, Usage
+from eyechart.models.types import Answer, Identity, Request, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
 from eyechart.parsers.text import after_thinking
 from eyechart.parsers.truncation import read_complete_name

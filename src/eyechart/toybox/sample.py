@@ -11,7 +11,8 @@ from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
-from eyechart.toybox.art import checksums, intact, packaged_root, styles, table
+from eyechart.samples.files import checksums, read_packaged, read_table
+from eyechart.toybox.art import packaged_root, styles
 from eyechart.toybox.classes import equivalences, names
 from eyechart.toybox.packaged import splits
 
@@ -45,12 +46,12 @@ def open_toybox(split: str, root: Path | None = None) -> Dataset:
 
 def _style(folder: Path, split: str) -> list[Line]:
     """Read a style's pictures of the split, which must be those that were packaged."""
-    return [_picture(folder, line) for line in table(folder, "pictures.csv") if line["split"] == split]
+    return [_picture(folder, line) for line in read_table(folder, "pictures.csv") if line["split"] == split]
 
 
 def _picture(folder: Path, line: dict[str, str]) -> Line:
     name = f"pictures/{line['file']}"
     path, labels = folder / name, tuple(map(int, line["labels"].split(";")))
-    intact(folder, name)
+    read_packaged(folder, name)
     key = f"{folder.name}/{path.stem}"
     return Row(key, path.name, checksums(folder)[name], int(line["label"])), path, labels

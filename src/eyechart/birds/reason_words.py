@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from eyechart import protocols
-from eyechart.asking.bird_words import BirdNames
+from eyechart.birds.bird_words import BirdNames
 from eyechart.data.observations import REASONS
 from eyechart.parsers import class_name
 from eyechart.protocols.out_of_prompt import abstains, words

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import softmax
 
 from eyechart.asking.asker import Asker
-from eyechart.asking.detecting import detected
 from eyechart.asking.sitting import Sitting
 from eyechart.data.dataset import Dataset
 from eyechart.data.detections import read_detections
 from eyechart.data.division_files import read_division, sha256_of
 from eyechart.data.divisions import Division
 from eyechart.errors import DataError, ModelError, SpecError
+from eyechart.pairs.detecting import detected
 from eyechart.pairs.dividing import NONE_MINED, Detected, Rules, annotation_of, answered, divide
 from eyechart.protocols.choices import CHOICES, IN_A_DIVISION, Chosen
 from eyechart.protocols.hard_samples import Mined, Proposals, existing, mined, most_probable

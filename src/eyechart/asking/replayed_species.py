@@ -15,11 +15,11 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
+from eyechart.asking.replayed_keys import images_once, more, read_lines
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.choices import Bools, Ints
-from eyechart.models.interfaces import Floats
-from eyechart.models.replayed_keys import images_once, more, read_lines
+from eyechart.models.types import Floats
 
 EXPECTED = "Expected a .npy of floats, a row an image and a column a species, and beside it a csv with the column key."
 APART = 1e-3  # how far from one a row's sum may be

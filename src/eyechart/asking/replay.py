@@ -19,13 +19,13 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.asking import replayed_species
+from eyechart.asking.replayed_keys import images_once, read_lines
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.models import replayed_species
-from eyechart.models.interfaces import Floats, Identity
 from eyechart.models.registry import check_said
-from eyechart.models.replayed_keys import images_once, read_lines
+from eyechart.models.types import Floats, Identity
 from eyechart.replies import Reply
 from eyechart.scoring import Predictions
 from eyechart.spec import ModelSpec

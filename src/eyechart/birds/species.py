@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eyechart.asking.bird_names import Read, Share, listed, logits, observed_of, shares, species_names
 from eyechart.asking.sitting import Sitting
+from eyechart.birds.bird_names import Read, Share, listed, logits, observed_of, shares, species_names
 from eyechart.birds.species_summary import Summary, summarised
 from eyechart.data.observations import Observations
-from eyechart.models.interfaces import Floats
+from eyechart.models.types import Floats
 
 ALL, RANGE = "all species", "range"
 

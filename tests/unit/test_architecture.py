@@ -1,0 +1,110 @@
+"""The direction of imports: packages import only packages of lower layers, and none of their own layer.
+
+So there are no cycles between packages. Within a package no file imports itself by way of others.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
+LAYERS = (  # from top to bottom
+    SURFACES,
+    ("divide",),
+    ("birds", "pairs", "recording", "toybox"),
+    ("asking", "case_recording"),
+    ("confidences", "interviewing", "published", "repeats"),
+    ("answering", "replies", "scoring", "settings"),
+    ("gate", "predictions", "questions", "protocols", "spoken"),
+    ("headlines", "store"),
+    ("models",),
+    ("data",),
+    ("samples",),
+    ("atomic", "command_line", "metrics", "parsers", "records", "spec"),
+    ("errors",),
+)
+LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}
+
+
+def package(module: str) -> str:
+    """The package, or the module of its own, that a module belongs to; "" for eyechart itself."""
+    return module.split(".")[1] if "." in module else ""
+
+
+@cache
+def modules() -> Mapping[str, Path]:
+    """Every module of the product by name."""
+    folders = {"eyechart": ROOT / "src" / "eyechart", **{f"eyechart.{name}": ROOT / name for name in SURFACES}}
+    found = {}
+    for prefix, folder in folders.items():
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder).with_suffix("").parts
+            found[".".join([prefix, *parts]).removesuffix(".__init__")] = path
+    return found
+
+
+def imported(module: str) -> Iterator[str]:
+    """The modules of the product that a module imports, wherever in the file."""
+    path = modules()[module]
+    parent = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("eyechart"))
+        if isinstance(node, ast.ImportFrom):
+            above = parent.split(".")[: parent.count(".") + 2 - node.level] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            if source.partition(".")[0] == "eyechart":
+                names = (f"{source}.{alias.name}" for alias in node.names)
+                yield from (name if name in modules() else source for name in names)
+
+
+@cache
+def imports() -> Mapping[str, tuple[str, ...]]:
+    """What each module imports of the product."""
+    return {module: tuple(sorted({*imported(module)} - {module})) for module in modules()}
+
+
+def test_every_import_is_found() -> None:
+    assert "eyechart.metrics.intervals" in imports()["eyechart.metrics.clusters"]
+    assert "eyechart.reports.runs" in imports()["eyechart.reports.chosen"]  # a relative one
+    assert "eyechart.records" in imports()["eyechart.gate.comparing"]
+    assert all(target in modules() for found in imports().values() for target in found)
+
+
+def test_every_package_has_a_layer() -> None:
+    assert {package(module) for module in modules()} - {""} == {*LAYER}
+
+
+def test_imports_point_only_downwards() -> None:
+    wrong = [
+        f"{module} imports {target}"
+        for module, found in imports().items()
+        for target in found
+        if package(module) and package(target) not in ("", package(module))
+        if LAYER[package(target)] <= LAYER[package(module)]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_metrics_import_nothing_of_the_product() -> None:
+    found = {target for module in modules() if package(module) == "metrics" for target in imports()[module]}
+    assert {package(target) for target in found} == {"metrics"}
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    done: set[str] = set()
+
+    def walk(module: str, way: tuple[str, ...]) -> None:
+        if module in way:
+            pytest.fail(" → ".join([*way[way.index(module) :], module]))
+        if module not in done:
+            for target in imports()[module]:
+                walk(target, (*way, module))
+            done.add(module)
+
+    for module in modules():
+        walk(module, ())
