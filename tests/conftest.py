@@ -40,6 +40,7 @@ else:
     settings.register_profile("thorough", max_examples=2000, deadline=None)
     settings.load_profile("ci")
 
+WARM = run_path(str(Path(__file__).parent / "warm.py"))
 TOGETHER = ("tests/end_to_end/test_oodbench",)  # how files begin that look at one run, which takes a minute
 
 
@@ -57,6 +58,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Files | None
         return None
     config.option.loadscopereorder = False
     return Files(config, log)
+
+
+@pytest.fixture(scope="session")
+def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """What stands for `python` in commands whose tests are not about how Python starts: see `warm.py`."""
+    with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", os.environ) as command:
+        yield command
 
 
 # Original label (-1: none), new labels, and those of the weasel study (None: not looked at).

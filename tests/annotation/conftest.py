@@ -1,8 +1,7 @@
 """A small world of disputed images, a run about photographs, and a browser to look at sheets of both."""
 
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -259,14 +258,14 @@ def opened(browser: Any) -> Iterator[Callable[..., Seen]]:
 
 
 @pytest.fixture(scope="session")
-def photographs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def photographs(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Path:
     """A run of the packaged photographs with both default models, under labels that dispute what they see."""
     folder = tmp_path_factory.mktemp("photographs")
     lines = ["file,labels", *(f"{row.file},{wrong(row.label)}" for row in open_sample("sample").index)]
     (folder / "regt.csv").write_text("\n".join(lines), encoding="utf-8")
     options = [f"--eye-labels=ReGT={folder / 'regt.csv'}", f"--eye-out={folder / 'runs'}", "--eye-offline"]
     command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", "imagenet/sample/", "-p", "no:cacheprovider"]
-    run = [sys.executable, "-m", *command, *options, f"--eye-store={folder / 'store'}"]
+    run = [*warm_python, "-m", *command, *options, f"--eye-store={folder / 'store'}"]
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder

@@ -3,7 +3,6 @@
 import csv
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ class Bench:
     """Runs of OODBench in one folder, and what the reports make of them."""
 
     folder: Path
+    python: Sequence[str]
     runs: dict[str, Path] = field(default_factory=dict)
     divided: Sequence[str] = DIVIDED
 
@@ -43,7 +43,7 @@ class Bench:
 
     def call(self, *command: str) -> str:
         """Run a module of Python in the folder."""
-        done = subprocess.run([sys.executable, "-m", *command], cwd=self.folder, capture_output=True, encoding="utf-8",
+        done = subprocess.run([*self.python, "-m", *command], cwd=self.folder, capture_output=True, encoding="utf-8",
                               timeout=600, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -102,9 +102,9 @@ def others(bench: Bench) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def bench(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Bench:
     """Everything that can be asked about the packaged pairs."""
-    made = Bench(tmp_path_factory.mktemp("oodbench"))
+    made = Bench(tmp_path_factory.mktemp("oodbench"), warm_python)
     all_flagged, coco = "--eye-pairs=initial", "oodbench/sample-coco and existence"
     more = ("--eye-reasoning=direct,cot", "--eye-reference=oodbench/sample-lvis")
     made.put("all", "oodbench", (MLLM, A, B), all_flagged, "--eye-hard=own", *more)

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -28,10 +28,11 @@ class World:
     """A folder with scenes in COCO's format."""
 
     folder: Path
+    python: Sequence[str]
 
     def command(self, *arguments: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
         """Run a module in the folder."""
-        command, env = [sys.executable, "-m", *arguments], os.environ | QUICK
+        command, env = [*self.python, "-m", *arguments], os.environ | QUICK
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, env=env)
         assert done.returncode == code, done.stdout + done.stderr
         return done
@@ -55,9 +56,9 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+def world(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> World:
     """Scenes in the styles that the detectors know, divided."""
-    found = World(tmp_path_factory.mktemp("world"))
+    found = World(tmp_path_factory.mktemp("world"), warm_python)
     write(found.folder / "data" / "toys", 42, TRAINING, SCENES)
     detectors = [f"--detector={CLIP}", f"--detector={OTHER}"]
     done = found.divide(*detectors, *BY, "--out=divisions")

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from io import BytesIO
@@ -32,6 +32,7 @@ class Story:
     """A folder with a model in it."""
 
     folder: Path
+    python: Sequence[str]
 
     @property
     def weights(self) -> Path:
@@ -51,7 +52,7 @@ class Story:
         """Run as a user does, to an expected end; what is said."""
         command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", "toybox/sample/ and zero_shot", "--eye-offline",
                    "--eye-model=open_clip[local-dir:model]", "-p", "no:cacheprovider", *options]  # fmt: skip
-        done = subprocess.run([sys.executable, "-m", *command], cwd=self.folder, capture_output=True, encoding="utf-8",
+        done = subprocess.run([*self.python, "-m", *command], cwd=self.folder, capture_output=True, encoding="utf-8",
                               timeout=600, check=False)  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout
@@ -105,9 +106,9 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def told(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Told:
     """The whole story, told once."""
-    story = Story(tmp_path_factory.mktemp("story"))
+    story = Story(tmp_path_factory.mktemp("story"), warm_python)
     shutil.copytree(Path(str(files("eyechart.samples"))) / "toybox-clip", story.folder / "model")
     story.run(HELD, "--eye-update-baseline")
     before, same = story.answers(), story.run(HELD)

@@ -2,7 +2,7 @@
 
 import csv
 import subprocess
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,23 +21,24 @@ REPORTS = {
 }
 
 
-def ran(folder: Path, *command: str) -> str:
+def ran(python: Sequence[str], folder: Path, *command: str) -> str:
     """What a command says that ends well."""
-    line = [sys.executable, "-m", *command]
+    line = [*python, "-m", *command]
     done = subprocess.run(line, cwd=folder, capture_output=True, encoding="utf-8", timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Path:
     """A run of replayed words, the first of them a million letters."""
     folder, dataset = tmp_path_factory.mktemp("long"), open_toybox("sample")
     with (folder / "answers.csv").open("w", encoding="utf-8", newline="") as file:
         said = [LONG, *["cat"] * (len(dataset) - 1)]
         csv.writer(file).writerows([("key", "answer"), *zip(dataset.keys, said, strict=True)])
     options = ["--eye-model=replay[path=answers.csv,of=closed_world]", "--eye-out=runs", "--eye-offline"]
-    ran(folder, "pytest", "--pyargs", "eyechart.benchmarks", "-k", CASES, "-p", "no:cacheprovider", *options)
+    usual = ["--pyargs", "eyechart.benchmarks", "-k", CASES, "-p", "no:cacheprovider"]
+    ran(warm_python, folder, "pytest", *usual, *options)
     return folder
 
 
@@ -47,5 +48,5 @@ def test_the_run_kept_the_whole_answer(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_every_report_reads_it(folder: Path, name: str) -> None:
-    assert ran(folder, "eyechart.reports", *REPORTS[name])
+def test_every_report_reads_it(folder: Path, name: str, warm_python: Sequence[str]) -> None:
+    assert ran(warm_python, folder, "eyechart.reports", *REPORTS[name])

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 import subprocess
-import sys
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,12 @@ SMALLER = {  # what is added to each command
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Path:
     """Where both lines were run."""
     found = tmp_path_factory.mktemp("readme")
     for command in [*FIRST.split(" && "), SECOND]:
         module, *told = shlex.split(command.removeprefix("python -m "))
-        done = subprocess.run([sys.executable, "-m", module, *told, *SMALLER[module]], cwd=found, capture_output=True,
+        done = subprocess.run([*warm_python, "-m", module, *told, *SMALLER[module]], cwd=found, capture_output=True,
                               encoding="utf-8", timeout=600, check=False)  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
     return found

@@ -5,8 +5,7 @@ import json
 import re
 import shlex
 import subprocess
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import product
 from pathlib import Path
@@ -36,9 +35,9 @@ EXPORT = (
 SITE = "https://www.inaturalist.org"
 
 
-def call(folder: Path, module: str, *told: str) -> str:
+def call(python: Sequence[str], folder: Path, module: str, *told: str) -> str:
     """Run a module of Python; what it prints."""
-    command = [sys.executable, "-m", module, *told]
+    command = [*python, "-m", module, *told]
     done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -50,12 +49,12 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Path:
     """Where all lines were run; `said` has what the last printed."""
     found = tmp_path_factory.mktemp("readme")
     for command in COMMANDS:
         module, *told = shlex.split(command.removeprefix("python -m "))
-        (found / "said").write_text(call(found, module, *told, *SMALLER[module]), encoding="utf-8")
+        (found / "said").write_text(call(warm_python, found, module, *told, *SMALLER[module]), encoding="utf-8")
     return found
 
 
@@ -107,7 +106,7 @@ def test_every_table_and_figure_that_is_named_is_there() -> None:
 
 
 @pytest.fixture(scope="module")
-def imported(folder: Path) -> Path:
+def imported(folder: Path, warm_python: Sequence[str]) -> Path:
     """A split of a user's own export, beside the others."""
     drawn = folder / "toys/realbirdid/drawn"
     birds = firsts(read(drawn / "birds.csv"), "observation_id")
@@ -118,7 +117,7 @@ def imported(folder: Path) -> Path:
     for number, bird in birds.items():
         (folder / "pictures" / f"{number}.jpg").write_bytes((drawn / bird["image"]).read_bytes())
     more = ("--reasons", "reasons.csv", "--taxonomy", str(drawn / "taxonomy.csv"), "toys/realbirdid/mine")
-    call(folder, "eyechart.birds", "import", "export.csv", "--images", "pictures", *more)
+    call(warm_python, folder, "eyechart.birds", "import", "export.csv", "--images", "pictures", *more)
     return folder / "toys/realbirdid/mine"
 
 
@@ -141,9 +140,11 @@ def exported(bird: dict[str, str]) -> tuple[object, ...]:
     )
 
 
-def test_an_import_is_asked_about_like_the_folder_that_it_came_of(folder: Path, imported: Path) -> None:
+def test_an_import_is_asked_about_like_the_folder_that_it_came_of(
+    folder: Path, imported: Path, warm_python: Sequence[str]
+) -> None:
     chosen = ["-k", "(realbirdid/mine/ or realbirdid/drawn/) and species and open_clip", "--eye-out=again"]
-    call(folder, "pytest", *ASKED, "--eye-data=toys", *chosen)
+    call(warm_python, folder, "pytest", *ASKED, "--eye-data=toys", *chosen)
     made = json.loads((folder / "again/latest/records.json").read_bytes())["records"]
     mine, drawn = (firsts(read(answers(folder, record)), "observation") for record in by_split(made))
     assert {*mine} == {*drawn}
@@ -163,10 +164,10 @@ def answers(folder: Path, record: dict[str, Any]) -> Path:
     return folder / "again" / "latest" / path
 
 
-def test_leaked_birds_are_counted_and_listed(folder: Path, imported: Path) -> None:
+def test_leaked_birds_are_counted_and_listed(folder: Path, imported: Path, warm_python: Sequence[str]) -> None:
     numbers = [bird["observation_id"] for bird in read(imported / "birds.csv")]
     urls = [f"{SITE}/photos/9{numbers[0]}/large.jpg", f"{SITE}/observations/{numbers[1]}", f"{SITE}/observations/777"]
     (folder / "trained.csv").write_text("\n".join(["source_url", *urls]), encoding="utf-8")
-    said = call(folder, "eyechart.birds", "overlap", str(imported), "trained.csv", "--out", "leaked.csv")
+    said = call(warm_python, folder, "eyechart.birds", "overlap", str(imported), "trained.csv", "--out", "leaked.csv")
     assert {row["observation_id"] for row in read(folder / "leaked.csv")} == {*numbers[:2]}
     assert [line.split()[:2] for line in said.splitlines() if line.startswith("all ")] == [["all", str(len(numbers))]]

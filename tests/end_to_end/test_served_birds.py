@@ -3,8 +3,7 @@
 import csv
 import json
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -52,10 +51,10 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def served(url: str, tmp_path_factory: pytest.TempPathFactory) -> Served:
+def served(url: str, tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Served:
     folder, spec = tmp_path_factory.mktemp("served"), f"openai[served,base_url={url}]"
     (folder / "mine.toml").write_text(WORDS)
-    command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
+    command = [*warm_python, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
     command += [f"--eye-limit={IMAGES}", "--eye-wordings=mine.toml", f"--eye-model={HF}", f"--eye-model={spec}"]
     command += ["-k", "realbirdid/sample-drawn/ and (free_form or abstention)", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)

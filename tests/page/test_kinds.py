@@ -2,8 +2,7 @@
 
 import json
 import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,12 +30,12 @@ CASES = "(realbirdid/sample/ or oodbench/sample-lvis/) and not conse and not cli
 
 
 @pytest.fixture(scope="session")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kinds(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) -> Path:
     """A run of pairs and birds by the packaged models."""
     folder = tmp_path_factory.mktemp("kinds")
     options = ["--eye-limit=20", f"--eye-out={folder / 'runs'}", f"--eye-store={folder / 'store'}", "--eye-offline"]
     command = ["pytest", "--pyargs", "eyechart.benchmarks", "-k", CASES, "-p", "no:cacheprovider", *options]
-    done = subprocess.run([sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run([*warm_python, "-m", *command], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "runs" / "latest"
 
