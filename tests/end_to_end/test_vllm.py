@@ -238,7 +238,7 @@ from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 
 if __name__ == "__main__":
-    asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(20)]
+    asked = [Request((f"what is {place}?", Image.new("RGB", (60, 60), (place * 9, 0, 0)))) for place in range(8)]
     expected = [answer.tokens for answer in generate(Hf(parse("hf[toybox-mllm]"), offline=True), asked, 8)]
     for options in sys.argv[1:]:
         model = Vllm(parse(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{options}]"), offline=True)

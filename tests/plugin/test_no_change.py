@@ -1,4 +1,4 @@
-"""Nothing changed, forty times in a row: the gate passes however the cases are dealt to workers and answered.
+"""Nothing changed, twenty-four times in a row: the gate passes however the cases are dealt to workers and answered.
 
 Every session is a pytest of its own with its own workers, all of them forked from one interpreter (`warm.py`), since to
 import a model's library again in each would take nine tenths of the time. There are several such interpreters, each
@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-SESSIONS, INTERPRETERS, LIMIT = 40, 2, 16
+SESSIONS, INTERPRETERS, LIMIT = 24, 2, 16
 MODELS = ("open_clip[toybox-clip]", "tiny[]", "tinyclass[]", "replay[path=a.csv]", "replay[path=b.csv]")
 CASES = """imagenet/tiny and not open_clip or cutouts/open_clip and zero_shot or coco/open_clip and detection
            or drawn/open_clip and flat_list"""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.splits import open_realbirdid
+from eyechart.data.realbirdid_sample import open_realbirdid
 from eyechart.plugins.endings import ERRORS
 
 SPLIT = "sample-drawn"
