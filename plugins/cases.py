@@ -11,8 +11,8 @@ from eyechart.data.discovery import SplitRef, survey_root
 from eyechart.data.splits import PACKAGED, available
 from eyechart.errors import EyechartError
 from eyechart.models.registry import offers
-from eyechart.protocols.choices import PROTOCOLS
-from eyechart.settings import Case
+from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.settings import Case
 
 from .options import idle, settings, suits, text
 from .own_tests import refuse_namesakes

@@ -14,7 +14,7 @@ from _pytest.mark.expression import Expression
 
 from eyechart.data.splits import PACKAGED
 from eyechart.gate.evidence import Evidence
-from eyechart.protocols.choices import CHOICES
+from eyechart.protocol.options import CHOICES
 
 from .cases import ANY, case_of, marker_of, splits
 from .endings import ABSENT, Endings

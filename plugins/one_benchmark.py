@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eyechart.data.class_names import VOCABULARIES
-from eyechart.settings import Settings
+from eyechart.protocol.settings import Settings
 
 from .cases import find_case
 from .options import settings

@@ -17,12 +17,12 @@ from eyechart.errors import DataError, EyechartError
 from eyechart.gate.comparing import parse_max_drop
 from eyechart.gate.floors import floor
 from eyechart.models.registry import backend
-from eyechart.protocols.choices import CHOICES, IN_A_DIVISION, is_share
-from eyechart.protocols.prompt_files import prompt
-from eyechart.protocols.wordings import wordings
-from eyechart.settings import Settings
+from eyechart.paths import STORE
+from eyechart.protocol.options import CHOICES, IN_A_DIVISION, is_share
+from eyechart.protocol.prompts import prompt
+from eyechart.protocol.settings import Settings
+from eyechart.realbirdid.wordings import wordings
 from eyechart.spec import ModelSpec, did_you_mean, parse, parse_named, pieces
-from eyechart.store import STORE
 
 MOST_ALPHA = 0.5
 SETTINGS = pytest.StashKey[Settings]()

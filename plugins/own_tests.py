@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.settings import Case
+from eyechart.protocol.settings import Case
 
 PACKAGE = "eyechart.benchmarks"
 SEEN = pytest.StashKey[dict[tuple[str, str, str], str]]()  # by name, protocol and case: the node id of the function

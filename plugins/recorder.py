@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from eyechart import __version__
 from eyechart.atomic import write_atomic
-from eyechart.case_recording import CaseRecording
 from eyechart.errors import ToleranceError
+from eyechart.protocol.result import CaseRecording
 from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, plain
 
 from .cases import case_of, find_case

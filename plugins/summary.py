@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from _pytest.pathlib import bestrelpath
 
-from eyechart.headlines import LABELLED, WITH_EMPTY, counts_empty
-from eyechart.pairs.scoring import LABELS as PAIRS
+from eyechart.gate.headlines import LABELLED, WITH_EMPTY, counts_empty
+from eyechart.oodbench.scoring import LABELS as PAIRS
 from eyechart.records import PASSED, Metric, Record
 
 from .cases import find_case

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.settings import Settings
+from eyechart.protocol.settings import Settings
 
 from .options import settings
 from .own_tests import name_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eyechart.command_line import print_any_letter
 from eyechart.errors import EyechartError
-from eyechart.store import STORE
+from eyechart.paths import STORE
 
 from .collect import collect
 from .overview import write
@@ -171,7 +171,7 @@ def overlap(given: Sequence[str]) -> int:
         "say for how many of all models they are out of distribution.",
     )
     more = parser.add_argument
-    more("division", metavar="DIVISION.json", type=Path, help="a file that python -m eyechart.divide wrote")
+    more("division", metavar="DIVISION.json", type=Path, help="a file that python -m eyechart.oodbench wrote")
     text = "texts that a model was trained on: .json, .jsonl or .csv; repeatable, also for one model"
     more("--corpus", metavar="MODEL=FILE", action="append", required=True, dest="corpora", help=text)
     text = "the largest acceptable shares of overlap (default: 0.05,0.02)"
@@ -240,7 +240,7 @@ def checked(given: Sequence[str]) -> int:
 
 def division_argument(parser: argparse.ArgumentParser) -> None:
     """The division to look at."""
-    parser.add_argument("division", metavar="DIVISION.json", type=Path, help="a file of python -m eyechart.divide")
+    parser.add_argument("division", metavar="DIVISION.json", type=Path, help="a file of python -m eyechart.oodbench")
 
 
 def data_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ReportError
-from eyechart.store import STORE
+from eyechart.paths import STORE
 
 from .annotation_files import Item, Key, key_path, write_key
 from .annotation_items import Asked, case_of, categories, items, second_of

@@ -16,7 +16,7 @@ from msgspec import structs
 from eyechart.errors import ReportError
 from eyechart.gate.comparing import DIRECTIONS, Compared, compared
 from eyechart.gate.evidence import Evidence
-from eyechart.headlines import LABELLED, WHOLE, headlines
+from eyechart.gate.headlines import LABELLED, WHOLE, headlines
 from eyechart.metrics.alike import ROUNDING
 from eyechart.metrics.significance import holm
 from eyechart.records import Metric

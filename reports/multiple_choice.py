@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from eyechart.protocols.choices import SHORT
-from eyechart.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
+from eyechart.classification.letter_prompts import CLOSED_WORLD, SETTINGS
+from eyechart.protocol.options import SHORT
 
 from .answers import Bools, share
 from .categories import listed

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eyechart.protocols.choices import is_share
+from eyechart.protocol.options import is_share
 
 from .oodbench_blocks import APART, OUT, Block, asked, called, entries_of, notes
 from .oodbench_cases import nothing, source

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from eyechart.data.divisions import HARD, SETS, SIMPLE
+from eyechart.oodbench.divisions import HARD, SETS, SIMPLE
 
 from .answers import Bools, Ints
 from .oodbench_cases import EXISTENCE, as_published, distinct, nothing, source

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from eyechart.data.divisions import HARD, ID, MINED, SIMPLE
-from eyechart.protocols.choices import CHOICES
+from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
+from eyechart.protocol.options import CHOICES
 from eyechart.spec import pieces
 
 from .render import Number, Table

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from eyechart.data.divisions import HARD, SIMPLE
+from eyechart.oodbench.divisions import HARD, SIMPLE
 
 from .answers import Bools, Ints, clustered_portion
 from .oodbench_blocks import Block, asked, described, entries_of, tabled

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from eyechart.data.divisions import ID
 from eyechart.metrics.degradation import Degradation, degradation
 from eyechart.metrics.resampling import percentile
+from eyechart.oodbench.divisions import ID
 
 from .answers import Floats
 from .oodbench_blocks import MARKED, OUT, Block, asked, called, entries_of, notes, pooled, tabled

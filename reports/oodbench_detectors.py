@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from eyechart.data.divisions import HARD
 from eyechart.errors import SpecError
 from eyechart.metrics.resampling import clustered, percentile
 from eyechart.metrics.yes_no import measures
+from eyechart.oodbench.divisions import HARD
 from eyechart.spec import parse, pieces
 
 from .answers import Ints

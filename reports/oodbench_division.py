@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from eyechart.data.divisions import HARD, ID, MINED, SIMPLE
+from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
 
 from .oodbench_cases import (
     EXISTENCE,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from eyechart.data.divisions import HARD
+from eyechart.oodbench.divisions import HARD
 
 from .oodbench_ablations import Compared, benchmark
 from .oodbench_blocks import MARKED, called, entries_of

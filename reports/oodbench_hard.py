@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eyechart.data.divisions import HARD, ID, MINED
+from eyechart.oodbench.divisions import HARD, ID, MINED
 
 from .answers import Floats, clustered_portion
 from .oodbench_cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, distinct, nothing, number, typed

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eyechart.data.divisions import HARD, MINED
+from eyechart.oodbench.divisions import HARD, MINED
 
 from .oodbench_cases import told_apart
 from .oodbench_hard import FALLS, fall, falling, fitted, hard

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyechart.data.corpora import Corpus, read_corpus, read_synonyms, stem
-from eyechart.data.division_files import Pair, read_file
-from eyechart.data.divisions import HARD, SIMPLE
 from eyechart.errors import DataError, ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.overlap import accepts, population
-from eyechart.protocols.semantic_overlap import semantic_overlap
+from eyechart.oodbench.corpora import Corpus, read_corpus, read_synonyms, stem
+from eyechart.oodbench.division_files import Pair, read_file
+from eyechart.oodbench.divisions import HARD, SIMPLE
+from eyechart.oodbench.semantic_overlap import semantic_overlap
 
 from .answers import portion
 from .oodbench_cases import nothing

@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.divisions import SETS
 from eyechart.errors import ReportError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES, tables
+from eyechart.oodbench.divisions import SETS
 from eyechart.records import Record
 
 from .answers import Bools, Ints, intact

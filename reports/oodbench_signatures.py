@@ -6,10 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from eyechart.data.divisions import ID
 from eyechart.errors import ReportError
 from eyechart.metrics.degradation import Equivalence, signature, tost
 from eyechart.metrics.intervals import Interval
+from eyechart.oodbench.divisions import ID
 from eyechart.spec import did_you_mean
 
 from .answers import Ints

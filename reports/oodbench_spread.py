@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.data.divisions import HARD, ID, MINED
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.spread import Correlation, FTest, correlation, empirical, f_test
+from eyechart.oodbench.divisions import HARD, ID, MINED
 
 from .answers import Floats, Ints
 from .oodbench_cases import about, distinct

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eyechart.protocols.out_of_prompt import KINDS
+from eyechart.classification.out_of_prompt import KINDS
 
 from .answers import COLUMNS, Bools, portion, share
 from .categories import WILSON, listed

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from eyechart.atomic import write_atomic
-from eyechart.headlines import LABELLED, WITH_EMPTY, category_name, headlines
+from eyechart.gate.headlines import LABELLED, WITH_EMPTY, category_name, headlines
 from eyechart.records import Metric
 
 from .ablations import t11, t12, t14, t18

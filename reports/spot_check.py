@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.division_files import File, Pair, read_division, read_file
-from eyechart.data.divisions import HARD, SIMPLE
 from eyechart.errors import ReportError
-from eyechart.protocols.division import BEATEN, UNLIKELY, drawn
-from eyechart.store import STORE
+from eyechart.oodbench.division_files import File, Pair, read_division, read_file
+from eyechart.oodbench.divisions import HARD, SIMPLE
+from eyechart.oodbench.flags import BEATEN, UNLIKELY, drawn
+from eyechart.paths import STORE
 
 from .render import one_line
 from .sheet import Sheet, opened, pictures, weight, write_sheet

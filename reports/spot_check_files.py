@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from eyechart.data.division_files import File
 from eyechart.errors import ReportError
+from eyechart.oodbench.division_files import File
 
 from .annotation_files import read
 

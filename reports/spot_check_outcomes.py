@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from eyechart.atomic import write_atomic
-from eyechart.data.division_files import File, encoded, read_file
 from eyechart.errors import ReportError
+from eyechart.oodbench.division_files import File, encoded, read_file
 
 from .answers import portion
 from .render import Row, Table

@@ -15,6 +15,8 @@ import pytest
 from PIL import Image
 from xdist.scheduler import LoadFileScheduling
 
+from eyechart.classification.recording import Recording
+from eyechart.classification.scoring import Predictions, Rules
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import pairs
 from eyechart.data.labels import label_set
@@ -22,10 +24,8 @@ from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.models.types import Identity, Request
 from eyechart.models.vision_ops import repair
-from eyechart.recording import Recording
+from eyechart.protocol.settings import Case, Settings
 from eyechart.records import Record, Records, Run, encode
-from eyechart.scoring import Predictions, Rules
-from eyechart.settings import Case, Settings
 from eyechart.spec import parse_named
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores

@@ -24,7 +24,7 @@ import open_clip
 import pytest
 import eyechart.fixtures.answers
 import eyechart.plugins
-from eyechart.asking import replay
+from eyechart.classification import replay
 from eyechart.models import open_clip_encoder
 """
 AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its libraries read once

@@ -2,10 +2,10 @@
 
 import pytest
 
+from eyechart.classification.recording import Recording
+from eyechart.classification.repeats import Repeated
+from eyechart.classification.scoring import Predictions
 from eyechart.data.labels import LabelSet
-from eyechart.recording import Recording
-from eyechart.repeats import Repeated
-from eyechart.scoring import Predictions
 
 
 @pytest.mark.eyechart("imagenet", "toybox", "*", protocol="zero_shot")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from eyechart.pairs.answers import Existence, Progression
-from eyechart.pairs.detection import Detection
-from eyechart.pairs.detector_recording import DetectionRecording, DistributionRecording
-from eyechart.pairs.distribution import Distribution
-from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
+from eyechart.oodbench.detection import Detection
+from eyechart.oodbench.detector_recording import DetectionRecording, DistributionRecording
+from eyechart.oodbench.distribution import Distribution
+from eyechart.oodbench.predictions import Existence, Progression
+from eyechart.oodbench.recording import ExistenceRecording, ProgressionRecording
 
 
 @pytest.mark.eyechart("oodbench", protocol="existence")

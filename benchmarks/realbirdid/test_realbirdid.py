@@ -2,14 +2,14 @@
 
 import pytest
 
-from eyechart.birds.abstention import Abstention
-from eyechart.birds.abstention_recording import AbstentionRecording
-from eyechart.birds.flat_list import FlatList
-from eyechart.birds.flat_list_recording import FlatListRecording
-from eyechart.birds.free_form import FreeForm
-from eyechart.birds.species import Species
-from eyechart.birds.species_recording import SpeciesRecording
-from eyechart.birds.word_recording import FreeFormRecording
+from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.abstention_recording import AbstentionRecording
+from eyechart.realbirdid.flat_list import FlatList
+from eyechart.realbirdid.flat_list_recording import FlatListRecording
+from eyechart.realbirdid.free_form import FreeForm
+from eyechart.realbirdid.species import Species
+from eyechart.realbirdid.species_recording import SpeciesRecording
+from eyechart.realbirdid.word_recording import FreeFormRecording
 
 
 @pytest.mark.eyechart("realbirdid", protocol="species")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Floats, Proof
-from eyechart.headlines import ANSWERED
+from eyechart.gate.headlines import ANSWERED
 
 from ..proven import cases, is_run, kept
 from ..runs import Entry, Pool, load

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyechart.gate.comparing import VERDICTS, Verdict, title
 from eyechart.gate.evidence import Evidence, Proof
-from eyechart.headlines import LABELLED, WHOLE
+from eyechart.gate.headlines import LABELLED, WHOLE
 
 from ..proven import evidence_of
 from ..render import one_line

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.headlines import headlines
+from eyechart.gate.headlines import headlines
 from eyechart.metrics.clusters import clustered_wilson
 
 from ..answers import intact

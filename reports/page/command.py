@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eyechart.errors import ReportError
-from eyechart.store import STORE
+from eyechart.paths import STORE
 
 PROGRAM = "python -m eyechart.reports page"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyechart.headlines import category_name, headlines
+from eyechart.gate.headlines import category_name, headlines
 from eyechart.records import Metric, Record, Run
 
 from ..failures import failures

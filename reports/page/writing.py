@@ -8,7 +8,7 @@ from typing import Any
 
 from eyechart.data.splits import available
 from eyechart.errors import ReportError
-from eyechart.store import STORE
+from eyechart.paths import STORE
 
 from ..proven import is_run, place_names
 from ..runs import Pool, load

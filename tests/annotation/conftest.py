@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eyechart.classification.scoring import Predictions
 from eyechart.data.class_names import synsets
 from eyechart.data.discovery import SplitRef
-from eyechart.data.division_files import write_division
-from eyechart.data.divisions import Detector
 from eyechart.data.labels import label_set
 from eyechart.data.sample import open_sample
 from eyechart.data.splits import open_split
-from eyechart.pairs.dividing import Detected, Rules, divide
+from eyechart.oodbench.divide import Detected, Rules, divide
+from eyechart.oodbench.division_files import write_division
+from eyechart.oodbench.divisions import Detector
+from eyechart.protocol.settings import Case
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation import Wish, write
 from eyechart.reports.annotation_files import Key, key_path, read_key
 from eyechart.reports.runs import load
-from eyechart.scoring import Predictions
-from eyechart.settings import Case
 from eyechart.spec import parse
 
 MODEL, SECOND = "timm[tf_efficientnet_lite0]", "conse[]"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.division_files import File, read_division, read_file
 from eyechart.data.splits import available, open_split
 from eyechart.errors import ReportError
+from eyechart.oodbench.division_files import File, read_division, read_file
 from eyechart.reports.__main__ import main
 from eyechart.reports.spot_check import Wish, write
 from eyechart.reports.spot_check_files import sheet_id

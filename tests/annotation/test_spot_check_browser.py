@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.division_files import read_file
+from eyechart.oodbench.division_files import read_file
 from eyechart.reports.__main__ import main
 from eyechart.reports.spot_check import Wish, write
 from eyechart.reports.spot_check_outcomes import outcome

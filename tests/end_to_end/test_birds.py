@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.birds.__main__ import main
-from eyechart.data.realbirdid_sample import open_realbirdid, packaged_root
 from eyechart.data.splits import available, open_split
+from eyechart.realbirdid.__main__ import main
+from eyechart.realbirdid.sample import open_realbirdid, packaged_root
 
 HEAD = (
     *("id", "quality_grade", "url", "image_url", "latitude", "longitude", "scientific_name", "common_name", "taxon_id"),
@@ -107,7 +107,7 @@ def test_a_refusal_is_a_sentence_and_status_2(command: str, tmp_path: Path) -> N
     call = [
         sys.executable,
         "-m",
-        "eyechart.birds",
+        "eyechart.realbirdid",
         command,
         str(tmp_path / "none.csv"),
         *more,

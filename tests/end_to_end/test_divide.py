@@ -1,4 +1,4 @@
-"""`python -m eyechart.divide`, as typed: the toy world is divided, and the cases that read the files ask about it."""
+"""`python -m eyechart.oodbench`, as typed: the toy world is divided, and the cases that read the files ask about it."""
 
 import json
 import os
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.division_csv import read_authors
-from eyechart.data.division_files import read_division
 from eyechart.data.splits import available, open_split
+from eyechart.oodbench.division_csv import read_authors
+from eyechart.oodbench.division_files import read_division
 from eyechart.toybox.coco import write
 from eyechart.toybox.styles import TRAINING
 
@@ -39,7 +39,7 @@ class World:
 
     def divide(self, *arguments: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
         """Divide the data."""
-        return self.command("eyechart.divide", "data", "--store=store", "--offline", *arguments, code=code)
+        return self.command("eyechart.oodbench", "data", "--store=store", "--offline", *arguments, code=code)
 
     def ask(self, *options: str, code: int = 0) -> "subprocess.CompletedProcess[str]":
         """Ask about the pairs."""

@@ -102,7 +102,7 @@ def test_the_reports_are_a_command(bench: Any) -> None:
 
 def test_a_division_is_looked_for_in_training_texts(bench: Any) -> None:
     """Every image has a text; one model has read the names of all that is in it, the other of nothing."""
-    bench.call("eyechart.divide", "--offline", *(f"--detector={clip}" for clip in CLIPS), "--split=sample-coco")
+    bench.call("eyechart.oodbench", "--offline", *(f"--detector={clip}" for clip in CLIPS), "--split=sample-coco")
     division = bench.folder / "divisions" / "sample-coco.json"
     pairs = json.loads(division.read_bytes())["pairs"]
     for model, named in {"all": True, "none": False}.items():

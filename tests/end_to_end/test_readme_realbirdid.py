@@ -117,7 +117,7 @@ def imported(folder: Path, warm_python: Sequence[str]) -> Path:
     for number, bird in birds.items():
         (folder / "pictures" / f"{number}.jpg").write_bytes((drawn / bird["image"]).read_bytes())
     more = ("--reasons", "reasons.csv", "--taxonomy", str(drawn / "taxonomy.csv"), "toys/realbirdid/mine")
-    call(warm_python, folder, "eyechart.birds", "import", "export.csv", "--images", "pictures", *more)
+    call(warm_python, folder, "eyechart.realbirdid", "import", "export.csv", "--images", "pictures", *more)
     return folder / "toys/realbirdid/mine"
 
 
@@ -168,6 +168,8 @@ def test_leaked_birds_are_counted_and_listed(folder: Path, imported: Path, warm_
     numbers = [bird["observation_id"] for bird in read(imported / "birds.csv")]
     urls = [f"{SITE}/photos/9{numbers[0]}/large.jpg", f"{SITE}/observations/{numbers[1]}", f"{SITE}/observations/777"]
     (folder / "trained.csv").write_text("\n".join(["source_url", *urls]), encoding="utf-8")
-    said = call(warm_python, folder, "eyechart.birds", "overlap", str(imported), "trained.csv", "--out", "leaked.csv")
+    said = call(
+        warm_python, folder, "eyechart.realbirdid", "overlap", str(imported), "trained.csv", "--out", "leaked.csv"
+    )
     assert {row["observation_id"] for row in read(folder / "leaked.csv")} == {*numbers[:2]}
     assert [line.split()[:2] for line in said.splitlines() if line.startswith("all ")] == [["all", str(len(numbers))]]

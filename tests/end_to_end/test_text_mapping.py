@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.classification.nearest_class import BARE, Space, nearest, space
+from eyechart.classification.text_inclusion import by_inclusion
 from eyechart.data.class_names import class_names, templates
 from eyechart.models.registry import create
-from eyechart.protocols.open_world import BARE, Space, nearest, space
-from eyechart.protocols.text_inclusion import by_inclusion
 from eyechart.spec import parse
 
 NAMES = class_names("openai").names

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.birds.bird_words import BirdNames
-from eyechart.birds.reason_words import CHOICES, ReasonWords
-from eyechart.data.realbirdid_sample import open_realbirdid
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.together import generate
 from eyechart.models.types import Answer, Request
 from eyechart.models.vllm_generator import Vllm
+from eyechart.realbirdid.bird_words import BirdNames
+from eyechart.realbirdid.reason_words import CHOICES, ReasonWords
+from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.reports.__main__ import main
 from eyechart.spec import parse
 from eyechart.toybox.exam import groups, skills

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.classification.scoring import Predictions
+from eyechart.classification.text_predictions import Spoken
 from eyechart.data.labels import label_set
 from eyechart.data.sample import open_sample
 from eyechart.models.types import Usage
+from eyechart.protocol.settings import Case
 from eyechart.reports.page.writing import Wish, write
-from eyechart.scoring import Predictions
-from eyechart.settings import Case
 from eyechart.spec import parse
-from eyechart.spoken import Spoken
 
 SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
 SIZE = 12

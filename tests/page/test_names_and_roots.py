@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from eyechart.classification.scoring import Predictions
 from eyechart.data.splits import available, open_split
 from eyechart.errors import ReportError
+from eyechart.protocol.settings import Case
 from eyechart.records import Records, encode, read_run
 from eyechart.reports.__main__ import main
 from eyechart.reports.page.writing import Wish, write
-from eyechart.scoring import Predictions
-from eyechart.settings import Case
 from eyechart.spec import parse
 
 NAMES = ("Abyssinian", "beagle", "pug <b>")

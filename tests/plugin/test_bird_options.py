@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.realbirdid_sample import open_realbirdid
+from eyechart.realbirdid.sample import open_realbirdid
 
 CASES, SPECIES = "sample-drawn", "sample-drawn and species"
 WATCHER = """

@@ -20,7 +20,8 @@ import os
 import signal
 from pathlib import Path
 
-from eyechart import interviewing, replies
+from eyechart.inference import request_runner
+from eyechart.inference import responses
 
 STAGE, AT = os.environ["DIES"].split(":")
 reached, names = [], []
@@ -33,11 +34,11 @@ def come_to(stage):
 def abstaining():
     return "test_abstention" in os.environ.get("PYTEST_CURRENT_TEST", "")
 
-def complete(writer, dataset, model, questions, progress, real=interviewing.complete):
+def complete(writer, dataset, model, questions, progress, real=request_runner.complete):
     names.append(questions.name)
     return real(writer, dataset, model, questions, progress)
 
-def append(*told, real=replies.append):
+def append(*told, real=responses.append):
     found = real(*told)
     if abstaining():
         come_to(names[-1])
@@ -48,7 +49,7 @@ def replace(draft, target, real=Path.replace):
         come_to("tidying")
     return real(draft, target)
 
-interviewing.complete, replies.append, Path.replace = complete, append, replace
+request_runner.complete, responses.append, Path.replace = complete, append, replace
 """
 MOMENTS = ("birds:7", "tidying:1", "extraction:1")
 

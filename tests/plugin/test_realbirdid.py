@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from eyechart.data.realbirdid_sample import packaged_root
 from eyechart.data.taxonomy import Taxonomy, read_taxonomy
+from eyechart.realbirdid.sample import packaged_root
 from eyechart.toybox import birds as birds_of_the_toybox
 
 ENCODERS, MLLM = ("open_clip[toybox-clip]", "conse[]"), "hf[toybox-mllm]"

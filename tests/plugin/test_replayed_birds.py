@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.realbirdid_sample import open_realbirdid
 from eyechart.plugins.endings import ERRORS
+from eyechart.realbirdid.sample import open_realbirdid
 
 SPLIT = "sample-drawn"
 

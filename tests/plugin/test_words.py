@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from eyechart.store import blocks
+from eyechart.inference.store import blocks
 
 MODELS = ("hf[toybox-mllm]", "hf[toybox-mllm,batch_size=5]")
 CUTOUTS = ("-k", "toybox/sample-cutouts/ and (mcq or closed_world) and not plus", "--eye-limit=12")
 EVERYTHING = "mcq or closed_world or open_world or multiple_choice"
 DIE = """
 import os, signal
-from eyechart import replies
+from eyechart.inference import responses
 
-kept, real = [], replies.append
+kept, real = [], responses.append
 
 def append(*told):
     if len(kept) == 17:
@@ -26,7 +26,7 @@ def append(*told):
     kept.append(real(*told))
     return kept[-1]
 
-replies.append = append
+responses.append = append
 """
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.protocols.closed_world import (
+from eyechart.classification.batch_prompts import (
     answer_keys,
     answer_schema,
     batches,

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
-from eyechart.data.division_files import content
-from eyechart.data.divisions import HARD, ID, SIMPLE, Detector, Division
+from eyechart.data.detection.annotation import Annotation
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import ModelError
-from eyechart.pairs.dividing import Detected, Rules, candidates, divide, judged
-from eyechart.protocols.division import agreed, drawn, flags, purified
+from eyechart.oodbench.divide import Detected, Rules, candidates, divide, judged
+from eyechart.oodbench.division_files import content
+from eyechart.oodbench.divisions import HARD, ID, SIMPLE, Detector, Division
+from eyechart.oodbench.flags import agreed, drawn, flags, purified
 
 PRESENT, ABSENT, UNKNOWN = "present", "absent", "unknown"
 STATES = st.sampled_from([PRESENT, PRESENT, ABSENT, ABSENT, UNKNOWN])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.protocols.hard_samples import Mined, Proposals, existing, hardness, mined, most_probable
+from eyechart.oodbench.hard_samples import Mined, Proposals, existing, hardness, mined, most_probable
 
 IMAGES, CATEGORIES = 4, 3
 KEYS = ["d", "b", "a", "c"]

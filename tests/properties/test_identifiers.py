@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.data.identifiers import KINDS, PARTNERS, canonical, identifies, kind_of
+from eyechart.realbirdid.identifiers import KINDS, PARTNERS, canonical, identifies, kind_of
 
 numbers = st.integers(1, 10**12)
 sizes = st.sampled_from(["original", "large", "medium", "small", "square", "thumb"])

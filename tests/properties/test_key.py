@@ -9,14 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eyechart.answering import image_key
-from eyechart.asking import Wording, text_key
 from eyechart.data.dataset import Dataset, Row
 from eyechart.data.located import whole_files
-from eyechart.interviewing import question_key
+from eyechart.inference.class_weights import Wording, text_key
+from eyechart.inference.image_runner import image_key
+from eyechart.inference.request_runner import question_key
+from eyechart.inference.requests import Question, Questions
+from eyechart.inference.store import Key
 from eyechart.models.types import Identity
-from eyechart.questions import Question, Questions
-from eyechart.store import Key
 
 words = st.text("ab", max_size=3)
 facts = st.dictionaries(words, words | st.integers(0, 3) | st.lists(st.integers(0, 3), max_size=2), max_size=3)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.protocols.distractors import Neighbours, by_confusion, by_similarity, confusion_matrix
-from eyechart.protocols.multiple_choice import CLOSED_WORLD, LETTERS, SETTINGS, Options, mill_options, options
+from eyechart.classification.distractors import Neighbours, by_confusion, by_similarity, confusion_matrix
+from eyechart.classification.letter_prompts import CLOSED_WORLD, LETTERS, SETTINGS, Options, mill_options, options
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CLASSES = 12

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.protocols import nearest_neighbours
-from eyechart.protocols.nearest_neighbours import knn_scores
+from eyechart.classification import knn
+from eyechart.classification.knn import knn_scores
 
 CLASSES = 4
 
@@ -53,7 +53,7 @@ def test_blocks_of_queries_change_nothing(question: Any, weights: str) -> None:
     queries, support, labels, k = question
     whole = knn_scores(queries, support, labels, CLASSES, k, weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearest_neighbours, "_CELLS", 2 * len(support))
+        patch.setattr(knn, "_CELLS", 2 * len(support))
         found = knn_scores(queries, support, labels, CLASSES, k, weights)
     np.testing.assert_allclose(found, whole, atol=1e-5)
 

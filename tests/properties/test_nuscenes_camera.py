@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from eyechart.data.nuscenes_camera import NEAR, Boxes, Poses, Views, shown
+from eyechart.data.detection.nuscenes_camera import NEAR, Boxes, Poses, Views, shown
 from eyechart.toybox.space import Camera, Pose, Vector, rotated, turned
 
 FRONT = (0.5, -0.5, 0.5, -0.5)

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from eyechart.classification import nearest_class
+from eyechart.classification.nearest_class import nearest, space
+from eyechart.classification.out_of_prompt import KINDS, Kind, kinds, named
+from eyechart.classification.text_inclusion import by_inclusion, included
 from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError
 from eyechart.models.types import Floats
-from eyechart.protocols import open_world
-from eyechart.protocols.open_world import nearest, space
-from eyechart.protocols.out_of_prompt import KINDS, Kind, abstains, kinds, named, words
-from eyechart.protocols.text_inclusion import by_inclusion, included
+from eyechart.parsers.abstention import abstains, words
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TEMPLATES = ("a photo of a {c}.", "art of the {c}.", "{c}")
@@ -63,7 +64,7 @@ def test_neither_batches_nor_neighbours_change_a_mapping(answers: list[str], nam
     known = space(encode, names, TEMPLATES)
     whole = nearest(known, answers)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(open_world, "_PROMPTS", size)
+        patch.setattr(nearest_class, "_PROMPTS", size)
         apart = nearest(known, answers[::-1])
     assert apart.classes[::-1].tolist() == whole.classes.tolist()
 

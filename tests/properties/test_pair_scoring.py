@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from eyechart.data.divisions import Division
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.types import Usage
-from eyechart.pairs.answers import Existence, Progression
-from eyechart.pairs.scoring import (
+from eyechart.oodbench.divisions import Division
+from eyechart.oodbench.predictions import Existence, Progression
+from eyechart.oodbench.scoring import (
     existence_metrics,
     existence_outcomes,
     existence_units,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.errors import ModelError
+from eyechart.inference.class_weights import class_weights, prompts, scores, unit
 from eyechart.models.types import Floats
-from eyechart.protocols.zero_shot import class_weights, prompts, scores, unit
 
 WORDS = st.text(st.characters(codec="ascii"), min_size=1, max_size=8)
 NAMES = st.lists(WORDS, min_size=1, max_size=5)

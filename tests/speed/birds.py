@@ -11,11 +11,11 @@ from resource import RUSAGE_SELF, getrusage
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.birds.species_summary import Summary, summarised
 from eyechart.metrics.abstention import CRITERIA, ua_a, uncertainty
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain, information_gain_interval
 from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.realbirdid.species_summary import Summary, summarised
 
 from .paired import ratio, seconds
 

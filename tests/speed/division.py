@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
-from eyechart.data.division_files import read_division, write_division
-from eyechart.data.divisions import Detector
+from eyechart.data.detection.annotation import Annotation
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
-from eyechart.pairs.dividing import Detected, Rules, divide
+from eyechart.oodbench.divide import Detected, Rules, divide
+from eyechart.oodbench.division_files import read_division, write_division
+from eyechart.oodbench.divisions import Detector
 
 from .paired import ratio, seconds
 

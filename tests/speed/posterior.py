@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from PIL import Image
 
+from eyechart.classification.batch_prompts import class_list, closed_world_prompt
 from eyechart.data.class_names import class_names
 from eyechart.models import hf_batches, hf_trie
 from eyechart.models.hf_generator import NUMBERS, Hf
 from eyechart.models.together import generate
 from eyechart.models.types import Floats, Request
-from eyechart.protocols.closed_world import class_list, closed_world_prompt
 from eyechart.spec import parse
 
 from .big_model import big_qwen3_vl

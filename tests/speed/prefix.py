@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
+from eyechart.classification.batch_prompts import class_list, closed_world_prompt, parts
 from eyechart.data.class_names import class_names
 from eyechart.data.sample import open_sample
 from eyechart.models.types import Request, Usage
 from eyechart.models.vllm_generator import Vllm
-from eyechart.protocols.closed_world import class_list, closed_world_prompt, parts
 from eyechart.spec import parse
 
 from .big_model import big_qwen3_vl

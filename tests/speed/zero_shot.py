@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.asking import Asker, Wording
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.sample import open_sample
+from eyechart.inference.class_weights import Wording, class_weights, scores
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store, Writer
 from eyechart.models.open_clip_encoder import OpenClip
-from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
-from eyechart.store import Store, Writer
 
 CLASSES = 40
 ARCHITECTURE = {

@@ -14,24 +14,26 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from eyechart.asking import Asker, Sitting, predict
+from eyechart.classification.batch_prompts import batches
+from eyechart.classification.out_of_prompt import kinds, named
+from eyechart.classification.repeats import Repeated
+from eyechart.classification.scoring import Predictions
+from eyechart.classification.text_predictions import Spoken
 from eyechart.data.class_names import class_names
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.registry import create
 from eyechart.models.types import Usage
-from eyechart.protocols.choices import PROTOCOLS
-from eyechart.protocols.closed_world import batches
-from eyechart.protocols.out_of_prompt import kinds, named
+from eyechart.protocol.context import Sitting
+from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.registry import predict
+from eyechart.protocol.settings import Case
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
-from eyechart.repeats import Repeated
 from eyechart.reports.figures import draw
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Pool, load
 from eyechart.reports.tables import tables
-from eyechart.scoring import Predictions
-from eyechart.settings import Case
 from eyechart.spec import parse
-from eyechart.spoken import Spoken
-from eyechart.store import Store
 
 NAMES, OPENAI = class_names("kisel").names, class_names("openai").names
 MODEL = "hf[toybox-mllm]"

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.protocols.choices import CHOICES
+from eyechart.protocol.options import CHOICES
 from eyechart.records import Asked
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
-from eyechart.pairs.scoring import measured, said
+from eyechart.oodbench.scoring import measured, said
 from eyechart.records import File
 
 SAID = {"OOD-H": "yn" * 5 + "ny" * 2 + "y?" + "!n", "ID": "yn" * 6 + "nn", "OOD-H'": "yy"}

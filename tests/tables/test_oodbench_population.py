@@ -7,8 +7,8 @@ from io import StringIO
 import msgspec
 import pytest
 
-from eyechart.data.division_files import File, Pair, Who
 from eyechart.errors import ReportError
+from eyechart.oodbench.division_files import File, Pair, Who
 from eyechart.reports.__main__ import main
 
 # Two hundred pairs out of distribution of as many images, and what is no part of them.

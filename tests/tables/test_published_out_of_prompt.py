@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from eyechart.classification.nearest_class import nearest, space
 from eyechart.data.class_names import class_names
 from eyechart.models.registry import create
 from eyechart.parsers import class_name, json_answers
-from eyechart.protocols.open_world import nearest, space
 from eyechart.spec import parse
 
 GOLDEN = Path(__file__).parents[1] / "golden"

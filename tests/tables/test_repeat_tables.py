@@ -2,9 +2,9 @@
 
 import pytest
 
+from eyechart.classification.letter_prompts import CLOSED_WORLD, SETTINGS
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import t_interval
-from eyechart.protocols.multiple_choice import CLOSED_WORLD, SETTINGS
 from eyechart.reports.overview import tables as overview
 from eyechart.reports.render import to_markdown
 from eyechart.reports.tables import tables

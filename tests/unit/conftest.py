@@ -14,25 +14,25 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.asking import Asker, Sitting
-from eyechart.asking.sitting import nobody
-from eyechart.data.annotation import Annotation
+from eyechart.classification.repeats import Repeated
+from eyechart.classification.scoring import Predictions, Rules, Scored, score
 from eyechart.data.dataset import Dataset
+from eyechart.data.detection.annotation import Annotation
 from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
 from eyechart.gate.comparing import DIRECTIONS, Compared, compared, undecided
 from eyechart.gate.evidence import Evidence
-from eyechart.headlines import ANSWERED, LABELLED
+from eyechart.gate.headlines import ANSWERED, LABELLED
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.openai_generator import OpenAi
 from eyechart.models.types import Answer, Identity, Request, Usage
-from eyechart.protocols.choices import PROTOCOLS
+from eyechart.protocol.context import Sitting, nobody
+from eyechart.protocol.options import PROTOCOLS
 from eyechart.records import Metric
-from eyechart.repeats import Repeated
-from eyechart.scoring import Predictions, Rules, Scored, score
 from eyechart.spec import parse
-from eyechart.store import Store
 
 
 @dataclass(frozen=True)

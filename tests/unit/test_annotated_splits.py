@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.data.annotated_splits import FORMATS, annotated_splits
 from eyechart.data.dataset import Dataset
+from eyechart.data.detection.splits import FORMATS, annotated_splits
 from eyechart.data.discovery import SplitRef
 from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError

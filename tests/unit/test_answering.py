@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.answering import AHEAD, answers, image_key
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, RequestError
+from eyechart.inference.arrays import Answers
+from eyechart.inference.image_runner import AHEAD, answers, image_key
+from eyechart.inference.store import Store
 from eyechart.models.types import Floats, Identity
-from eyechart.predictions import Answers
-from eyechart.store import Store
 
 COUNT, SIZE = 22, 4
 IDENTITY = Identity(

@@ -14,17 +14,15 @@ ROOT = Path(__file__).parents[2]
 SURFACES = ("benchmarks", "fixtures", "plugins", "reports")
 LAYERS = (  # from top to bottom
     SURFACES,
-    ("divide",),
-    ("birds", "pairs", "recording", "toybox"),
-    ("asking", "case_recording"),
-    ("confidences", "interviewing", "published", "repeats"),
-    ("answering", "replies", "scoring", "settings"),
-    ("gate", "predictions", "questions", "protocols", "spoken"),
-    ("headlines", "store"),
+    ("classification", "oodbench", "realbirdid"),
+    ("toybox",),
+    ("protocol",),
+    ("inference",),
+    ("gate",),
     ("models",),
     ("data",),
     ("samples",),
-    ("atomic", "command_line", "metrics", "parsers", "records", "spec"),
+    ("atomic", "command_line", "metrics", "parsers", "paths", "records", "spec"),
     ("errors",),
 )
 LAYER = {package: number for number, layer in enumerate(LAYERS) for package in layer}

@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.asking import Asker, Wording
+from eyechart.classification.knn import knn
+from eyechart.classification.supervised import supervised
+from eyechart.classification.zero_shot import zero_shot
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
+from eyechart.inference.class_weights import Wording
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.types import Floats, Identity
-from eyechart.store import Store
 
 Make = Callable[..., Dataset]
 IDENTITY = Identity(
@@ -61,7 +65,7 @@ def asker(tmp_path: Path) -> Asker:
 
 
 def test_the_nearest_class_wins(asker: Asker, pictures: Make) -> None:
-    found = asker.zero_shot(Wheel(), pictures([0, 1, 2]), words("a", "b", "c"))
+    found = zero_shot(asker, Wheel(), pictures([0, 1, 2]), words("a", "b", "c"))
     assert found.top[:, 0].tolist() == [0, 1, 2]
     assert found.variant == {"names": "mine", "templates": "one"}
 
@@ -69,7 +73,7 @@ def test_the_nearest_class_wins(asker: Asker, pictures: Make) -> None:
 def test_class_weights_are_made_once_for_all_splits(asker: Asker, pictures: Make) -> None:
     model = Wheel()
     for split in ("one", "two"):
-        asker.zero_shot(model, pictures([0, 1, 2], split=split), words("a", "b", "c"))
+        zero_shot(asker, model, pictures([0, 1, 2], split=split), words("a", "b", "c"))
     assert model.texts == [["a", "b", "c"]]
 
 
@@ -81,7 +85,7 @@ def test_the_same_texts_in_other_classes_are_another_question(asker: Asker) -> N
 
 def test_a_vocabulary_of_the_wrong_length_is_refused(asker: Asker, pictures: Make) -> None:
     with pytest.raises(VocabularyError, match=r"imagenet/memory has 3 classes, but the class names 'mine' are 2\."):
-        asker.zero_shot(Wheel(), pictures([0]), words("a", "b"))
+        zero_shot(asker, Wheel(), pictures([0]), words("a", "b"))
 
 
 def test_a_text_tower_that_gives_no_numbers_is_refused(
@@ -89,15 +93,15 @@ def test_a_text_tower_that_gives_no_numbers_is_refused(
 ) -> None:
     monkeypatch.setattr(Wheel, "encode_texts", lambda _, texts: np.full((len(texts), 2), np.nan, np.float32))
     with pytest.raises(ModelError, match=r"wheel gives NaN for some class names in float32. Try dtype=float32"):
-        asker.zero_shot(Wheel(), pictures([0]), words("a", "b", "c"))
+        zero_shot(asker, Wheel(), pictures([0]), words("a", "b", "c"))
 
 
 def test_a_split_of_broken_pictures_is_all_errors_under_every_protocol(asker: Asker, pictures: Make) -> None:
     split, support = pictures([0, 1], frozenset({0, 1})), pictures([0, 1, 2], split="support")
     for found in (
-        asker.zero_shot(Wheel(), split, words("a", "b", "c")),
-        asker.supervised(Wheel(), split),
-        asker.knn(neighbours(), split, support),
+        zero_shot(asker, Wheel(), split, words("a", "b", "c")),
+        supervised(asker, Wheel(), split),
+        knn(asker, neighbours(), split, support),
     ):
         assert [*found.errors] == [0, 1]
         assert found.scores.shape == (2, 3)
@@ -105,18 +109,18 @@ def test_a_split_of_broken_pictures_is_all_errors_under_every_protocol(asker: As
 
 
 def test_a_broken_picture_leaves_the_others_their_answers(asker: Asker, pictures: Make) -> None:
-    found = asker.zero_shot(Wheel(), pictures([0, 1, 2], frozenset({1})), words("a", "b", "c"))
+    found = zero_shot(asker, Wheel(), pictures([0, 1, 2], frozenset({1})), words("a", "b", "c"))
     assert [*found.errors] == [1]
     assert found.top[:, 0].tolist() == [0, -1, 2]
 
 
 def test_a_classifier_of_another_vocabulary_is_refused(asker: Asker, pictures: Make) -> None:
     with pytest.raises(ModelError, match=r"answers over 5 classes, but imagenet/memory has 3,.*\. Or use a model"):
-        asker.supervised(Wheel(classes=5), pictures([0, 1]))
+        supervised(asker, Wheel(classes=5), pictures([0, 1]))
 
 
 def test_only_the_classes_of_the_split_are_answered(asker: Asker, pictures: Make) -> None:
-    found = asker.supervised(Wheel(), pictures([0, 2, 2], subset=(0, 2)))
+    found = supervised(asker, Wheel(), pictures([0, 2, 2], subset=(0, 2)))
     assert found.top[:, :3].tolist() == [[0, 2, -1], [0, 2, -1], [2, 0, -1]]
 
 
@@ -125,7 +129,7 @@ def neighbours(k: int = 1) -> Any:
 
 
 def test_the_nearest_pictures_vote(asker: Asker, pictures: Make) -> None:
-    found = asker.knn(neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
+    found = knn(asker, neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
     assert found.top[:, 0].tolist() == [2, 1, 0]
     assert found.variant.items() >= {"k": "1", "support": "imagenet/support", "weights": "uniform"}.items()
 
@@ -134,7 +138,7 @@ def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(
     split = pictures([0, 1, 2])
 
     def voters(labels: list[int], broken: frozenset[int] = frozenset()) -> tuple[str, str]:
-        variant = asker.knn(neighbours(), split, pictures(labels, broken, split="support")).variant
+        variant = knn(asker, neighbours(), split, pictures(labels, broken, split="support")).variant
         return variant["support_n"], variant["support_sha256"]
 
     usual = voters([2, 1, 0, 0])
@@ -146,5 +150,5 @@ def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(
 
 def test_pictures_without_label_or_answer_do_not_vote(asker: Asker, pictures: Make) -> None:
     support = pictures([-1, 1, 2], frozenset({1}), split="support")
-    found = asker.knn(neighbours(), pictures([0, 1]), support)
+    found = knn(asker, neighbours(), pictures([0, 1]), support)
     assert found.top[:, 0].tolist() == [2, 2]

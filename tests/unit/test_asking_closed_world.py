@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.closed_world import closed_world
+from eyechart.classification.batch_prompts import closed_world_prompt
+from eyechart.classification.closed_world import closed_world
+from eyechart.classification.scoring import Predictions
 from eyechart.data.class_names import class_names
 from eyechart.errors import EyechartError, ModelError, SpecError
+from eyechart.inference.store import Store
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.models.types import Answer
-from eyechart.protocols.choices import PROTOCOLS
-from eyechart.protocols.closed_world import closed_world_prompt
-from eyechart.scoring import Predictions
-from eyechart.store import Store
+from eyechart.protocol.options import PROTOCOLS
 
 NAMES = ("cat", "dog", "great white shark")
 CAT, DOG, SHARK, NONE = 0, 1, 2, -1

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from eyechart.asking.letters import mcq, multiple_choice
+from eyechart.classification.letter_prompts import mill_options
+from eyechart.classification.multiple_choice import mcq, multiple_choice
 from eyechart.errors import DataError, SpecError, VocabularyError
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer
-from eyechart.protocols.choices import SHORT
-from eyechart.protocols.multiple_choice import mill_options
+from eyechart.protocol.options import SHORT
 
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
 Say = Callable[[tuple[int, ...], str], Any]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.asking.closed_world import closed_world, closed_world_plus
-from eyechart.asking.likelihood import posterior
+from eyechart.classification.closed_world import closed_world, closed_world_plus
+from eyechart.classification.posterior import posterior
+from eyechart.classification.scoring import Predictions
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.choices import ByScore
 from eyechart.models.types import Floats, Identity, Request, Until
-from eyechart.scoring import Predictions
 
 NAMES = ("cat", "dog", "great white shark")
 TABLE = [[-1, -2, -3], [-2, -1, -3], [-9, -4, -4]]  # by the picture's number

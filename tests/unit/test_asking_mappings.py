@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.closed_world import closed_world, closed_world_plus
-from eyechart.asking.open_world import open_world
+from eyechart.classification.closed_world import closed_world, closed_world_plus
+from eyechart.classification.open_world import open_world
+from eyechart.classification.scoring import Predictions
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.types import Answer
-from eyechart.scoring import Predictions
 
 NAMES = ("cat", "dog", "great white shark")
 CAT, DOG, SHARK, NONE = 0, 1, 2, -1

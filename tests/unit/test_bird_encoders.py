@@ -18,7 +18,7 @@ from eyechart.errors import ModelError
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.registry import offers
 from eyechart.models.vision_ops import repair
-from eyechart.protocols.choices import PROTOCOLS
+from eyechart.protocol.options import PROTOCOLS
 from eyechart.spec import parse
 
 repair()  # before any test imports open_clip itself

@@ -11,11 +11,11 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.interviewing import interview, question_key
+from eyechart.inference.request_runner import interview, question_key
+from eyechart.inference.requests import Book, Question, Questions
+from eyechart.inference.responses import Replies, Reply
+from eyechart.inference.store import Entry, Key, Store, Writer
 from eyechart.models.types import Answer, Usage
-from eyechart.questions import Book, Question, Questions
-from eyechart.replies import Replies, Reply
-from eyechart.store import Entry, Key, Store, Writer
 
 COUNT = 8
 PASSING = Answer("", (), False, error="429: too many requests", retry=True)

@@ -9,10 +9,10 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.interviewing import interview, question_key
-from eyechart.questions import Book, Question, Questions
-from eyechart.replies import Replies
-from eyechart.store import Entry, Key, Store
+from eyechart.inference.request_runner import interview, question_key
+from eyechart.inference.requests import Book, Question, Questions
+from eyechart.inference.responses import Replies
+from eyechart.inference.store import Entry, Key, Store
 
 COUNT = 8
 

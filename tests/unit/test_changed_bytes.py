@@ -9,15 +9,15 @@ import pytest
 from PIL import Image
 from webdataset import TarWriter
 
-from eyechart.answering import shown_image
 from eyechart.data.birds import open_birds
-from eyechart.data.coco import open_coco
 from eyechart.data.dataset import Dataset
+from eyechart.data.detection.coco import open_coco
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub
 from eyechart.data.sample import open_sample, packaged_root
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import ImageError
+from eyechart.inference.image_runner import shown_image
 
 
 def paint(path: Path, shade: int = 0) -> Path:

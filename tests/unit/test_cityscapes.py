@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from eyechart.data.cityscapes import POLYGONS, VALIDATION, area, clipped, open_cityscapes
 from eyechart.data.dataset import Dataset
-from eyechart.data.label_maps import label_map
+from eyechart.data.detection.cityscapes import POLYGONS, VALIDATION, area, clipped, open_cityscapes
+from eyechart.data.detection.label_maps import label_map
 from eyechart.errors import DataError
 from eyechart.toybox import cityscapes as toy
 from eyechart.toybox.art import styles

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.data import coco
-from eyechart.data.coco import open_coco
 from eyechart.data.dataset import Dataset
-from eyechart.data.instances import Published
+from eyechart.data.detection import coco
+from eyechart.data.detection.coco import open_coco
+from eyechart.data.detection.instances import Published
 from eyechart.errors import DataError, VocabularyError
 
 PERSON, CAR, APPLE = 1, 3, 52

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from eyechart.confidences import POINTS, confidence_metrics, reliability_rows, threshold_rows, top_probabilities
+from eyechart.classification.calibration import confidence_metrics, reliability_rows, threshold_rows, top_probabilities
+from eyechart.classification.scoring import Predictions, Rules, Scored, score
 from eyechart.data.dataset import Row
 from eyechart.data.labels import LabelSet, label_set
-from eyechart.scoring import Predictions, Rules, Scored, score
+from eyechart.protocol.numbers import POINTS
 
 CLASSES = 6
 RULES = Rules(())

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.corpora import read_corpus, read_synonyms, stem
 from eyechart.errors import DataError
+from eyechart.oodbench.corpora import read_corpus, read_synonyms, stem
 
 Write = Callable[..., Path]
 LLAVA = [

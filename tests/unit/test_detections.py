@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.annotation import Annotation
-from eyechart.data.detections import read_detections
+from eyechart.data.detection.annotation import Annotation
 from eyechart.errors import DataError
+from eyechart.oodbench.detections import read_detections
 
 Write = Callable[..., Path]
 NOTHING = np.zeros((3, 2), np.int32)

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart import divide
-from eyechart.asking import Asker
-from eyechart.data.annotation import Exclusion
 from eyechart.data.dataset import Dataset
-from eyechart.data.divisions import HARD, ID, MINED, SIMPLE, LeftOut
+from eyechart.data.detection.annotation import Exclusion
 from eyechart.errors import DataError, ModelError, SpecError
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.types import Floats, Identity
-from eyechart.pairs.divided import Made, made
-from eyechart.pairs.division_summary import cells, said
-from eyechart.store import Store
+from eyechart.oodbench import __main__ as divide
+from eyechart.oodbench.division_summary import cells, said
+from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE, LeftOut
+from eyechart.oodbench.split_division import Made, made
 
 Make = Callable[..., Dataset]
 NAN = float("nan")

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.division_csv import read_authors
-from eyechart.data.division_files import content, read_division, sha256_of, truth_of, write_division
-from eyechart.data.divisions import Detector, Division
 from eyechart.errors import DataError
-from eyechart.pairs.dividing import Detected, Rules, annotation_of, divide
-from eyechart.protocols.hard_samples import Mined
+from eyechart.oodbench.divide import Detected, Rules, annotation_of, divide
+from eyechart.oodbench.division_csv import read_authors
+from eyechart.oodbench.division_files import content, read_division, sha256_of, truth_of, write_division
+from eyechart.oodbench.divisions import Detector, Division
+from eyechart.oodbench.hard_samples import Mined
 
 Make = Callable[..., Dataset]
 CAT, DOG, CREAM = "cat", "dog", "crème brûlée, burnt"
@@ -166,7 +166,7 @@ def test_a_file_that_was_changed_is_refused(folder: Folder, what: str) -> None:
 def test_what_is_no_division_is_refused(folder: Folder, data: bytes) -> None:
     folder.path.write_bytes(data)
     with pytest.raises(
-        DataError, match=r"is not a division file .* Make it again with: python -m eyechart.divide ROOT"
+        DataError, match=r"is not a division file .* Make it again with: python -m eyechart.oodbench ROOT"
     ):
         read_division(folder.path, folder.dataset)
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.classification.scoring import Predictions, Rules, score
 from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
 from eyechart.gate.comparing import compared, missing
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.gate.floors import below, floor, misses
+from eyechart.gate.headlines import LABELLED, headlines
 from eyechart.gate.power import power_alone
-from eyechart.headlines import LABELLED, headlines
 from eyechart.metrics.intervals import wilson
 from eyechart.plugins.summary import rows_of
 from eyechart.records import Metric, Record, read_run
@@ -22,7 +23,6 @@ from eyechart.reports.overview import aggregate, metric_table
 from eyechart.reports.page.summary import case_rows, metric_rows, trend
 from eyechart.reports.runs import load
 from eyechart.reports.tables import tables
-from eyechart.scoring import Predictions, Rules, score
 
 Make = Callable[..., Path]
 TIMM = "timm[tf_efficientnet_lite0]"

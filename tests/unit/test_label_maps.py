@@ -2,8 +2,8 @@
 
 import pytest
 
-from eyechart.data.label_maps import label_map
-from eyechart.data.nuscenes import _listed
+from eyechart.data.detection.label_maps import label_map
+from eyechart.data.detection.nuscenes import _listed
 
 
 @pytest.mark.parametrize(("source", "kept", "dropped"), [("nuscenes", 22, 1), ("cityscapes", 23, 14)])

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from eyechart.birds.leakage import Count, Overlap, overlap
-from eyechart.birds.leakage_summary import said, write_matches
 from eyechart.errors import DataError
+from eyechart.realbirdid.leakage import Count, Overlap, overlap
+from eyechart.realbirdid.leakage_summary import said, write_matches
 
 HEAD = "image,observation_id,answerable,photo_id,url"
 BIRDS = (

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.data import lvis
 from eyechart.data.class_names import fingerprint
 from eyechart.data.dataset import Dataset
-from eyechart.data.instances import Published
-from eyechart.data.lvis import annotation_file, open_lvis
+from eyechart.data.detection import lvis
+from eyechart.data.detection.instances import Published
+from eyechart.data.detection.lvis import annotation_file, open_lvis
 from eyechart.errors import DataError, VocabularyError
 
 CAT, BAT, BOW, SKI = 1, 2, 3, 4

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.data import nuscenes_camera
 from eyechart.data.dataset import Dataset
-from eyechart.data.nuscenes import _listed, open_nuscenes
+from eyechart.data.detection import nuscenes_camera
+from eyechart.data.detection.nuscenes import _listed, open_nuscenes
 from eyechart.errors import DataError
 from eyechart.toybox import nuscenes as toy
 from eyechart.toybox.art import styles

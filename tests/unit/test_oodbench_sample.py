@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.annotated_splits import FORMATS
-from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
+from eyechart.data.detection.annotation import Annotation
+from eyechart.data.detection.splits import FORMATS
 from eyechart.data.images import decode
-from eyechart.data.oodbench_sample import open_oodbench, packaged_root, splits
 from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError
+from eyechart.oodbench.sample import open_oodbench, packaged_root, splits
 from eyechart.toybox import lvis
 from eyechart.toybox.__main__ import SEED, main
 from eyechart.toybox.classes import classes

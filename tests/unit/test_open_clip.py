@@ -13,11 +13,11 @@ from PIL import Image
 
 from eyechart.data.class_names import class_names, templates
 from eyechart.errors import ModelError, SpecError
+from eyechart.inference.class_weights import class_weights, scores
 from eyechart.models import open_clip_files, texts
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.types import Encoder, Floats
 from eyechart.models.vision_ops import repair
-from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
 
 repair()  # before any test imports open_clip itself

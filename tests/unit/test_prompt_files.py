@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyechart.classification.batch_prompts import class_list, closed_world_prompt
+from eyechart.classification.letter_prompts import Options, mill_options
 from eyechart.errors import DataError
-from eyechart.protocols.closed_world import class_list, closed_world_prompt
-from eyechart.protocols.multiple_choice import Options, mill_options
-from eyechart.protocols.prompt_files import SLOTS, Prompt, prompt, prompt_names
+from eyechart.protocol.prompts import SLOTS, Prompt, prompt, prompt_names
 from eyechart.toybox.questions import WORDINGS
 
 GOLDEN = Path(__file__).parents[1] / "golden/prompts"

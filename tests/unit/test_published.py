@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from eyechart.published import reported, table
+from eyechart.classification.published import reported, table
+from eyechart.protocol.settings import Case
 from eyechart.records import Metric
-from eyechart.settings import Case
 from eyechart.spec import parse
 
 PROTOCOLS = """

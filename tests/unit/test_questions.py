@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from eyechart.questions import Question, Questions
+from eyechart.inference.requests import Question, Questions
 
 SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}}
 ONE = Question((0, 1, "What are these?"), 32)

@@ -13,9 +13,9 @@ from PIL import Image, ImageChops
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.data.observations import REASONS, Observations
-from eyechart.data.realbirdid_sample import SPLITS, open_realbirdid, packaged_root, splits
 from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError
+from eyechart.realbirdid.sample import SPLITS, open_realbirdid, packaged_root, splits
 from eyechart.samples.package_birds import main, package
 from eyechart.toybox import birds_sample
 from eyechart.toybox.__main__ import SEED

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.case_recording import line
+from eyechart.protocol.result import line
+from eyechart.protocol.settings import Case
 from eyechart.records import Record, read_run
-from eyechart.settings import Case
 from eyechart.spec import parse
 
 Make = Callable[..., Path]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.replay import Replay
+from eyechart.classification.replay import Replay
+from eyechart.classification.scoring import Predictions
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
-from eyechart.scoring import Predictions
 from eyechart.spec import parse
 
 NAMES = ("cat", "Tiger shark", "dog")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.asking.replay import Replay
-from eyechart.asking.replayed_species import Probabilities
+from eyechart.classification.replay import Replay
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.registry import offers
 from eyechart.models.types import Floats
-from eyechart.protocols.choices import PROTOCOLS
+from eyechart.protocol.options import PROTOCOLS
+from eyechart.realbirdid.replayed_species import Probabilities
 from eyechart.spec import parse
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)
@@ -28,7 +28,7 @@ Told = Callable[..., Probabilities]
 @pytest.fixture(autouse=True, params=[2**22, 6, 1])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at all rows together, at two and at one."""
-    monkeypatch.setattr("eyechart.asking.replayed_species.BLOCK", request.param)
+    monkeypatch.setattr("eyechart.realbirdid.replayed_species.BLOCK", request.param)
 
 
 @pytest.fixture

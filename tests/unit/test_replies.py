@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from eyechart import replies
 from eyechart.errors import StoreError
+from eyechart.inference import responses
+from eyechart.inference.responses import Reply
+from eyechart.inference.store import Entry, Key, Store
 from eyechart.models.types import Answer, Identity, Usage
-from eyechart.replies import Reply
-from eyechart.store import Entry, Key, Store
 
 WHO = Identity(backend="b", name="n", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={})
 SAID = (
@@ -27,13 +27,13 @@ def entry(tmp_path: Path) -> Entry:
 def keep(entry: Entry, order: list[int]) -> None:
     with entry.writing() as writer:
         for place in order:
-            replies.append(writer, place, SAID[place])
-        replies.finish(writer, len(order))
+            responses.append(writer, place, SAID[place])
+        responses.finish(writer, len(order))
 
 
 def test_replies_come_back_as_they_were_said(entry: Entry) -> None:
     keep(entry, [0, 1, 2, 3])
-    found = replies.load(entry)
+    found = responses.load(entry)
     assert found.said == tuple(Reply(each.text, each.tokens, each.finished, each.error) for each in SAID)
     assert found.usage == Usage(101, 64, 4)
 
@@ -42,35 +42,35 @@ def test_replies_lie_in_the_order_of_their_questions(entry: Entry, tmp_path: Pat
     other = Store(tmp_path / "other").entry(entry.key)
     keep(entry, [0, 1, 2, 3])
     keep(other, [3, 1, 0, 2])
-    assert replies.load(entry).said == replies.load(other).said
-    assert replies.load(entry).path.read_bytes() == replies.load(other).path.read_bytes()
+    assert responses.load(entry).said == responses.load(other).said
+    assert responses.load(entry).path.read_bytes() == responses.load(other).path.read_bytes()
 
 
 def test_no_reply_at_all_is_kept_as_well(entry: Entry) -> None:
     keep(entry, [])
-    assert (replies.load(entry).said, replies.load(entry).usage) == ((), Usage())
+    assert (responses.load(entry).said, responses.load(entry).usage) == ((), Usage())
 
 
 def test_what_no_file_can_hold_is_replaced(entry: Entry) -> None:
     with entry.writing() as writer:
-        reply, _ = replies.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
-        replies.finish(writer, 1)
-    assert replies.load(entry).said == (reply,)
+        reply, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
+        responses.finish(writer, 1)
+    assert responses.load(entry).said == (reply,)
     assert reply.text == "half \ufffd of a cat \U0001f408"
 
 
 def test_changed_replies_are_refused(entry: Entry) -> None:
     keep(entry, [0, 1, 2, 3])
-    path = entry.folder / replies.FILE
+    path = entry.folder / responses.FILE
     path.write_bytes(path.read_bytes().replace(b"a cat", b"a dog"))
     with pytest.raises(StoreError, match=r"replies.jsonl are damaged \(its sha256 is .*Delete the folder"):
-        replies.load(entry)
+        responses.load(entry)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[1,2]\n", b"[1,0,0]\n[1,0"])
 def test_a_lost_count_of_tokens_is_told_like_any_damage(entry: Entry, content: bytes | None) -> None:
     keep(entry, [0, 1, 2, 3])
-    path = entry.folder / replies.SERVED
+    path = entry.folder / responses.SERVED
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(StoreError, match=r"usage.jsonl are damaged .*Delete the folder"):
-        replies.load(entry)
+        responses.load(entry)

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking import Asker, Sitting
-from eyechart.asking.closed_world import closed_world
-from eyechart.asking.letters import mcq
-from eyechart.asking.open_world import open_world
-from eyechart.asking.sitting import ask
+from eyechart.classification.closed_world import closed_world
+from eyechart.classification.multiple_choice import mcq
+from eyechart.classification.open_world import open_world
 from eyechart.data.dataset import Dataset
-from eyechart.protocols.choices import PROTOCOLS
-from eyechart.questions import Question, Questions
-from eyechart.store import Store
+from eyechart.inference.requests import Question, Questions
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
+from eyechart.protocol.context import Sitting, ask
+from eyechart.protocol.options import PROTOCOLS
 
 COUNT, NAMES = 12, ("cat", "dog", "great white shark")
 Sit = Callable[..., Sitting]

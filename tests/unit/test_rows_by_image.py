@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.answering import answers, image_key
 from eyechart.data.dataset import Dataset
+from eyechart.inference.arrays import Answers
+from eyechart.inference.image_runner import answers, image_key
+from eyechart.inference.store import Entry, Store
 from eyechart.models.types import Floats, Identity
-from eyechart.predictions import Answers
-from eyechart.store import Entry, Store
 
 COUNT, SIZE = 22, 4
 IDENTITY = Identity(
@@ -148,7 +148,7 @@ def test_every_batch_has_the_same_size(bench: Bench) -> None:
 def test_an_entry_that_was_not_sealed_is_when_it_is_read(bench: Bench, other: Bench) -> None:
     bench.ask(Counter(), bench.dataset.limited(COUNT - 1, 0))
     with bench.entry().writing() as writer:
-        from eyechart.predictions import Block, append
+        from eyechart.inference.arrays import Block, append
 
         (left,) = {*range(COUNT)} - {*bench.dataset.limited(COUNT - 1, 0).selected}
         append(writer, Block((left,), 2), np.array([[left, 2 * left]], np.float32))

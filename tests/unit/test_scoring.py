@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.classification.scoring import Predictions, Rules, Scored, accuracy, both, score
 from eyechart.data.dataset import Row
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.metrics.accuracy import Empty
 from eyechart.records import Metric
-from eyechart.scoring import Predictions, Rules, Scored, accuracy, both, score
 
 CLASSES = 7
 PAIRS = ((0, 1), (1, 2))

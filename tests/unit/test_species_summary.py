@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from eyechart.birds.species_summary import summarised
 from eyechart.errors import DataError
 from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs
+from eyechart.realbirdid.species_summary import summarised
 
 ANCESTORS = [np.arange(7), np.array([2, 0, 1, 2, 0, 2, 1]), np.array([0, 1, 0, 0, 1, 0, 0])]
 TREE = Tree.of_levels(ANCESTORS)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from eyechart.errors import StoreError
+from eyechart.inference.arrays import Block, append, finish, load, stored_rows
+from eyechart.inference.store import Entry, Key, Store, Writer, blocks, framed
 from eyechart.models.types import Identity
-from eyechart.predictions import Block, append, finish, load, stored_rows
-from eyechart.store import Entry, Key, Store, Writer, blocks, framed
 
 IDENTITY = Identity(
     backend="test", name="m", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
@@ -137,7 +137,7 @@ import os, sys, tempfile
 from pathlib import Path
 import test_store
 from eyechart.errors import StoreError
-from eyechart.store import Store
+from eyechart.inference.store import Store
 with tempfile.TemporaryDirectory() as folder:
     os.chmod(folder, 0o555)
     if os.getuid() == 0:
@@ -174,8 +174,8 @@ HOLD = """
 import sys
 from pathlib import Path
 import test_store as t
-from eyechart.predictions import Block, append, finish
-from eyechart.store import Store
+from eyechart.inference.arrays import Block, append, finish
+from eyechart.inference.store import Store
 with Store(Path(sys.argv[1])).entry(t.KEY).writing() as writer:
     print("holding", flush=True)
     sys.stdin.readline()

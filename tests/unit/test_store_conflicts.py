@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart import replies
 from eyechart.errors import StoreError
+from eyechart.inference import responses
+from eyechart.inference.arrays import Block, append, finish, load
+from eyechart.inference.store import Entry, Key, Store, Writer
 from eyechart.models.types import Answer, Floats, Identity
-from eyechart.predictions import Block, append, finish, load
-from eyechart.store import Entry, Key, Store, Writer
 
 IDENTITY = Identity(
     backend="test", name="m", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
@@ -98,18 +98,18 @@ def test_sealing_equal_answers_again_changes_nothing(entry: Entry) -> None:
 def test_sealing_without_all_replies_is_an_error(entry: Entry) -> None:
     with entry.writing() as writer:
         for place in (0, 2):
-            replies.append(writer, place, Answer("a cat", (), True))
+            responses.append(writer, place, Answer("a cat", (), True))
         with pytest.raises(StoreError, match=r"incomplete \(1 of 3 replies are missing, the first 1\)"):
-            replies.finish(writer, 3)
+            responses.finish(writer, 3)
     assert not entry.complete
 
 
 def test_a_writer_of_replies_whose_part_was_deleted_is_an_error(entry: Entry) -> None:
     with two_writers(entry) as (first, second):
-        replies.append(second, 0, Answer("a dog", (), True))
+        responses.append(second, 0, Answer("a dog", (), True))
         for place in range(2):
-            replies.append(first, place, Answer("a cat", (), True))
-        replies.finish(first, 2)
+            responses.append(first, place, Answer("a cat", (), True))
+        responses.finish(first, 2)
         with pytest.raises(StoreError, match="deleted while this run was writing it"):
-            replies.append(second, 1, Answer("a dog", (), True))
-    assert [reply.text for reply in replies.load(entry).said] == ["a cat", "a cat"]
+            responses.append(second, 1, Answer("a dog", (), True))
+    assert [reply.text for reply in responses.load(entry).said] == ["a cat", "a cat"]

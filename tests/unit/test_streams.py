@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from eyechart.data import streams
-from eyechart.data.streams import LINES, parts, texts
 from eyechart.errors import DataError
+from eyechart.realbirdid import streams
+from eyechart.realbirdid.streams import LINES, parts, texts
 
 Write = Callable[..., Path]
 CELLS = {"url": ["a", "b,c", 'd "e"', None], "other": ["1", "2", "3", "4"]}

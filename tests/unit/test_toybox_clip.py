@@ -12,11 +12,11 @@ import pytest
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.images import decode
 from eyechart.errors import SpecError
+from eyechart.inference.class_weights import class_weights, scores
 from eyechart.metrics.intervals import wilson
 from eyechart.models import open_clip_files
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.types import Floats
-from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
 from eyechart.toybox import score_clip
 from eyechart.toybox.packaged import splits

@@ -11,8 +11,8 @@ from eyechart.data.sample import open_sample
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 from eyechart.fixtures.answers import names_of, rules
+from eyechart.protocol.settings import Case, Settings
 from eyechart.samples.files import write_checksums, write_table
-from eyechart.settings import Case, Settings
 from eyechart.spec import parse
 from eyechart.toybox import shards
 from eyechart.toybox.art import CELL, COLUMNS, atlas

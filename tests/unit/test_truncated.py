@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.closed_world import closed_world, closed_world_plus
-from eyechart.asking.letters import mcq, multiple_choice
-from eyechart.asking.open_world import open_world
+from eyechart.classification.closed_world import closed_world, closed_world_plus
+from eyechart.classification.multiple_choice import mcq, multiple_choice
+from eyechart.classification.open_world import open_world
+from eyechart.classification.scoring import Predictions, Rules, score
 from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
 from eyechart.models.types import Answer
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word
 from eyechart.records import Outcomes
-from eyechart.scoring import Predictions, Rules, score
 
 TWELVE = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
 

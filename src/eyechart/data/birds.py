@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.data.annotated import below, indexed
 from eyechart.data.dataset import ORIGINAL, Dataset
+from eyechart.data.detection.image_index import below, indexed
 from eyechart.data.labels import label_set
 from eyechart.data.located import Entry, assemble
 from eyechart.data.observation_table import IMAGE, observations_of, read_birds

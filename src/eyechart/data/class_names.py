@@ -13,6 +13,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import open_clip_names
 from eyechart.data.packages import packaged_file, packaged_module
@@ -188,3 +189,12 @@ def _slots(line: str) -> Iterator[str]:
 def _named(names: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:
     shown = [f"{one} ({names[one]!r}) and {two} ({names[two]!r})" for one, two in pairs[:SHOWN]]
     return "; ".join(shown) + (f" and {len(pairs) - SHOWN} more pairs" if len(pairs) > SHOWN else "")
+
+
+def check_length(dataset: Dataset, names: Sequence[str], names_by: str) -> None:
+    """Refuse names that are not one a class: the model would be asked for classes that are not there."""
+    if len(names) != dataset.classes:
+        raise VocabularyError(
+            f"{dataset.benchmark}/{dataset.split} has {dataset.classes} classes, but the class names "
+            f"'{names_by}' are {len(names)}. Give a file with a name a line to --eye-names."
+        )

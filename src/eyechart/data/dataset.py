@@ -7,7 +7,7 @@ from hashlib import sha256
 from random import Random
 from typing import Protocol
 
-from eyechart.data.annotation import Annotation
+from eyechart.data.detection.annotation import Annotation
 from eyechart.data.labels import LabelSet
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row

@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from eyechart.data.annotated_splits import BENCHMARK, Format, annotated_splits
 from eyechart.data.birds import TABLES
+from eyechart.data.detection.splits import BENCHMARK, Format, annotated_splits
 from eyechart.data.imagenet import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
 from eyechart.errors import DataError

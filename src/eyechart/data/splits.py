@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
 
-from eyechart.data.annotated_splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
+from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.discovery import BIRDS, SplitRef, survey_root
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
@@ -54,8 +54,8 @@ class Packaged:
 PACKAGED: Mapping[str, Packaged] = {
     "imagenet": Packaged("eyechart.data.sample:splits", "eyechart.data.sample:open_sample"),
     "toybox": Packaged("eyechart.toybox.packaged:splits", "eyechart.toybox.sample:open_toybox"),
-    BENCHMARK: Packaged("eyechart.data.oodbench_sample:splits", "eyechart.data.oodbench_sample:open_oodbench"),
-    BIRDS: Packaged("eyechart.data.realbirdid_sample:splits", "eyechart.data.realbirdid_sample:open_realbirdid"),
+    BENCHMARK: Packaged("eyechart.oodbench.sample:splits", "eyechart.oodbench.sample:open_oodbench"),
+    BIRDS: Packaged("eyechart.realbirdid.sample:splits", "eyechart.realbirdid.sample:open_realbirdid"),
 }
 VALIDATION = "imagenet/val"
 KNOWN: Mapping[str, Known] = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyechart.errors import SpecError
 from eyechart.gate.evidence import Evidence, Ints, Proof
-from eyechart.headlines import ANSWERED, LABELLED
+from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change

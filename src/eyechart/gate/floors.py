@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from eyechart.errors import SpecError
 from eyechart.gate.comparing import DIRECTIONS, UNDIRECTED
-from eyechart.headlines import headlines
+from eyechart.gate.headlines import headlines
 from eyechart.records import Metric, Record
 from eyechart.spec import did_you_mean
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from eyechart.gate.comparing import ALPHA
-from eyechart.store import STORE
+from eyechart.paths import STORE
 
 PAGE = Path("page")
 

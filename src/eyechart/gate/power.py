@@ -7,8 +7,8 @@ from scipy.special import ndtri
 
 from eyechart.gate.comparing import DIRECTIONS, MCNEMAR, UNSURE, Compared, Verdict, title
 from eyechart.gate.evidence import Evidence, Proof
+from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.gate.telling import size
-from eyechart.headlines import ANSWERED, LABELLED
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import detectable, interval_change
 

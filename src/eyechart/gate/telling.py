@@ -6,8 +6,8 @@ from pathlib import Path
 from eyechart.gate.baselines import Written
 from eyechart.gate.comparing import NOISE, Compared, Verdict, telling
 from eyechart.gate.evidence import Evidence
+from eyechart.gate.headlines import ANSWERED
 from eyechart.gate.looking import Sight, address
-from eyechart.headlines import ANSWERED
 
 ACCEPT = "If it is meant to be so, accept it with --eye-update-baseline."
 LEAST = 1e-300  # what is below cannot be told from 0, which no p-value is

@@ -11,7 +11,7 @@ that is two things stands in two groups. An encoder is an image encoder and a te
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -27,11 +27,15 @@ ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 
 @dataclass(frozen=True)
 class Backend:
-    """Where a backend's class lies, which interfaces it offers, and whether it computes on a device of this machine."""
+    """Where a backend's class lies, which interfaces it offers, and whether it computes on a device of this machine.
+
+    `others` are the classes of some values of the option `of`.
+    """
 
     target: str
     offers: frozenset[str]
     computes: bool = True
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 BUILT_IN: Mapping[str, Backend] = {
@@ -41,11 +45,16 @@ BUILT_IN: Mapping[str, Backend] = {
     "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
     "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
     "sentence": Backend("eyechart.models.sentence_encoder:Sentence", frozenset({"text_encoder"})),
-    "knn": Backend("eyechart.asking.knn:Knn", frozenset({"neighbours"})),
+    "knn": Backend("eyechart.classification.knn:Knn", frozenset({"neighbours"})),
     "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator", "scorer"})),
     "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator", "scorer"})),
     "openai": Backend("eyechart.models.openai_generator:OpenAi", frozenset({"generator"}), computes=False),
-    "replay": Backend("eyechart.asking.replay:Replay", frozenset({"answers"}), computes=False),
+    "replay": Backend(
+        "eyechart.classification.replay:Replay",
+        frozenset({"answers"}),
+        computes=False,
+        others={"species": "eyechart.realbirdid.replayed_species:SpeciesReplay"},
+    ),
 }
 
 SAID = ("closed_world", "open_world", "mcq", "existence", "free_form", "species")  # what replayed words answer
@@ -104,7 +113,8 @@ def offers(spec: ModelSpec) -> frozenset[str]:
 
 def create(spec: ModelSpec, **options: Any) -> Any:
     """Make the model; its weights are not read before the first question."""
-    target = backend(spec).target
+    found = backend(spec)
+    target = found.others.get(spec.options.get("of", ""), found.target)
     module, _, name = target.partition(":")
     try:
         made = getattr(import_module(module), name, None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.protocols.prompt_files import prompt
+from eyechart.protocol.prompts import prompt
 from eyechart.toybox.birds import OCCLUSION, QUALITY, VOICE
 from eyechart.toybox.classes import kin, names
 from eyechart.toybox.species import Species

@@ -7,10 +7,10 @@ import numpy as np
 
 from eyechart.data.class_names import templates
 from eyechart.data.images import decode
+from eyechart.inference.class_weights import class_weights, scores
 from eyechart.metrics.intervals import wilson
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.types import Encoder
-from eyechart.protocols.zero_shot import class_weights, scores
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
 from eyechart.toybox.exam import SEED, groups

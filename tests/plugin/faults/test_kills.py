@@ -23,7 +23,7 @@ import os
 import signal
 from pathlib import Path
 
-from eyechart import store
+from eyechart.inference import store
 
 STAGE, AT = os.environ["DIES"].split(":")
 reached = []

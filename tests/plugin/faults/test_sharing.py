@@ -18,7 +18,7 @@ CHOICES = (f"--eye-images-per-request={IMAGES}", "--eye-structure=enforced", "--
 WAITS = """
 from pathlib import Path
 
-from eyechart.store import Entry
+from eyechart.inference.store import Entry
 
 def noted(self, folder, key, waiting, make=Entry.__init__):
     make(self, folder, key, lambda said: (Path("waits").touch(), waiting(said)))

@@ -10,25 +10,25 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.birds.abstention import Abstention
-from eyechart.birds.abstention_recording import AbstentionRecording
-from eyechart.birds.flat_list import FlatList, likeliest
-from eyechart.birds.flat_list_recording import FlatListRecording
-from eyechart.birds.reason_words import ANSWERED, CHOICES
-from eyechart.birds.species import Species, probabilities
-from eyechart.birds.species_recording import SpeciesRecording
-from eyechart.birds.species_summary import summarised
 from eyechart.data.dataset import Dataset
 from eyechart.data.located import whole_files
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.rows import Row
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.models.types import Identity, Usage
-from eyechart.protocols.wordings import Wordings
+from eyechart.protocol.settings import Case
+from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.abstention_recording import AbstentionRecording
+from eyechart.realbirdid.flat_list import FlatList, likeliest
+from eyechart.realbirdid.flat_list_recording import FlatListRecording
+from eyechart.realbirdid.reason_words import ANSWERED, CHOICES
+from eyechart.realbirdid.species import Species, probabilities
+from eyechart.realbirdid.species_recording import SpeciesRecording
+from eyechart.realbirdid.species_summary import summarised
+from eyechart.realbirdid.wordings import Wordings
 from eyechart.records import Record
 from eyechart.reports.figures import DRAWERS, drawing
 from eyechart.reports.runs import Pool, load
-from eyechart.settings import Case
 from eyechart.spec import parse
 
 SIZES = (4, 3, 2, 1)  # species of each genus

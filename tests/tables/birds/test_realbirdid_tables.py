@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from eyechart.birds.bird_words import BirdNames
-from eyechart.birds.free_form import FreeForm
-from eyechart.birds.word_recording import FreeFormRecording
 from eyechart.data.observations import REASONS
 from eyechart.models.types import Usage
+from eyechart.realbirdid.bird_words import BirdNames
+from eyechart.realbirdid.free_form import FreeForm
+from eyechart.realbirdid.word_recording import FreeFormRecording
 from eyechart.reports.__main__ import main
 from eyechart.reports.overview import tables as overview_tables
 from eyechart.reports.overview import write

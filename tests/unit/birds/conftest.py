@@ -11,18 +11,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyechart.asking import Asker, Sitting, predict
-from eyechart.birds.flat_list_recording import FlatListRecording
-from eyechart.birds.species_recording import SpeciesRecording
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.taxonomy import Taxonomy
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.types import Identity, Request
-from eyechart.protocols.choices import PROTOCOLS
+from eyechart.protocol.context import Sitting
+from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.registry import predict
+from eyechart.protocol.settings import Case, Settings
+from eyechart.realbirdid.flat_list_recording import FlatListRecording
+from eyechart.realbirdid.species_recording import SpeciesRecording
 from eyechart.records import Metric, Record
-from eyechart.settings import Case, Settings
 from eyechart.spec import parse
-from eyechart.store import Store
 
 TREE = {  # orders, genera, species; the last order is one species, and nobody saw a Pica
     "Passeriformes": {

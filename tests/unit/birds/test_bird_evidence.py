@@ -6,10 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.birds.flat_list_scoring import flat_list_draws
-from eyechart.birds.scoring import drawn_birds
-from eyechart.birds.species_draws import species_draws
-from eyechart.birds.species_views import Views
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.metrics.abstention import ua_a
 from eyechart.metrics.calibration import calibration_error
@@ -17,6 +13,10 @@ from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.realbirdid.flat_list_scoring import flat_list_draws
+from eyechart.realbirdid.scoring import drawn_birds
+from eyechart.realbirdid.species_draws import species_draws
+from eyechart.realbirdid.species_views import Views
 
 SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.asking.replay import Replay
-from eyechart.birds.bird_names import conditional, listed, logits, observed_of, shares, species_names
+from eyechart.classification.replay import Replay
 from eyechart.errors import DataError, ModelError, SpecError
+from eyechart.realbirdid.bird_names import conditional, listed, logits, observed_of, shares, species_names
 from eyechart.spec import parse
 
 rows = arrays(np.float32, (3, 5), elements=st.floats(-80, 80, width=32))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.replay import Replay
-from eyechart.birds.recording import cells, genus_rows, marks, names_of, twins
+from eyechart.classification.replay import Replay
+from eyechart.realbirdid.recording import cells, genus_rows, marks, names_of, twins
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.birds.scoring import harmonic, number, rate
 from eyechart.metrics.intervals import Interval, wilson
+from eyechart.realbirdid.scoring import harmonic, number, rate
 
 SIDES = np.array([1, 0, 1, math.nan]), np.array([0, 1, math.nan, math.nan, 1, 0])
 NOBODY = np.array([math.nan, math.nan])

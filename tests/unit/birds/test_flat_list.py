@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.birds.flat_list import UNTOLD, likeliest, likeliest_of, with_genera
-from eyechart.birds.flat_list_scoring import views
-from eyechart.birds.species import ALL, RANGE
 from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
+from eyechart.realbirdid.flat_list import UNTOLD, likeliest, likeliest_of, with_genera
+from eyechart.realbirdid.flat_list_scoring import views
+from eyechart.realbirdid.species import ALL, RANGE
 
 LABELS = ("all species", "eligible", "range")
 BROKEN = frozenset({1, 3})

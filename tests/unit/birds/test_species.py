@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.asking.replay import Replay
-from eyechart.birds.bird_names import logits, shares
-from eyechart.birds.species import ALL, RANGE, Species, probabilities
+from eyechart.classification.replay import Replay
+from eyechart.realbirdid.bird_names import logits, shares
+from eyechart.realbirdid.species import ALL, RANGE, Species, probabilities
 from eyechart.spec import parse
 
 LISTED = (0, 1, 2, 4, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20)  # birds with a location and a list

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.confidences import POINTS, spread
+from eyechart.protocol.numbers import POINTS, thin_curve
 
 LABELS = ("all species", "eligible", "range")
 SETS = ("A.species", "A.genus", "A.order", "UA.genus", "UA.order")
@@ -91,6 +91,6 @@ def test_thresholds_are_written_in_full(case: Any) -> None:
 
 
 def test_of_a_long_curve_so_many_points_are_kept_with_both_ends() -> None:
-    kept = spread(5000)
+    kept = thin_curve(5000)
     assert (len(kept), kept[0], kept[-1]) == (POINTS, 0, 4999)
     assert POINTS <= 1001

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from msgspec.structs import replace
 
+from eyechart.classification.recording import Recording
+from eyechart.classification.scoring import Predictions, Rules
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
@@ -19,10 +21,8 @@ from eyechart.data.rows import Row
 from eyechart.errors import ReportError
 from eyechart.gate.evidence import STEPS, TIMES, Evidence, Given, Planes, proofs, read_evidence
 from eyechart.models.types import Identity
-from eyechart.recording import Recording
+from eyechart.protocol.settings import Case
 from eyechart.records import Metric, encode
-from eyechart.scoring import Predictions, Rules
-from eyechart.settings import Case
 from eyechart.spec import parse
 
 MANY, CLASSES, KIB = 50_000, 12, 1024

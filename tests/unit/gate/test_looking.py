@@ -10,7 +10,7 @@ import pytest
 from eyechart.gate.comparing import compared, judged
 from eyechart.gate.looking import Sight, address
 from eyechart.gate.telling import loss, losses
-from eyechart.store import STORE
+from eyechart.paths import STORE
 
 HERE = Path("/home/me")
 SIGHT = Sight(HERE, HERE / "reports/runs/1", HERE / "kept")

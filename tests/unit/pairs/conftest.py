@@ -12,13 +12,14 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.asking import Asker, Sitting
-from eyechart.data.annotation import Annotation
 from eyechart.data.dataset import Dataset
+from eyechart.data.detection.annotation import Annotation
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.types import Identity
-from eyechart.pairs.pair_questions import texts
-from eyechart.protocols.choices import PROTOCOLS
-from eyechart.store import Store
+from eyechart.oodbench.yes_no_prompts import texts
+from eyechart.protocol.context import Sitting
+from eyechart.protocol.options import PROTOCOLS
 
 SCENES = (  # how many of each category are in each picture; the fifth picture has none, the last one all
     (2, 1, 0, 0, 0),

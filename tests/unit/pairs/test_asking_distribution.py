@@ -9,9 +9,9 @@ import pytest
 
 from eyechart.errors import DataError
 from eyechart.metrics.distribution import equivalence
-from eyechart.pairs.detector_recording import DistributionRecording
-from eyechart.pairs.distribution import distribution
-from eyechart.settings import Case
+from eyechart.oodbench.detector_recording import DistributionRecording
+from eyechart.oodbench.distribution import distribution
+from eyechart.protocol.settings import Case
 from eyechart.spec import parse
 
 HERE, THERE = (0, 2, 3, 5), (3, 1, 0)

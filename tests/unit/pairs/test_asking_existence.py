@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.division_files import write_division
-from eyechart.data.divisions import Division
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Answer
-from eyechart.pairs import pair_questions
-from eyechart.pairs.divided import division, missing
-from eyechart.pairs.existence import existence
-from eyechart.pairs.pair_questions import Query, put
-from eyechart.pairs.scoring import existence_outcomes
-from eyechart.protocols.prompt_files import Prompt
+from eyechart.oodbench import yes_no_prompts
+from eyechart.oodbench.division_files import write_division
+from eyechart.oodbench.divisions import Division
+from eyechart.oodbench.existence import existence
+from eyechart.oodbench.scoring import existence_outcomes
+from eyechart.oodbench.split_division import division, missing
+from eyechart.oodbench.yes_no_prompts import Query, put
+from eyechart.protocol.prompts import Prompt
 from eyechart.records import Outcomes
 
 HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
@@ -238,15 +238,15 @@ def test_another_threshold_asks_about_new_pairs_alone(pair_world: Any) -> None:
 
 
 def prompt_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    asked = dict(pair_questions.texts())
+    asked = dict(yes_no_prompts.texts())
     asked["existence"] = (Prompt("existence", "Is a {category} here?", "test"), 64)
-    monkeypatch.setattr(pair_questions, "texts", lambda: asked)
+    monkeypatch.setattr(yes_no_prompts, "texts", lambda: asked)
     return {}
 
 
 def tokens_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    asked = {kind: (each, tokens + 1) for kind, (each, tokens) in pair_questions.texts().items()}
-    monkeypatch.setattr(pair_questions, "texts", lambda: asked)
+    asked = {kind: (each, tokens + 1) for kind, (each, tokens) in yes_no_prompts.texts().items()}
+    monkeypatch.setattr(yes_no_prompts, "texts", lambda: asked)
     return {}
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.data.division_files import write_division
 from eyechart.errors import SpecError
 from eyechart.metrics.yes_no import MISSING, UNPARSED, YES
 from eyechart.models.types import Answer
-from eyechart.pairs.divided import division
-from eyechart.pairs.pair_questions import KINDS, Query, put
-from eyechart.pairs.progression import progression
-from eyechart.pairs.scoring import progression_outcomes
+from eyechart.oodbench.division_files import write_division
+from eyechart.oodbench.progression import progression
+from eyechart.oodbench.scoring import progression_outcomes
+from eyechart.oodbench.split_division import division
+from eyechart.oodbench.yes_no_prompts import KINDS, Query, put
 
 PARTS = ("rows", "categories", "main", "present", "flags", "hardness")
 BOTH = {(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (5, 0)}  # image 5 has one such category, which is no couple

@@ -4,7 +4,7 @@ import pytest
 
 from eyechart.errors import SpecError
 from eyechart.models.registry import offers
-from eyechart.protocols.choices import CHOICES, PROTOCOLS, differing
+from eyechart.protocol.options import CHOICES, PROTOCOLS, differing
 from eyechart.spec import parse
 
 FILE = ("mine.json",)

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.data.divisions import ID
 from eyechart.gate.evidence import TIMES, Evidence, read_evidence
 from eyechart.metrics.resampling import drawn
 from eyechart.metrics.yes_no import MEASURES, measures, tables
 from eyechart.models.types import Answer
-from eyechart.pairs.existence import existence
-from eyechart.pairs.progression import progression
-from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
-from eyechart.pairs.scoring import LABELS, STAGES, existence_draws, progression_draws
-from eyechart.settings import Case
+from eyechart.oodbench.divisions import ID
+from eyechart.oodbench.existence import existence
+from eyechart.oodbench.progression import progression
+from eyechart.oodbench.recording import ExistenceRecording, ProgressionRecording
+from eyechart.oodbench.scoring import LABELS, STAGES, existence_draws, progression_draws
+from eyechart.protocol.settings import Case
 from eyechart.spec import parse
 
 KINDS = {"existence": (existence, ExistenceRecording), "progression": (progression, ProgressionRecording)}

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from eyechart.data.division_files import truth_of
 from eyechart.models.types import Answer
-from eyechart.pairs.detection import detection
-from eyechart.pairs.detector_recording import DetectionRecording
-from eyechart.pairs.existence import existence
-from eyechart.pairs.progression import progression
-from eyechart.pairs.recording import ExistenceRecording, ProgressionRecording
+from eyechart.oodbench.detection import detection
+from eyechart.oodbench.detector_recording import DetectionRecording
+from eyechart.oodbench.division_files import truth_of
+from eyechart.oodbench.existence import existence
+from eyechart.oodbench.progression import progression
+from eyechart.oodbench.recording import ExistenceRecording, ProgressionRecording
+from eyechart.protocol.settings import Case
 from eyechart.records import Record, decode, encode
-from eyechart.settings import Case
 from eyechart.spec import parse
 
 PAIR = "pair key category name set main present"

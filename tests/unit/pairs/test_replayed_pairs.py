@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.replay import Replay
+from eyechart.classification.replay import Replay
 from eyechart.errors import ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING
 from eyechart.models.registry import offers
-from eyechart.pairs.existence import existence
-from eyechart.pairs.replayed_pairs import pair_words
-from eyechart.protocols.choices import PROTOCOLS
+from eyechart.oodbench.existence import existence
+from eyechart.oodbench.replayed_pairs import pair_words
+from eyechart.protocol.options import PROTOCOLS
 from eyechart.spec import parse
 
 HEAD = "key,category,question,answer"

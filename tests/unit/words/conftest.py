@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyechart.asking import Asker, Sitting
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import Taxonomy
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.types import Request
-from eyechart.protocols.choices import PROTOCOLS
-from eyechart.store import Store
+from eyechart.protocol.context import Sitting
+from eyechart.protocol.options import PROTOCOLS
 
 SPECIES = (
     *("Corvus corax", "Corvus corone", "Anhinga anhinga", "Anhinga rufa"),

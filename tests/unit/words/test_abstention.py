@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.birds.abstention import Abstention, abstention
-from eyechart.birds.abstention_scoring import abstention_metrics, abstention_outcomes, around
-from eyechart.birds.free_form import free_form
-from eyechart.birds.reason_words import CHOICES
 from eyechart.errors import DataError
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer, Identity
+from eyechart.realbirdid.abstention import Abstention, abstention
+from eyechart.realbirdid.abstention_scoring import abstention_metrics, abstention_outcomes, around
+from eyechart.realbirdid.free_form import free_form
+from eyechart.realbirdid.reason_words import CHOICES
 from eyechart.records import Metric
 
 LEVELS = 'plain = ["What?", "Who?", "Which?"]\npolite = ["Please?", "May I ask?"]\n'

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.birds.extraction import (
+from eyechart.errors import ModelError, VocabularyError
+from eyechart.models.types import Answer
+from eyechart.protocol.prompts import Prompt
+from eyechart.realbirdid.extraction import (
     CHUNK,
     NONE,
     Extracted,
@@ -19,9 +22,6 @@ from eyechart.birds.extraction import (
     replies,
     variant,
 )
-from eyechart.errors import ModelError, VocabularyError
-from eyechart.models.types import Answer
-from eyechart.protocols.prompt_files import Prompt
 
 CHOICES = ("red bird", "green bird", "neither")
 FIRST, ASKED = Prompt("what", "What is it?", "test"), Prompt("which", "{said}\n\nWhich?", "test")

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking.replay import Replay
-from eyechart.birds.abstention import abstention
-from eyechart.birds.free_form import FreeForm, free_form
-from eyechart.birds.word_scoring import free_form_metrics, free_form_outcomes
+from eyechart.classification.replay import Replay
 from eyechart.errors import SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.types import Answer
+from eyechart.realbirdid.abstention import abstention
+from eyechart.realbirdid.free_form import FreeForm, free_form
+from eyechart.realbirdid.word_scoring import free_form_metrics, free_form_outcomes
 from eyechart.records import Metric
 from eyechart.spec import parse
 

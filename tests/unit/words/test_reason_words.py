@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.birds.bird_words import BirdNames
-from eyechart.birds.reason_words import ANSWERED, CHOICES, OTHER, ReasonWords, first_reason
 from eyechart.data.observations import REASONS
+from eyechart.realbirdid.bird_words import BirdNames
+from eyechart.realbirdid.reason_words import ANSWERED, CHOICES, OTHER, ReasonWords, first_reason
 
 QUALITY, ANGLE, VOICE = REASONS
 READ = [

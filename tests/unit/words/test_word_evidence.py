@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.birds.abstention import abstention
-from eyechart.birds.abstention_recording import AbstentionRecording
-from eyechart.birds.abstention_scoring import abstention_draws, abstention_units, reasoned
-from eyechart.birds.free_form import free_form
-from eyechart.birds.scoring import drawn_birds
-from eyechart.birds.word_recording import FreeFormRecording
-from eyechart.birds.word_scoring import LABELS
 from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.settings import Case
+from eyechart.protocol.settings import Case
+from eyechart.realbirdid.abstention import abstention
+from eyechart.realbirdid.abstention_recording import AbstentionRecording
+from eyechart.realbirdid.abstention_scoring import abstention_draws, abstention_units, reasoned
+from eyechart.realbirdid.free_form import free_form
+from eyechart.realbirdid.scoring import drawn_birds
+from eyechart.realbirdid.word_recording import FreeFormRecording
+from eyechart.realbirdid.word_scoring import LABELS
 from eyechart.spec import parse
 
 KINDS = {"free_form": (free_form, FreeFormRecording), "abstention": (abstention, AbstentionRecording)}

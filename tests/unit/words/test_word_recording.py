@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.birds.abstention import abstention
-from eyechart.birds.abstention_recording import AbstentionRecording
-from eyechart.birds.free_form import free_form
-from eyechart.birds.word_recording import FreeFormRecording
 from eyechart.models.types import Answer
-from eyechart.settings import Case
+from eyechart.protocol.settings import Case
+from eyechart.realbirdid.abstention import abstention
+from eyechart.realbirdid.abstention_recording import AbstentionRecording
+from eyechart.realbirdid.free_form import free_form
+from eyechart.realbirdid.word_recording import FreeFormRecording
 from eyechart.spec import parse
 
 FAILED = Answer("", (), False, error="content filter")

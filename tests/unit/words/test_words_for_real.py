@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from eyechart.asking import Asker, Sitting
-from eyechart.birds.abstention import abstention
-from eyechart.birds.free_form import free_form
-from eyechart.birds.reason_words import CHOICES
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
 from eyechart.models.registry import create
-from eyechart.protocols.choices import PROTOCOLS
+from eyechart.protocol.context import Sitting
+from eyechart.protocol.options import PROTOCOLS
+from eyechart.realbirdid.abstention import abstention
+from eyechart.realbirdid.free_form import free_form
+from eyechart.realbirdid.reason_words import CHOICES
 from eyechart.spec import parse
-from eyechart.store import Store
 from eyechart.toybox import birds
 
 WORDINGS = """
@@ -79,7 +80,7 @@ def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any
 
 
 def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyechart.birds import extraction
+    from eyechart.realbirdid import extraction
 
     monkeypatch.setattr(extraction, "CHUNK", 1)
     texts = [f"a bird, or {number} of them" for number in range(10)]

@@ -1,1 +1,0 @@
-"""Numbers about birds: species, flat lists, words and reasons not to answer; and `python -m eyechart.birds`."""

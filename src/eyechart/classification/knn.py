@@ -1,0 +1,166 @@
+"""k nearest neighbours in an encoder's space: `knn[ENCODER,k=11,support=imagenet/sample-near,weights=uniform]`.
+
+Any image encoder serves, such as `knn[timm[vit_large_patch16_dinov3]]`; the support split brings the labels. What the
+encoder saw of either split is kept like any other features, so that another k is arithmetic.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.classification.scoring import Predictions, as_predictions
+from eyechart.data.dataset import Dataset
+from eyechart.errors import DataError, SpecError
+from eyechart.inference.class_weights import unit
+from eyechart.inference.runner import Asker
+from eyechart.models import runtime
+from eyechart.models.registry import backend, create
+from eyechart.models.types import Floats, Identity, Neighbours
+from eyechart.spec import ModelSpec, parse
+
+OPTIONS = ("encoder", "k", "support", "weights")
+SUPPORT = "imagenet/sample-near"
+Weights = Literal["uniform", "cosine"]
+_CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.3 million supports fit in memory
+
+
+class Knn:
+    """An image encoder with a split whose images vote."""
+
+    def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
+        spec.check(arguments=1, options=OPTIONS)
+        self.spec = spec
+        self.k = runtime.whole_number(spec, "k", 11)
+        self.weights = _weights(spec)
+        self.support_split = _split(spec)
+        self.encoder = _encoder(spec, device, offline)
+        self.batch_size: int = self.encoder.batch_size
+
+    @property
+    def loads(self) -> int:
+        """How often the encoder's weights were read."""
+        return int(self.encoder.loads)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The encoder's, with what the vote depends on."""
+        seen: Identity = self.encoder.identity
+        vote = {"k": self.k, "weights": self.weights, "support": "/".join(self.support_split)}
+        return Identity(
+            backend="knn",
+            name=f"{seen.name} k={self.k}",
+            weights_sha256=seen.weights_sha256,
+            revision=seen.revision,
+            dtype=seen.dtype,
+            device=seen.device,
+            processor={"image": seen.processor, "vote": vote},
+            libraries=seen.libraries,
+        )
+
+
+def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
+    asked = parse(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
+    if "image_encoder" not in backend(asked).offers:
+        raise SpecError(f"'{spec}': {asked} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
+    return create(asked, device=device, offline=offline)
+
+
+def _weights(spec: ModelSpec) -> str:
+    asked = spec.options.get("weights", "uniform")
+    if asked not in get_args(Weights):
+        raise SpecError(f"'{spec}' has weights={asked}. Expected {' or '.join(get_args(Weights))}.")
+    return asked
+
+
+def _split(spec: ModelSpec) -> tuple[str, str]:
+    benchmark, slash, split = spec.options.get("support", SUPPORT).partition("/")
+    if not (benchmark and slash and split):
+        raise SpecError(f"'{spec}' has support={spec.options['support']}. Expected benchmark/split, such as {SUPPORT}.")
+    return benchmark, split
+
+
+def knn(runner: Asker, model: Neighbours, dataset: Dataset, support: Dataset) -> Predictions:
+    """Votes of the nearest images of a support split."""
+    near, seen = runner.features(model.encoder, support), runner.features(model.encoder, dataset)
+    labelled = [place for place, row in enumerate(support.selected) if support.index[row].label >= 0]
+    usable = [place for place in labelled if place not in near.errors]
+    labels = np.array([support.index[support.selected[place]].label for place in usable], np.int64)
+    found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    rows = [row for row in range(len(dataset)) if row not in seen.errors]
+    if rows:
+        found[rows] = knn_scores(
+            seen.values[rows], near.values[usable], labels, dataset.classes, model.k, model.weights
+        )
+    variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
+    return as_predictions(dataset, found, seen, variant | voters(support, usable))
+
+
+def voters(support: Dataset, places: Sequence[int]) -> dict[str, str]:
+    """Return how many images of a support split vote, and a sha256 of their keys, bytes and labels."""
+    rows = [support.index[support.selected[place]] for place in places]
+    lines = (f"{row.key}\t{row.sha256}\t{row.label}\n" for row in rows)
+    return {"support_n": str(len(rows)), "support_sha256": sha256("".join(lines).encode()).hexdigest()[:12]}
+
+
+def knn_scores(
+    queries: Floats, support: Floats, labels: NDArray[np.int64], classes: int, k: int = 11, weights: str = "uniform"
+) -> Floats:
+    """Return each class's votes among the k nearest supports by cosine, of shape (n, classes).
+
+    `queries` has shape (n, d), `support` (m, d) and `labels` (m,), classes from 0. `uniform` counts votes, and less
+    than one vote decides between equal counts: the class whose voters are more similar, then the first. `cosine` adds
+    similarities up instead. A class without a vote has -inf: it is no answer, whatever its rank. Of equally near
+    supports the first ones vote; with m < k all do.
+
+    Raises DataError for labels outside 0..classes-1, a support of another length, an empty support; ValueError for
+    k < 1 or unknown weights.
+
+    Source: k = 11 by cosine is the k-NN row for DINOv3 in arXiv 2603.06578; weighting by similarity follows Wu et al.
+    2018, "Unsupervised Feature Learning via Non-Parametric Instance Discrimination", section 3.4, without temperature.
+
+    >>> support = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
+    >>> votes = knn_scores(np.array([[1, 0]], np.float32), support, np.array([2, 0, 1]), classes=3, k=3)
+    >>> votes.round().tolist(), votes.argmax()
+    ([[1.0, 1.0, 1.0]], np.int64(2))
+    """
+    _check(support, labels, classes, k, weights)
+    targets, rows = unit(support).T, max(1, _CELLS // len(support))
+    found = np.zeros((len(queries), classes), np.float32)
+    for start in range(0, len(queries), rows):
+        near = unit(queries[start : start + rows]) @ targets
+        found[start : start + rows] = _votes(near, labels, classes, min(k, len(labels)), weights)
+    return found
+
+
+def _check(support: Floats, labels: NDArray[np.int64], classes: int, k: int, weights: str) -> None:
+    if k < 1 or weights not in get_args(Weights):
+        raise ValueError(f"k-NN needs k of at least 1 and weights uniform or cosine; got k={k}, weights={weights}.")
+    if not len(support) or len(support) != len(labels):
+        raise DataError(
+            f"The support split gives {len(support)} features and {len(labels)} labels; use labelled images."
+        )
+    if labels.min() < 0 or labels.max() >= classes:
+        raise DataError(f"The support split has labels {labels.min()} to {labels.max()}, expected 0 to {classes - 1}.")
+
+
+def _votes(near: Floats, labels: NDArray[np.int64], classes: int, k: int, weights: str) -> Floats:
+    chosen = _nearest(near, k)
+    similar = np.take_along_axis(near, chosen, axis=1).astype(np.float64)
+    # the second term decides ties only: cosines lie in -1..1, so k of these add up to less than half a vote
+    gained = similar if weights == "cosine" else 1 + (similar + 1) / (4 * k + 2)
+    found, voters = np.zeros((len(near), classes)), np.zeros((len(near), classes), bool)
+    at = (np.arange(len(near))[:, None], labels[chosen])
+    np.add.at(found, at, gained)
+    voters[at] = True
+    return np.where(voters, found, -np.inf).astype(np.float32)
+
+
+def _nearest(near: Floats, k: int) -> NDArray[np.int64]:
+    least = np.partition(near, -k, axis=1)[:, -k, None]
+    nearer, equal = near > least, near == least
+    chosen = nearer | (equal & (equal.cumsum(axis=1) <= k - nearer.sum(axis=1, keepdims=True)))
+    return np.nonzero(chosen)[1].reshape(len(near), k)

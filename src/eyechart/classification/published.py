@@ -1,0 +1,43 @@
+"""Numbers that others published, kept as data, to stand beside ours."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from eyechart.protocol.settings import Case
+from eyechart.records import Metric, Reported
+
+
+@cache
+def table() -> Mapping[tuple[str, str, str], tuple[float, str]]:
+    """(split, model, pretrained tag) to the published top-1 and its source."""
+    with (Path(__file__).with_name("published.csv")).open(encoding="utf-8", newline="") as file:
+        return {
+            (row["split"], row["model"], row["pretrained"]): (float(row["top1"]), row["source"])
+            for row in csv.DictReader(file)
+        }
+
+
+def reported(case: Case, metrics: Sequence[Metric]) -> Reported | None:
+    """What was published for this model and split, and how far ours is from it; None where nothing was."""
+    model = case.model
+    if case.protocol != "zero_shot" or model.backend != "open_clip" or not model.arguments:
+        return None
+    split, tag = f"{case.benchmark}/{case.split}", model.options.get("pretrained", "")
+    found = next((row for name in spellings(model.arguments[0], tag) if (row := table().get((split, name, tag)))), None)
+    if found is None:
+        return None
+    value, source = found
+    ours = next((metric.value for metric in metrics if metric.name == "acc1" and metric.category == "A"), None)
+    return Reported(value=value, source=source, delta=None if ours is None else ours - value)
+
+
+def spellings(name: str, tag: str) -> tuple[str, ...]:
+    """The names of one model: OpenAI's weights are run with quick GELU whether the name says so or not.
+
+    >>> spellings("ViT-B-32", "openai")
+    ('ViT-B-32', 'ViT-B-32-quickgelu')
+    """
+    plain = name.removesuffix("-quickgelu")
+    return (plain, f"{plain}-quickgelu") if tag == "openai" else (name,)

@@ -1,0 +1,129 @@
+"""Answers collected anywhere, scored like any other: `replay[path=answers.csv]`.
+
+A csv has the columns `key` and `answer` (and `answer2`, `answer3`, … for ranked ones); an answer is a class index or a
+class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample's key or its file name; with a column
+`split`, one csv has the answers to several splits.
+
+With `of=closed_world` (or `open_world`, `mcq`) an answer is what a language model said about the image under that
+protocol, and is read and scored as if it had been asked here; so it is with `of=free_form`, about birds.
+`of=existence` is about pairs of an image and a category: see `oodbench.replayed_pairs`. `of=species` has probabilities
+in the place of words, which `realbirdid.replayed_species` reads.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.classification.scoring import Predictions
+from eyechart.data.dataset import Dataset
+from eyechart.data.sample_keys import Finder, images_once, read_lines
+from eyechart.errors import ModelError
+from eyechart.inference.responses import Reply
+from eyechart.models.answer_file import answer_path, file_identity
+from eyechart.models.registry import check_said
+from eyechart.models.types import Floats, Identity
+from eyechart.spec import ModelSpec
+
+REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
+
+
+class Replay:
+    """A file of answers in the place of a model."""
+
+    batch_size = 1
+    loads = 0
+
+    def __init__(self, spec: ModelSpec, **_: object) -> None:
+        spec.check(arguments=1, options=("path", "name", "of"))
+        check_said(spec)
+        self.spec, self.path = spec, answer_path(spec)
+        if not self.path.is_file():
+            raise ModelError(f"'{spec}': there is no file {self.path}. {REMEDY}")
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The file is the model."""
+        return file_identity(self.spec, self.path)
+
+    def said(self, dataset: Dataset) -> list[Reply]:
+        """The file's words in the data set's order; a sample without a line is an error."""
+        found = {row: first for row, (first, *_) in self.answers(dataset).items()}
+        return [
+            Reply(found[row]) if row in found else Reply("", error=self.missing(dataset.index[row].key))
+            for row in dataset.selected
+        ]
+
+    def predictions(self, dataset: Dataset, names: Sequence[str]) -> Predictions:
+        """The file's answers in the data set's order; a sample without one is an error."""
+        found = self.scored(dataset) if self.path.suffix == ".npz" else self.named(dataset, names)
+        scores = np.full((len(dataset), dataset.classes), -np.inf, np.float32)
+        errors, unparsed = {}, set()
+        for place, row in enumerate(dataset.selected):
+            answer, key = found.get(row), dataset.index[row].key
+            if answer is None:
+                errors[place] = self.missing(key)
+            elif np.isnan(answer).any():
+                errors[place] = f"{self.path} has NaN among the scores of {key}. Give every class a number."
+            elif np.isneginf(answer).all():
+                unparsed.add(place)
+            else:
+                scores[place] = answer
+        return Predictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
+
+    def missing(self, key: str) -> str:
+        """Say that a sample has no answer."""
+        return f"{self.path} has no answer for {key}. Add a line with this key."
+
+    def scored(self, dataset: Dataset) -> Mapping[int, Floats]:
+        """Scores by the row of the index."""
+        keys, scores = self.arrays()
+        if scores.shape != (len(keys), dataset.classes):
+            wanted = (len(keys), dataset.classes)
+            raise ModelError(f"{self.path}: scores have shape {scores.shape}, expected {wanted}: one row a key.")
+        where = [f"{self.path}, row {row} of keys" for row in range(len(keys))]
+        places = images_once(self.path, dataset, keys, where)
+        return {row: scores[place].astype(np.float32) for row, place in places.items()}
+
+    def arrays(self) -> tuple[list[str], NDArray[np.floating]]:
+        """The keys and the scores of an .npz."""
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                if not {"keys", "scores"} <= set(file.files):
+                    raise ModelError(f"{self.path} holds {', '.join(file.files) or 'nothing'}. {REMEDY}")
+                return [str(key) for key in file["keys"]], file["scores"]
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise ModelError(f"{self.path} cannot be read ({error}). {REMEDY}") from error
+
+    def named(self, dataset: Dataset, names: Sequence[str]) -> Mapping[int, Floats]:
+        """Ranked answers by the row of the index, as scores that keep their order."""
+        find = Finder(names, dataset.classes)
+        answers = self.answers(dataset).items()
+        return {row: ranked([find(said) for said in ranks], dataset.classes) for row, ranks in answers}
+
+    def answers(self, dataset: Dataset) -> Mapping[int, list[str]]:
+        """The csv's answers by the row of the index."""
+        lines = list(read_lines(self.path, ("key", "answer"), REMEDY, dataset.split))
+        keys, where = [line.key for line in lines], [line.where for line in lines]
+        places = images_once(self.path, dataset, keys, where)
+        return {row: ranks(lines[place].cells) for row, place in places.items()}
+
+
+def ranks(cells: Mapping[str, str]) -> list[str]:
+    """The answers of a line, the first one first."""
+    return [cells["answer"], *(said for name, said in cells.items() if name != "answer" and name.startswith("answer"))]
+
+
+def ranked(places: Sequence[int], classes: int) -> Floats:
+    """Scores whose order is that of the answers; one that names no class, or one again, is left out.
+
+    >>> ranked([1, 0, -1], 3)
+    array([  2.,   3., -inf], dtype=float32)
+    """
+    scores = np.full(classes, -np.inf, np.float32)
+    for rank, place in enumerate(places):
+        if place >= 0 and np.isneginf(scores[place]):
+            scores[place] = len(places) - rank
+    return scores

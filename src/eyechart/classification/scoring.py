@@ -1,0 +1,232 @@
+"""From kept answers to numbers: every metric of a case, under each label set. No model is asked here."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.classification.out_of_prompt import KINDS
+from eyechart.classification.text_predictions import Spoken
+from eyechart.data.dataset import ORIGINAL, Dataset
+from eyechart.data.labels import LabelSet
+from eyechart.errors import ModelError
+from eyechart.gate.headlines import LABELLED
+from eyechart.gate.pairing import Drawn
+from eyechart.inference.arrays import Answers, nothing
+from eyechart.metrics.accuracy import accuracy as share
+from eyechart.metrics.accuracy import jointly, outcomes, top_k
+from eyechart.metrics.categories import categories
+from eyechart.metrics.equivalence import expand, groups
+from eyechart.metrics.intervals import stratified, wilson
+from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_draws, single_label
+from eyechart.models.types import Floats
+from eyechart.protocol.numbers import metric
+from eyechart.records import Metric, Outcomes
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Float64s = NDArray[np.float64]
+TOP = 5
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why.
+
+    Answers in words have no scores, a width of 0, and one class an image in `spoken`.
+
+    Rows in `truncated` are those of `unparsed` whose reply ended at the token limit before it answered.
+
+    Rows in `unasked` are no part of the question, as images without a label are for a choice among options.
+    """
+
+    keys: tuple[str, ...]
+    scores: Floats
+    errors: Mapping[int, str]
+    variant: Mapping[str, str]
+    unparsed: frozenset[int] = frozenset()
+    unasked: frozenset[int] = frozenset()
+    spoken: Spoken | None = None
+    truncated: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def answered(self) -> Bools:
+        """Which rows were asked about and did not end in an error."""
+        return ~self.among([*self.errors, *self.unasked])
+
+    @cached_property
+    def top(self) -> Ints:
+        """The five best classes of each row, best first; -1 where no class was answered, or there are fewer."""
+        top = np.full((len(self.keys), TOP), -1, np.int64)
+        if self.spoken is not None:
+            top[:, 0] = np.where(self.answered, self.spoken.found, -1)
+            return top
+        read = self.answered & ~self.among(self.unparsed)
+        if read.any():
+            best = top_k(self.scores[read], min(TOP, self.scores.shape[1]))
+            ruled_out = np.isneginf(np.take_along_axis(self.scores[read], best, axis=1))
+            top[read, : best.shape[1]] = np.where(ruled_out, -1, best)
+        return top
+
+    def among(self, rows: Iterable[int]) -> Bools:
+        """The rows as a mask."""
+        mask = np.zeros(len(self.keys), bool)
+        mask[list(rows)] = True
+        return mask
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How labels are read: the equivalent pairs, whether they chain, and how categories are told."""
+
+    pairs: Sequence[tuple[int, int]]
+    strict_pairs: bool = False
+    strict_categories: bool = False
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Predictions under one label set: the metrics, and for each image right (1), wrong (0) or unscored (NaN).
+
+    `others` are such outcomes under another rule than that of acc1, by the name of the metric.
+    """
+
+    labels: LabelSet
+    correct: Float64s
+    categories: Mapping[str, Bools]
+    metrics: tuple[Metric, ...]
+    others: Mapping[str, Float64s] = field(default_factory=dict)
+
+    def made_of(self, metric: Metric) -> Float64s | None:
+        """The outcome of each image that a number is the share of, NaN where it does not count."""
+        outcomes = {"acc1": self.correct, **self.others}.get(metric.name)
+        if outcomes is None:
+            return None
+        return outcomes if metric.category == "A" else np.where(self.categories[metric.category], outcomes, np.nan)
+
+    def outcomes(self, predictions: Predictions) -> Outcomes:
+        """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
+        cut = predictions.among(predictions.truncated)
+        unread = predictions.among(predictions.unparsed) & ~cut
+        return Outcomes(
+            correct=int((self.correct == 1).sum()),
+            wrong=int(((self.correct == 0) & ~unread & ~cut).sum()),
+            unparsed=int(((self.correct == 0) & unread).sum()),
+            error=len(predictions.errors),
+            truncated=int(((self.correct == 0) & cut).sum()),
+        )
+
+
+def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rules, classes: int) -> Scored:
+    """Score under one ground truth: acc1, acc5, mean per-class recall, and acc1 by category.
+
+    Where images without a label are counted, each accuracy comes a second time, over the images with a label. acc5 is
+    left out where no image has five ranked classes.
+    """
+    admissible = expand(labels.labels, rules.pairs, classes, strict=rules.strict_pairs)
+    correct, correct5 = (
+        outcomes(predictions.top, admissible, labels.annotated, k=k, empty=labels.empty, answered=predictions.answered)
+        for k in (1, 5)
+    )
+    chained = None if rules.strict_categories else groups(rules.pairs, classes)
+    masks = categories(original, labels.labels, labels.annotated, chained)
+    metrics, others = [accuracy("acc1", labels.name, correct)], {}
+    if (predictions.top[:, TOP - 1] >= 0).any():
+        others["acc5"] = correct5
+        metrics.append(accuracy("acc5", labels.name, correct5))
+    metrics.append(mean_recall(labels, correct, classes))
+    if predictions.spoken is not None:
+        others["acc1_strict"] = strict = outcomes(
+            predictions.spoken.strict[:, None],
+            admissible,
+            labels.annotated,
+            empty=labels.empty,
+            answered=predictions.answered,
+        )
+        metrics.append(accuracy("acc1_strict", labels.name, strict))
+    finer = [] if labels.name == ORIGINAL else [category for category in masks if category != "A"]
+    masks = {**masks, LABELLED: masks["S"] | masks["M"]}
+    if labels.empty != "exclude" and masks["N"].any():
+        counted = {"acc1": correct, **others}
+        metrics.extend(accuracy(name, labels.name, found[masks[LABELLED]], LABELLED) for name, found in counted.items())
+    metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)
+    for category in ["A", *finer]:
+        metrics.extend(out_of_prompt(predictions, labels.name, correct, masks[category], category))
+    return Scored(labels, correct, masks, tuple(metrics), others)
+
+
+def out_of_prompt(
+    predictions: Predictions, labels: str, correct: Float64s, mask: Bools, category: str
+) -> Iterator[Metric]:
+    """The share of answers out of the prompt, and of which kinds they are; once mapped, how many are right."""
+    spoken = predictions.spoken
+    if spoken is None or spoken.out is None:
+        return
+    kinds = np.array(spoken.out)[mask & predictions.answered]
+    outside = np.where(np.array([bool(kind) for kind in spoken.out]), correct, np.nan)[mask]
+    if spoken.mapped:
+        yield accuracy("oop_mapped", labels, outside, category)
+        return
+    yield accuracy("oop", labels, (kinds != "").astype(np.float64), category)
+    for kind in KINDS:
+        yield accuracy(f"oop_{kind.lower()}", labels, (kinds[kinds != ""] == kind).astype(np.float64), category)
+
+
+def out_of_prompt_outcomes(predictions: Predictions, mask: Bools) -> Float64s | None:
+    """Whether each answer in a mask is out of the prompt (n,), NaN for the others; None where nobody looked."""
+    spoken = predictions.spoken
+    if spoken is None or spoken.out is None or spoken.mapped:
+        return None
+    outside = np.array([kind != "" for kind in spoken.out], np.float64)
+    return np.where(mask & predictions.answered, outside, np.nan)
+
+
+def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Metric:
+    """The share of right answers with Wilson's interval."""
+    scored = correct[~np.isnan(correct)]
+    hits, n = int(scored.sum()), len(scored)
+    return metric(name, labels, share(correct) if n else None, n, wilson(hits, n) if n else None, "wilson", category)
+
+
+def mean_recall(labels: LabelSet, correct: Float64s, classes: int) -> Metric:
+    """Mean per-class recall over the images with exactly one label."""
+    of_class = one_label(labels)
+    kept = (of_class >= 0) & ~np.isnan(correct)
+    n = int(kept.sum())
+    value = mean_per_class_recall(correct[kept], of_class[kept], classes) if n else None
+    interval = stratified(correct[kept], of_class[kept]) if n else None
+    return metric("mean_per_class_recall", labels.name, value, n, interval, "stratified", "S")
+
+
+def mean_recall_draws(scored: Scored, classes: int, samples: Drawn) -> Float64s:
+    """The mean per-class recall of resamples of all images."""
+    return mean_per_class_recall_draws(scored.correct, one_label(scored.labels), classes, samples())
+
+
+def one_label(labels: LabelSet) -> Ints:
+    """The class of each image that has exactly one label, else -1."""
+    return np.where(labels.annotated, single_label(labels.labels), -1)
+
+
+def both(first: Scored, second: Scored) -> tuple[str, Float64s]:
+    """Two label sets as one, Im∩Re: its name, and whether each image that both speak of is right under both."""
+    return f"{first.labels.name}∩{second.labels.name}", jointly(first.correct, second.correct)
+
+
+def as_predictions(dataset: Dataset, found: Floats, kept: Answers, variant: dict[str, str]) -> Predictions:
+    """Keep to the split's class subset and name the rows without an answer."""
+    if nothing(kept):
+        found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    if found.shape[1] != dataset.classes:
+        raise ModelError(
+            f"The model answers over {found.shape[1]} classes, but {dataset.benchmark}/{dataset.split} has "
+            f"{dataset.classes}. Use a model with the split's own vocabulary."
+        )
+    if dataset.subset:
+        allowed = np.zeros(dataset.classes, bool)
+        allowed[list(dataset.subset)] = True
+        found = np.where(allowed, found, -np.inf).astype(np.float32)
+    return Predictions(dataset.keys, found, kept.errors, variant, notes=kept.notes)

@@ -1,0 +1,155 @@
+"""Which outputs of a classifier are a split's classes: by position, by synset or by name.
+
+The synsets of ImageNet's heads are those that timm ships, read without importing it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.classification.scoring import Predictions, as_predictions
+from eyechart.data.dataset import Dataset
+from eyechart.data.imagenet import CLASSES, synset_classes
+from eyechart.data.imagenet_names import has_imagenet_classes, named_classes, normalized
+from eyechart.data.packages import packaged_file
+from eyechart.errors import ModelError
+from eyechart.inference.arrays import nothing
+from eyechart.inference.runner import Asker
+from eyechart.models.types import Classifier, Floats, Head
+
+# The lists of synsets that timm has, by the number of outputs, as its ImageNetInfo tells them apart.
+LISTS: Mapping[int, str] = {
+    1000: "imagenet",
+    10450: "imagenet21k_miil_w21",
+    11221: "imagenet21k_miil",
+    11821: "imagenet12k",
+    21841: "imagenet22k",
+    21842: "imagenet22k_ms",
+    21843: "imagenet21k_goog",
+}
+ENOUGH = 0.9  # of a split's classes: ImageNet-21k and its like lack up to nine of ImageNet-1k's
+SHOWN = 5
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The output (classes,) of each class, -1 where the head has none, and how that was found, "" by position."""
+
+    places: NDArray[np.int64]
+    mapping: str = ""
+    variant: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variant", {"head": self.mapping} if self.mapping else {})
+
+    def scores(self, logits: Floats) -> Floats:
+        """Return the logits (n, classes) of the split's classes out of (n, outputs); a class without one has -inf."""
+        if not self.mapping:
+            return logits
+        found = np.asarray(logits)[:, np.maximum(self.places, 0)].astype(np.float32)
+        found[:, self.places == NONE] = -np.inf
+        found[np.isnan(logits).any(axis=1)] = np.nan
+        return found
+
+
+def head_columns(head: Head, dataset: Dataset) -> Columns:
+    """Return which outputs of a head are the classes of a split.
+
+    Raises ModelError where the classes are neither as many as the outputs nor found among ImageNet's.
+    """
+    by_position = Columns(np.arange(dataset.classes, dtype=np.int64))
+    if head.outputs == dataset.classes:
+        imagenets = head.imagenet and head.outputs in LISTS
+        if not imagenets or not dataset.names or (head.outputs == CLASSES and has_imagenet_classes(dataset)):
+            return by_position
+    if head.outputs not in LISTS:
+        raise ModelError(_refusal(head, dataset, f"No ImageNet head has so many outputs ({_widths()})"))
+    wanted, by = _synsets_of(dataset, head.outputs)
+    offered = dataset.subset or range(dataset.classes)
+    lost = [place for place in offered if not wanted[place]]
+    if lost:
+        named = [dataset.names[place] if dataset.names else f"class {place}" for place in lost]
+        shown = ", ".join(named[:SHOWN]) + (f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else "")
+        raise ModelError(_refusal(head, dataset, f"{len(lost)} classes have no single name or synset there: {shown}"))
+    columns = {synset: place for place, synset in enumerate(_synsets(head.outputs))}
+    places = np.array([columns.get(synset, NONE) for synset in wanted], np.int64)
+    chosen = places[list(offered)]
+    has = int((chosen != NONE).sum())
+    if len({*chosen[chosen != NONE].tolist()}) < has or has < ENOUGH * len(chosen):
+        raise ModelError(_refusal(head, dataset, f"{has} of {len(chosen)} classes have an output of their own"))
+    return Columns(places, f"{LISTS[head.outputs]} ({head.outputs} outputs), {has} of {len(chosen)} classes by {by}")
+
+
+def _refusal(head: Head, dataset: Dataset, why: str) -> str:
+    return (
+        f"The model answers over {head.outputs} classes, but {dataset.benchmark}/{dataset.split} has "
+        f"{dataset.classes}, and they cannot be found among the model's. {why}. Name the split's classes (folders, or "
+        "classnames.txt) by synsets or by ImageNet's names. Or use a model with the split's own vocabulary, or one "
+        "that compares with texts, such as open_clip[…]."
+    )
+
+
+def _widths() -> str:
+    return ", ".join(map(str, LISTS))
+
+
+@cache
+def _synsets(outputs: int) -> tuple[str, ...]:
+    return tuple(packaged_file("timm", "data", "_info", f"{LISTS[outputs]}_synsets.txt").read_text("utf-8").split())
+
+
+@cache
+def _lemmas(outputs: int) -> Mapping[str, str]:
+    """Return the synset of every name that means just one of a head's, as WordNet lists names."""
+    lines = packaged_file("timm", "data", "_info", "imagenet_synset_to_lemma.txt").read_text("utf-8").splitlines()
+    found: dict[str, set[str]] = {}
+    there = {*_synsets(outputs)}
+    for synset, names in (line.split("\t", 1) for line in lines):
+        for name in names.split(",") if synset in there else ():
+            found.setdefault(normalized(name), set()).add(synset)
+    return {name: min(synsets) for name, synsets in found.items() if len(synsets) == 1}
+
+
+def _synsets_of(dataset: Dataset, outputs: int) -> tuple[Sequence[str], str]:
+    """Return the synset of each class of a split, "" where none is known, and by what it was found."""
+    one = list(synset_classes())
+    if not dataset.names:
+        known = has_imagenet_classes(dataset)
+        return [one[place] if known else "" for place in range(dataset.classes)], "synset"
+    if has_imagenet_classes(dataset):
+        return one, "name"
+    found = [_synset_of(name, one, outputs) for name in dataset.names]
+    own = sum(name in _synsets(outputs) for name in dataset.names)
+    return found, "synset" if own == len(found) else "name"
+
+
+def _synset_of(name: str, one: Sequence[str], outputs: int) -> str:
+    if name in _synsets(outputs):
+        return name
+    known = named_classes().get(normalized(name), frozenset())
+    if len(known) == 1:
+        return one[min(known)]
+    return "" if known or outputs == CLASSES else _lemmas(outputs).get(normalized(name), "")
+
+
+def supervised(runner: Asker, model: Classifier, dataset: Dataset) -> Predictions:
+    """The classifier's own logits of the split's classes; a head that has others is refused before it is asked."""
+    head = getattr(model, "head", None)
+    if head:
+        head_columns(head, dataset)
+
+    def classify(images: Sequence[object]) -> Floats:
+        found = np.asarray(model.classify(images))
+        if found.ndim == 2 and not head:
+            head_columns(Head(found.shape[1]), dataset)
+        return found
+
+    logits = runner.kept("class_logits", model, dataset, classify)
+    if nothing(logits):
+        return as_predictions(dataset, logits.values, logits, {})
+    columns = head_columns(head or Head(logits.values.shape[1]), dataset)
+    return as_predictions(dataset, columns.scores(logits.values), logits, {**columns.variant})

@@ -1,0 +1,1 @@
+"""Data sets of images with many annotated objects: COCO, LVIS, nuScenes, Cityscapes."""

@@ -1,0 +1,179 @@
+"""Cityscapes: left camera pictures with the polygons of gtFine (OODBench, Table 5).
+
+Every polygon is one instance of its label, those of road, vegetation, wall or fence too: that is what is annotated, and
+what the published counts are of. A `…group` is a crowd: its label is present and cannot be counted. A `polegroup` is no
+class, but where there is one, nobody has said that there is no pole, or how many. Things drawn before others are
+counted however little of them is left to see.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
+from eyechart.data.detection.image_index import annotated, indexed, read_json
+from eyechart.data.detection.label_maps import LabelMap, label_map
+from eyechart.data.detection.tallies import tallied
+from eyechart.errors import DataError
+
+PICTURE, POLYGONS = "_leftImg8bit.png", "_gtFine_polygons.json"
+GROUP = "group"
+VALIDATION, PICTURES = frozenset({"frankfurt", "lindau", "munster"}), 500
+DOUBTS = {"polegroup": "pole"}
+REPEATED = "it repeats another one's label and outline"
+Points = NDArray[np.float64]
+
+
+class Thing(msgspec.Struct, frozen=True):
+    """A polygon in pixels, and what it is."""
+
+    label: str
+    polygon: list[tuple[float, float]]
+    deleted: int | bool = 0
+
+
+class Objects(msgspec.Struct, frozen=True, rename="camel"):
+    """What is in a picture, from back to front."""
+
+    img_width: int
+    img_height: int
+    objects: list[Thing]
+
+
+class Judged(NamedTuple):
+    """What becomes of a polygon: `kind` is thing, crowd, doubt or nothing, `why` the reason to leave it out."""
+
+    kind: str
+    label: str = ""
+    why: str = ""
+
+
+def open_cityscapes(
+    folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None
+) -> Dataset:
+    """Open `leftImg8bit/PART/CITY/*_leftImg8bit.png` with `gtFine/PART/CITY/*_gtFine_polygons.json`.
+
+    Pictures without polygons, polygons without a picture, and polygons that are of no class, without area, outside
+    their picture or there twice are left out and listed. Where all three cities of val are there, so must be its 500
+    pictures. Raises DataError for those, for other parts than val and train, and for files that cannot be read.
+    """
+    if part not in ("val", "train"):
+        raise DataError(f"Cityscapes has annotations for the parts val and train, not for '{part}'.")
+    pictures = _found(folder / "leftImg8bit" / part, PICTURE)
+    polygons = _found(folder / "gtFine" / part, POLYGONS)
+    both = sorted(pictures & polygons)
+    unmatched = (
+        *excluded("picture", f"it has no *{POLYGONS} in gtFine/{part}", sorted(pictures - polygons)),
+        *excluded("polygon file", f"it has no *{PICTURE} in leftImg8bit/{part}", sorted(polygons - pictures)),
+    )
+    expected = _expected(folder, part, both)
+    files = [folder / "gtFine" / part / f"{stem}{POLYGONS}" for stem in both]
+    places = [f"leftImg8bit/{part}/{stem}{PICTURE}" for stem in both]
+    entries = indexed(folder, places, named_by=folder / "gtFine", remedy="unpack leftImg8bit again.", cache=cache)
+    annotation = _annotation(files, [Path(stem).name for stem in both], unmatched)
+    return annotated(folder, benchmark, split, entries, label_map("cityscapes").names, annotation, expected=expected)
+
+
+def _found(folder: Path, suffix: str) -> set[str]:
+    """Return CITY/NAME of the files."""
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder: unpack leftImg8bit and gtFine beside each other.")
+    files = (path for path in folder.glob(f"*/*{suffix}") if not path.name.startswith("."))
+    return {path.relative_to(folder).as_posix().removesuffix(suffix) for path in files}
+
+
+def _expected(folder: Path, part: str, both: list[str]) -> int | None:
+    cities = {stem.partition("/")[0] for stem in both}
+    if part != "val" or not cities >= VALIDATION:
+        return None
+    if len(both) != PICTURES:
+        raise DataError(
+            f"{folder} has {len(both):,} pictures with polygons in the cities of val, expected {PICTURES}: unpack "
+            "leftImg8bit and gtFine again, or leave out a city."
+        )
+    return PICTURES
+
+
+def _annotation(files: list[Path], ids: list[str], left_out: tuple[Exclusion, ...]) -> Annotation:
+    labels = label_map("cityscapes")
+    cells: dict[str, list[tuple[int, int]]] = {"thing": [], "crowd": [], "doubt": []}
+    reasons: dict[str, list[str]] = {}
+    for row, (file, name) in enumerate(zip(files, ids, strict=True)):
+        for place, judged in enumerate(_judged(file, labels)):
+            if judged.label:
+                cells[judged.kind].append((row, labels.places[judged.label]))
+            if judged.why:
+                reasons.setdefault(judged.why, []).append(f"{name}, object {place}")
+    found = (np.array(cells[kind], dtype=np.int64).reshape(-1, 2) for kind in ("thing", "crowd", "doubt"))
+    listed = (one for why, names in reasons.items() for one in excluded("polygon", why, names))
+    tally = tallied((len(files), len(labels.names)), *found)
+    return Annotation(*tally, tuple(ids), labels.originals, (*left_out, *listed))
+
+
+def _judged(file: Path, labels: LabelMap) -> Iterator[Judged]:
+    content = read_json(file, Objects, "Cityscapes' polygons")
+    if content.img_width < 1 or content.img_height < 1:
+        raise DataError(f"{file}: the picture is {content.img_width} x {content.img_height} pixels: copy it again.")
+    there: set[tuple[str, tuple[tuple[float, float], ...]]] = set()
+    for thing in content.objects:
+        judged = Judged("nothing") if thing.deleted else _judge(thing, content.img_width, content.img_height, labels)
+        outline = (thing.label, tuple(thing.polygon))
+        if judged.kind in ("thing", "crowd"):
+            judged = Judged("nothing", why=REPEATED) if outline in there else judged
+            there.add(outline)
+        yield judged
+
+
+def _judge(thing: Thing, width: int, height: int, labels: LabelMap) -> Judged:
+    label, group = _single(thing.label, labels)
+    if label not in labels.places:
+        why = labels.dropped.get(label, "no published name")
+        return Judged("doubt", DOUBTS.get(label, ""), f"{thing.label} is no class here ({why})")
+    points = np.array(thing.polygon, dtype=np.float64).reshape(-1, 2)
+    if area(points) == 0:
+        return Judged("doubt", label, "it has no area; its label is unknown there")
+    if area(clipped(points, width, height)) == 0:
+        return Judged("nothing", why="it is outside the picture")
+    return Judged("crowd" if group else "thing", label)
+
+
+def _single(label: str, labels: LabelMap) -> tuple[str, bool]:
+    """Return the label that a group is of, and whether it is one."""
+    single = label.removesuffix(GROUP)
+    known = label in labels.places or label in labels.dropped
+    return (label, False) if known or single == label else (single, True)
+
+
+def area(points: Points) -> float:
+    """Return the area of a polygon (n, 2) that does not cross itself, in square pixels; 0 below three points.
+
+    >>> area(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
+    6.0
+    """
+    x, y = points.T
+    return abs(float(x @ np.roll(y, -1) - y @ np.roll(x, -1))) / 2
+
+
+def clipped(points: Points, width: int, height: int) -> Points:
+    """Return the part of a polygon (n, 2) that is in the picture, cut at its four sides one after the other.
+
+    >>> area(clipped(np.array([[-2.0, 0.0], [2.0, 0.0], [2.0, 9.0], [-2.0, 9.0]]), 8, 5))
+    10.0
+    """
+    for axis, side, bound in ((0, 1.0, 0), (0, -1.0, width), (1, 1.0, 0), (1, -1.0, height)):
+        points = _cut(points, side * (points[:, axis] - bound))
+    return points
+
+
+def _cut(points: Points, inside: Points) -> Points:
+    """Keep what has positive values, with a new point wherever the outline crosses over."""
+    after, beyond = np.roll(points, -1, axis=0), np.roll(inside, -1)
+    cross = inside * beyond < 0
+    share = np.divide(inside, inside - beyond, out=np.zeros_like(inside), where=cross)
+    both = np.stack([points, points + share[:, None] * (after - points)], axis=1)
+    return both[np.stack([inside >= 0, cross], axis=1)]

@@ -1,0 +1,36 @@
+"""COCO's instances: `annotations/instances_val2017.json` beside the pictures in `val2017/`."""
+
+from pathlib import Path
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.detection.image_index import annotated, indexed
+from eyechart.data.detection.instances import Image, Published, annotation, counted, expected_images, read_instances
+
+NAMES = "bd17f1ee35d5f3c862a4894605855abbb9dda4b0621fdb0ac4c2c8c7bb7e730a"  # of the 80 categories
+PUBLISHED = {"val": Published(5_000, 36_781, NAMES), "train": Published(118_287, 860_001, NAMES)}
+
+
+def annotation_file(folder: Path, part: str = "val") -> Path:
+    """Return where a part's annotations lie."""
+    return folder / "annotations" / f"instances_{part}2017.json"
+
+
+def open_coco(folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None) -> Dataset:
+    """Open a part of COCO 2017, or of anyone's pictures in its format, in the order of the file names.
+
+    Every category was looked for in every image. A crowd makes its category present and not countable. A split named
+    `coco` or `coco-train` with COCO's own categories must have the published numbers of images and annotations.
+    """
+
+    def picture(image: Image) -> str:
+        return f"{part}2017/{image.file_name}" if image.file_name else ""
+
+    path = annotation_file(folder, part)
+    found = read_instances(path, "COCO instances", picture)
+    fact = PUBLISHED.get(part) if split.casefold() in ("coco", f"coco-{part}") else None
+    expected = expected_images(path, f"{benchmark}/{split}", found, fact)
+    remedy = f"unpack all of {part}2017.zip beside annotations/, or keep only your own images in the file."
+    pictures = [picture(image) for image in found.images]
+    entries = indexed(folder, pictures, named_by=path, remedy=remedy, cache=cache)
+    names = [category.name for category in found.categories]
+    return annotated(folder, benchmark, split, entries, names, annotation(found, *counted(found)), expected=expected)

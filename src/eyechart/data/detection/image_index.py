@@ -1,0 +1,104 @@
+"""What all annotated data sets share: reading their JSON, finding and hashing their pictures, making the data set."""
+
+from codecs import BOM_UTF8
+from collections.abc import Hashable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+import msgspec
+
+from eyechart.data.class_names import check_unique
+from eyechart.data.dataset import Dataset
+from eyechart.data.detection.annotation import Annotation
+from eyechart.data.index_cache import cached
+from eyechart.data.located import Entry, assemble
+from eyechart.errors import DataError, VocabularyError
+
+T = TypeVar("T")
+H = TypeVar("H", bound=Hashable)
+
+
+def read_json(path: Path, kind: type[T], what: str) -> T:
+    """Return the content of a file of `what`, by a typed struct: fields that it does not have are never kept."""
+    try:
+        return msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=kind)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): copy it again from where it came from.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        reason = str(error).rstrip(".")
+        raise DataError(f"{path} is no file of {what} ({reason}): correct it, or copy it again.") from error
+
+
+def numbered(ids: Iterable[H], where: Path, what: str) -> dict[H, int]:
+    """Return the place of every id; two equal ones are refused, since nothing says which one is meant."""
+    places: dict[H, int] = {}
+    for place, one in enumerate(ids):
+        if places.setdefault(one, place) != place:
+            raise DataError(f"{where} has two {what} with the id {one}: remove or renumber one of them.")
+    return places
+
+
+def indexed(
+    folder: Path, pictures: Sequence[str], *, named_by: Path, remedy: str, cache: Path | None = None
+) -> tuple[Entry, ...]:
+    """Return an entry a picture, in the order given: keys are paths without suffix, and no entry has a label.
+
+    `pictures` are paths below the folder as the file `named_by` gives them. Pictures are hashed once, then kept in the
+    cache. Raises DataError for pictures outside the folder, and for missing ones with their number and the remedy.
+    """
+    outside = [path for path in pictures if not below(path)]
+    if outside:
+        raise DataError(f"{named_by} names the picture '{outside[0]}', which is no file below {folder}: correct it.")
+    missing = [path for path in pictures if not (folder / path).is_file()]
+    if missing:
+        raise DataError(
+            f"{len(missing):,} of the {len(pictures):,} pictures that {named_by} names are not there, the first "
+            f"{folder / missing[0]}: {remedy}"
+        )
+    files = [folder / path for path in pictures]
+    return tuple(cached(cache, files, lambda: _hashed(folder, pictures), reader=f"annotated {folder.resolve()}"))
+
+
+def below(path: str) -> bool:
+    """Whether a path is relative and stays below where it begins."""
+    parts = PurePosixPath(path).parts
+    return bool(parts) and ".." not in parts and not path.startswith("/")
+
+
+def _hashed(folder: Path, pictures: Sequence[str]) -> list[Entry]:
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(lambda path: _entry(folder, path), pictures))
+
+
+def _entry(folder: Path, path: str) -> Entry:
+    place = PurePosixPath(path)
+    try:
+        found = sha256((folder / path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise DataError(f"{folder / path} cannot be read ({error.strerror}): copy it again.") from error
+    return Entry(place.with_suffix("").as_posix(), place.name, found, place.as_posix(), labels=())
+
+
+def annotated(
+    folder: Path,
+    benchmark: str,
+    split: str,
+    entries: Sequence[Entry],
+    names: Sequence[str],
+    annotation: Annotation,
+    *,
+    expected: int | None = None,
+) -> Dataset:
+    """Make the data set of annotated pictures, an entry a row of the annotation: many things, so no label sets.
+
+    Raises DataError for no pictures and for equal keys, VocabularyError for empty names and names equal but for case.
+    """
+    try:
+        check_unique(names)
+    except VocabularyError as error:
+        raise VocabularyError(f"{folder}: {error}") from error
+    whole = assemble(folder, benchmark, split, entries, classes=len(names), names=names, upright=False)
+    return replace(whole, label_sets={}, annotation=annotation, expected=expected)

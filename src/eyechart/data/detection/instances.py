@@ -1,0 +1,169 @@
+"""Annotation files as COCO writes them, and LVIS after it: images, categories, and one annotation a thing.
+
+Outlines are not kept, so that a file of 200 MB takes little more memory than its own size.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.class_names import fingerprint
+from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
+from eyechart.data.detection.image_index import numbered, read_json
+from eyechart.data.detection.tallies import Tally, tallied
+from eyechart.errors import DataError
+
+Ints = NDArray[np.int64]
+FAULTS = (
+    "it names an image that is not there",
+    "it names a category that is not there",
+    "its box or area is empty",
+    "its box lies outside its image",
+    "it repeats another one's image, category and box",
+)
+DOUBTFUL, REPEATED = (2, 3), 4
+
+
+class Category(msgspec.Struct, frozen=True, gc=False):
+    """A category by its id."""
+
+    id: int
+    name: str
+
+
+class Image(msgspec.Struct, frozen=True, gc=False):
+    """An image; the lists of categories are LVIS's."""
+
+    id: int
+    width: int
+    height: int
+    file_name: str = ""
+    coco_url: str = ""
+    neg_category_ids: tuple[int, ...] = ()
+    not_exhaustive_category_ids: tuple[int, ...] = ()
+
+
+class Thing(msgspec.Struct, frozen=True, gc=False):
+    """One annotated thing, or a crowd of them; the box is left, top, width, height in pixels."""
+
+    image_id: int
+    category_id: int
+    bbox: tuple[float, float, float, float]
+    id: int | None = None
+    area: float | None = None
+    iscrowd: int = 0
+
+    def __str__(self) -> str:
+        return f"annotation {self.id} of image {self.image_id}"
+
+
+class Instances(msgspec.Struct, frozen=True):
+    """The content of an annotation file."""
+
+    images: tuple[Image, ...]
+    annotations: tuple[Thing, ...]
+    categories: tuple[Category, ...]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a published annotation file holds, and the fingerprint of its category names in the order of their ids."""
+
+    images: int
+    annotations: int
+    names_sha256: str
+
+
+def read_instances(path: Path, what: str, picture: Callable[[Image], str]) -> Instances:
+    """Read an annotation file, images in the order of their pictures and categories in that of their ids.
+
+    Raises DataError for a file that holds something else, two equal ids, no images or no categories.
+    """
+    found = read_json(path, Instances, what)
+    for kind, parts in (("images", found.images), ("categories", found.categories)):
+        if not parts:
+            raise DataError(f"{path} has no {kind}, expected those of {what}: copy it again from where it came from.")
+        numbered((part.id for part in parts), path, kind)
+    return Instances(
+        tuple(sorted(found.images, key=picture)),
+        found.annotations,
+        tuple(sorted(found.categories, key=lambda category: category.id)),
+    )
+
+
+def expected_images(path: Path, split: str, found: Instances, fact: Published | None) -> int | None:
+    """Return the published number of images, checked, where the category names are the published ones; else None."""
+    names = fingerprint([category.name for category in found.categories])
+    if fact is None or names != fact.names_sha256:
+        return None
+    numbers = (("images", found.images, fact.images), ("annotations", found.annotations, fact.annotations))
+    for what, there, expected in numbers:
+        if len(there) != expected:
+            raise DataError(
+                f"{path} has {len(there):,} {what}, expected the {expected:,} of {split}: copy it again, or give the "
+                "folder of a selection of your own another name."
+            )
+    return fact.images
+
+
+def counted(found: Instances) -> tuple[Tally, tuple[Exclusion, ...]]:
+    """Count the things of every image and category; what cannot be counted is left out and listed.
+
+    A crowd counts as one, in unsure number. An annotation with a box that is empty or outside its image counts nothing
+    and leaves its category in doubt, since somebody saw something; of equal boxes of a category one counts.
+    """
+    things, where = found.annotations, _where(found)
+    crowded = np.array([bool(thing.iscrowd) for thing in things], np.bool_)
+    fault = _faults(found, where)
+    good = np.flatnonzero(fault < 0)
+    good = good[np.argsort(~crowded[good], kind="stable")]  # of a crowd and a thing in one box the crowd is kept
+    kept = good[_first_of_equals(where[good], _boxes(things)[good])]
+    fault[np.setdiff1d(good, kept)] = REPEATED
+    crowds, singles = where[kept[crowded[kept]]], where[kept[~crowded[kept]]]
+    seen = tallied((len(found.images), len(found.categories)), singles, crowds, where[np.isin(fault, DOUBTFUL)])
+    return seen, tuple(_listed(things, fault))
+
+
+def annotation(found: Instances, seen: Tally, left_out: tuple[Exclusion, ...]) -> Annotation:
+    """Put what was counted under the images' and categories' ids."""
+    images, categories = (tuple(str(part.id) for part in parts) for parts in (found.images, found.categories))
+    return Annotation(*seen, images, categories, left_out)
+
+
+def _where(found: Instances) -> Ints:
+    """Return the row and column of every annotation, -1 where there is none."""
+    rows = {image.id: row for row, image in enumerate(found.images)}
+    columns = {category.id: column for column, category in enumerate(found.categories)}
+    places = [(rows.get(thing.image_id, -1), columns.get(thing.category_id, -1)) for thing in found.annotations]
+    return np.array(places, np.int64).reshape(-1, 2)
+
+
+def _faults(found: Instances, where: Ints) -> Ints:
+    """Return the first of FAULTS that an annotation has by itself, -1 for none."""
+    left, top, width, height = _boxes(found.annotations).T
+    wide, high = np.array([(image.width, image.height) for image in found.images])[where[:, 0]].T
+    flat = np.array([thing.area == 0 for thing in found.annotations], np.bool_)
+    empty = (width <= 0) | (height <= 0) | flat
+    outside = (left >= wide) | (top >= high) | (left + width <= 0) | (top + height <= 0)
+    conditions = [where[:, 0] < 0, where[:, 1] < 0, empty, outside]
+    return np.select(conditions, range(len(conditions)), default=-1).astype(np.int64)
+
+
+def _boxes(things: Sequence[Thing]) -> NDArray[np.float64]:
+    return np.array([thing.bbox for thing in things], np.float64).reshape(-1, 4)
+
+
+def _first_of_equals(where: Ints, boxes: NDArray[np.float64]) -> Ints:
+    whole = np.column_stack((where, boxes))
+    return np.unique(whole, axis=0, return_index=True)[1].astype(np.int64)
+
+
+def _listed(things: Sequence[Thing], fault: Ints) -> Iterator[Exclusion]:
+    for number, why in enumerate(FAULTS):
+        yield from excluded(
+            "annotation", why, (str(things[place]) for place in np.flatnonzero(fault == number).tolist())
+        )

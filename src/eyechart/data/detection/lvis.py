@@ -1,0 +1,89 @@
+"""LVIS v1: `lvis_v1_val.json` beside COCO's pictures in `val2017/` and `train2017/`.
+
+An image was looked at for some categories alone: those that are annotated in it, and its `neg_category_ids`, which are
+not there. Nothing is known of any other.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.detection.annotation import Annotation, Bools, Exclusion, excluded
+from eyechart.data.detection.image_index import annotated, indexed
+from eyechart.data.detection.instances import (
+    Image,
+    Instances,
+    Published,
+    annotation,
+    counted,
+    expected_images,
+    read_instances,
+)
+from eyechart.data.detection.tallies import Tally
+
+NAMES = "a9ee517d3071bff0d31ab0d5698968cfa0df40d0a4635c746c991fdbd2099ddd"  # of the 1203 categories
+PUBLISHED = {"val": Published(19_809, 244_707, NAMES), "train": Published(100_170, 1_270_141, NAMES)}
+REMEDY = "LVIS has pictures of COCO's train2017 and val2017, so unpack both there, or keep only your own in the file."
+
+
+def annotation_file(folder: Path, part: str = "val") -> Path:
+    """Return where a part's annotations lie: in the folder, or in its `annotations`."""
+    name = f"lvis_v1_{part}.json"
+    inner = folder / "annotations" / name
+    return inner if inner.is_file() and not (folder / name).is_file() else folder / name
+
+
+def open_lvis(folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None) -> Dataset:
+    """Open a part of LVIS v1, or of anyone's pictures in its format, in the order of the pictures' paths.
+
+    Names are read with spaces for `_`. Known are the categories that are annotated in an image or said not to be there;
+    those of `not_exhaustive_category_ids` are not countable. A split named `lvis` or `lvis-train` with LVIS's own
+    categories must have the published numbers of images and annotations.
+    """
+    path = annotation_file(folder, part)
+    found = read_instances(path, "LVIS v1 annotations", picture)
+    fact = PUBLISHED.get(part) if split.casefold() in ("lvis", f"lvis-{part}") else None
+    expected = expected_images(path, f"{benchmark}/{split}", found, fact)
+    pictures = [picture(image) for image in found.images]
+    entries = indexed(folder, pictures, named_by=path, remedy=REMEDY, cache=cache)
+    names = [category.name.replace("_", " ") for category in found.categories]
+    return annotated(folder, benchmark, split, entries, names, federated(found), expected=expected)
+
+
+def picture(image: Image) -> str:
+    """Return where an image lies: the folder and name that its `coco_url` ends with, or else its `file_name`."""
+    place = PurePosixPath(urlsplit(image.coco_url).path)
+    return "/".join(place.parts[-2:]) if image.coco_url else image.file_name
+
+
+def federated(found: Instances) -> Annotation:
+    """Count things where somebody looked; a category that is annotated and said not to be there is there."""
+    seen, left_out = counted(found)
+    present = np.greater(seen.counts, 0)
+    negative, unknown = _marked(found, "negative category", lambda image: image.neg_category_ids)
+    partly, strange = _marked(found, "not exhaustive category", lambda image: image.not_exhaustive_category_ids)
+    known = (present | negative & ~partly) & seen.known
+    listed = (*left_out, *unknown, *strange, *_contradicted(found, present & negative))
+    return annotation(found, Tally(seen.counts, known, known & ~partly & seen.countable), listed)
+
+
+def _marked(found: Instances, what: str, ids: Callable[[Image], Sequence[int]]) -> tuple[Bools, tuple[Exclusion, ...]]:
+    """Return which categories an image lists, and what it lists that is no category."""
+    columns = {category.id: column for column, category in enumerate(found.categories)}
+    marked = np.zeros((len(found.images), len(columns)), np.bool_)
+    strangers = []
+    for row, image in enumerate(found.images):
+        strangers += [f"category {one} of image {image.id}" for one in ids(image) if one not in columns]
+        marked[row, [columns[one] for one in ids(image) if one in columns]] = True
+    return marked, excluded(what, "it names a category that is not there", strangers)
+
+
+def _contradicted(found: Instances, both: Bools) -> tuple[Exclusion, ...]:
+    named = (
+        f"category {found.categories[column].id} of image {found.images[row].id}"
+        for row, column in np.argwhere(both).tolist()
+    )
+    return excluded("negative category", "it is annotated in the same image", named)

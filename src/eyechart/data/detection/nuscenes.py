@@ -1,0 +1,169 @@
+"""nuScenes: key frames of the front camera, with the things whose boxes are in the picture (OODBench, Table 4).
+
+A category is present where a box of it is at least partly in the picture, at least `SLIVER` pixels wide and high there,
+and the thing is 40 % visible or more in the cameras together (levels 2 to 4); its count is the number of such things. A
+box in the picture that is less visible (level 1, or none given) or of fewer pixels, and a broken box, can be neither
+counted nor denied: alone it leaves its category unknown, beside others it leaves their number open. So does a bicycle
+rack for bicycles, as those in it are not annotated. Things that no lidar or radar point has met are not annotated.
+"""
+
+from collections.abc import Sequence
+from csv import DictReader
+from functools import lru_cache
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
+from eyechart.data.detection.image_index import annotated, indexed
+from eyechart.data.detection.label_maps import LabelMap, label_map
+from eyechart.data.detection.nuscenes_camera import Boxes, Floats, Poses, Views, shown
+from eyechart.data.detection.nuscenes_tables import Box, Drive, Pose, View, drive, scenes
+from eyechart.data.detection.tallies import tallied
+from eyechart.errors import DataError
+
+VERSIONS = {"v1.0-trainval": "val", "v1.0-mini": "mini_val"}
+KEY_FRAMES = 6019
+SLIVER = 3.0  # pixels
+RACK, RACKED = "static_object.bicycle_rack", "vehicle.bicycle"
+LOST = "its sample is in no table"
+TWICE = "its instance is annotated in that sample already"
+BROKEN = "its box has no size or no direction; its category is unknown there"
+Ints = NDArray[np.int64]
+NOTHING = np.empty((0, 2), dtype=np.int64)
+
+
+def open_nuscenes(folder: Path, benchmark: str, split: str, *, part: str = "val", cache: Path | None = None) -> Dataset:
+    """Open the scenes of `val`, or with part="train" all others, of v1.0-trainval, else of v1.0-mini.
+
+    `folder` holds the tables of a version in its folder, beside `samples/`. Where all 150 scenes of val are there, so
+    must be their 6,019 key frames. Raises DataError for other parts and versions, tables that cannot be read or do not
+    fit each other, and missing pictures; annotations that lead nowhere are left out and listed.
+    """
+    version = _version(folder)
+    chosen, complete = _scenes(version, part)
+    found = drive(version, chosen)
+    if complete and len(found.views) != KEY_FRAMES:
+        raise DataError(
+            f"{version} has {len(found.views):,} key frames of the front camera in the 150 scenes of val, expected "
+            f"{KEY_FRAMES:,}: unpack its tables again."
+        )
+    remedy = "unpack the key frames of all parts (blobs), or at least their samples/CAM_FRONT."
+    pictures = [view.picture.filename for view in found.views]
+    entries = indexed(folder, pictures, named_by=version / "sample_data.json", remedy=remedy, cache=cache)
+    labels = label_map("nuscenes")
+    expected = KEY_FRAMES if complete else None
+    return annotated(folder, benchmark, split, entries, labels.names, _annotation(found, labels), expected=expected)
+
+
+def _version(folder: Path) -> Path:
+    for name in VERSIONS:
+        if (folder / name / "sample_data.json").is_file():
+            return folder / name
+    there = ", ".join(sorted(path.parent.name for path in folder.glob("v*/sample_data.json"))) or "none"
+    raise DataError(
+        f"{folder} holds the tables of {there}, expected those of {' or '.join(VERSIONS)}, which have annotations: "
+        "unpack one of them beside samples/."
+    )
+
+
+@lru_cache
+def _listed(part: str) -> frozenset[str]:
+    """Return the official scenes of val or mini_val."""
+    text = Path(__file__).with_name("nuscenes_scenes.csv").read_text(encoding="utf-8")
+    return frozenset(row["scene"] for row in DictReader(StringIO(text, newline="")) if row["part"] == part)
+
+
+def _scenes(version: Path, part: str) -> tuple[set[str], bool]:
+    """Return the tokens of a part's scenes, and whether they are the whole of val."""
+    if part not in ("val", "train"):
+        raise DataError(f"nuScenes has the parts val and train, not '{part}'.")
+    there, listed = scenes(version), _listed(VERSIONS[version.name])
+    chosen = {token for name, token in there.items() if (name in listed) == (part == "val")}
+    if not chosen:
+        raise DataError(
+            f"{version / 'scene.json'} has none of the scenes of {part} among its {len(there):,}; those of val are "
+            f"{min(listed)} to {max(listed)} of the official list, those of train all others: unpack the tables again."
+        )
+    return chosen, part == "val" and version.name == "v1.0-trainval" and listed <= there.keys()
+
+
+def _annotation(found: Drive, labels: LabelMap) -> Annotation:
+    boxes, left_out = _kept(found, labels)
+    views = {view.picture.sample_token: place for place, view in enumerate(found.views)}
+    places = [(views[box.sample_token], labels.places[found.categories[box.instance_token]]) for box in boxes]
+    cells = np.array(places, dtype=np.int64).reshape(-1, 2)
+    broken = np.array([_broken(box) for box in boxes], dtype=np.bool_)
+    seen = np.full((len(boxes), 4), np.nan)
+    seen[~broken] = _seen([box for box in boxes if not _broken(box)], found.views, cells[~broken, 0])
+    clear = np.array([box.visibility_token in found.clear for box in boxes], dtype=np.bool_)
+    things, doubtful = _sorted(cells, seen, clear, broken, labels)
+    tally = tallied((len(found.views), len(labels.names)), things, NOTHING, doubtful)
+    flat = excluded("annotation", BROKEN, (box.token for box in boxes if _broken(box)))
+    tokens = tuple(view.picture.token for view in found.views)
+    return Annotation(*tally, tokens, labels.originals, (*left_out, *flat))
+
+
+def _kept(found: Drive, labels: LabelMap) -> tuple[list[Box], tuple[Exclusion, ...]]:
+    """Leave out what is of no class here, and what is annotated twice."""
+    kept: list[Box] = []
+    reasons: dict[str, list[str]] = {LOST: [*found.lost]}
+    there: set[tuple[str, str]] = set()
+    for box in found.boxes:
+        name = (box.sample_token, box.instance_token)
+        why = TWICE if name in there else _stranger(found.categories.get(box.instance_token, ""), labels)
+        there.add(name)
+        if why:
+            reasons.setdefault(why, []).append(box.token)
+        else:
+            kept.append(box)
+    return kept, tuple(one for why, tokens in reasons.items() for one in excluded("annotation", why, tokens))
+
+
+def _stranger(category: str, labels: LabelMap) -> str:
+    """Say why a category is no class; nothing where it is one."""
+    if category in labels.places:
+        return ""
+    if category in labels.dropped:
+        return f"{category} is no class here ({labels.dropped[category]})"
+    return f"no published name for {category}" if category else "its instance or that one's category is in no table"
+
+
+def _broken(box: Box) -> bool:
+    return min(box.size) <= 0 or not any(box.rotation)
+
+
+def _seen(boxes: Sequence[Box], views: Sequence[View], places: Ints) -> Floats:
+    """Return the rectangle of every box in its view, NaN where it is not in it."""
+    of_view = Views(
+        _poses([view.ego for view in views], places),
+        _poses([view.camera for view in views], places),
+        _floats([view.camera.camera_intrinsic for view in views], 3, 3)[places],
+        _floats([(view.picture.width, view.picture.height) for view in views], 2)[places],
+    )
+    everything = np.arange(len(boxes))
+    return shown(Boxes(_poses(boxes, everything), _floats([box.size for box in boxes], 3)), of_view)
+
+
+def _poses(found: Sequence[Pose | Box], places: Ints) -> Poses:
+    return Poses(
+        _floats([one.translation for one in found], 3)[places], _floats([one.rotation for one in found], 4)[places]
+    )
+
+
+def _floats(found: Sequence[object], *shape: int) -> Floats:
+    return np.array(found, dtype=np.float64).reshape(-1, *shape)
+
+
+def _sorted(
+    cells: Ints, seen: Floats, clear: NDArray[np.bool_], broken: NDArray[np.bool_], labels: LabelMap
+) -> tuple[Ints, Ints]:
+    """Return the cells of the things that can be seen, and of those of which that cannot be said."""
+    inside = ~np.isnan(seen[:, 0])
+    present = clear & (seen[:, 2:] - seen[:, :2] >= SLIVER).all(axis=1)
+    racks = cells[(inside | broken) & (cells[:, 1] == labels.places[RACK])]
+    racks[:, 1] = labels.places[RACKED]
+    return cells[present], np.concatenate([cells[broken | (inside & ~present)], racks])

@@ -1,0 +1,210 @@
+"""The tables of a version of nuScenes, read directly: what the front camera sees in some scenes, and what is there.
+
+The large tables (2.6 million pictures and sweeps, their poses, 1.2 million annotations) are mapped, not loaded, and
+decoded a row at a time into the few fields that are needed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from eyechart.data.detection.image_index import numbered, read_json
+from eyechart.errors import DataError
+
+CHANNEL = "CAM_FRONT"
+Triple = tuple[float, float, float]
+Quadruple = tuple[float, float, float, float]
+
+
+class Keyed(msgspec.Struct, frozen=True):
+    """A row of any table."""
+
+    token: str
+
+
+class Named(Keyed, frozen=True):
+    """A scene or a category."""
+
+    name: str
+
+
+class Sensor(Keyed, frozen=True):
+    """A place for a camera, lidar or radar on the car."""
+
+    channel: str
+
+
+class Sample(Keyed, frozen=True):
+    """A moment of a scene."""
+
+    scene_token: str
+
+
+class Instance(Keyed, frozen=True):
+    """One thing, through a scene."""
+
+    category_token: str
+
+
+class Visibility(Keyed, frozen=True):
+    """A share that all cameras together see of a thing."""
+
+    level: str
+
+
+class Pose(Keyed, frozen=True):
+    """Where the car is in the world: metres, and a quaternion w, x, y, z."""
+
+    translation: Triple
+    rotation: Quadruple
+
+
+class Calibrated(Pose, frozen=True):
+    """Where a sensor is on the car, and a camera's matrix."""
+
+    sensor_token: str
+    camera_intrinsic: list[Triple]
+
+
+class Picture(Keyed, frozen=True):
+    """What a sensor recorded at a time."""
+
+    sample_token: str
+    ego_pose_token: str
+    calibrated_sensor_token: str
+    is_key_frame: bool
+    filename: str
+    width: int | None = None
+    height: int | None = None
+
+
+class Box(Keyed, frozen=True):
+    """A thing in a sample: width, length and height in metres, centre and turn in the world."""
+
+    sample_token: str
+    instance_token: str
+    visibility_token: str
+    translation: Triple
+    size: Triple
+    rotation: Quadruple
+
+
+Row = TypeVar("Row", bound=Keyed)
+
+
+@dataclass(frozen=True)
+class View:
+    """A key frame of the front camera with the poses it was taken from."""
+
+    picture: Picture
+    ego: Pose
+    camera: Calibrated
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The views of the scenes asked for, by file name, and the boxes of their samples in the order of the table.
+
+    `categories` are the names by instance; `clear` are the tokens of 40 % visibility or more; `lost` are annotations
+    whose sample is in no table.
+    """
+
+    views: tuple[View, ...]
+    boxes: tuple[Box, ...]
+    categories: Mapping[str, str]
+    clear: frozenset[str]
+    lost: tuple[str, ...]
+
+
+def scenes(version: Path) -> dict[str, str]:
+    """Return the tokens of the scenes by name."""
+    return {row.name: row.token for row in _table(version, "scene", Named)}
+
+
+def drive(version: Path, chosen: AbstractSet[str]) -> Drive:
+    """Read everything about the scenes whose tokens are chosen."""
+    samples = {row.token: row.scene_token in chosen for row in _rows(version, "sample", Sample)}
+    views = _views(version, {token for token, wanted in samples.items() if wanted})
+    seen = {view.picture.sample_token for view in views}
+    boxes, lost = [], []
+    for box in _rows(version, "sample_annotation", Box):
+        if box.sample_token in seen:
+            boxes.append(box)
+        elif box.sample_token not in samples:
+            lost.append(box.token)
+    names = {row.token: row.name for row in _table(version, "category", Named)}
+    kinds = {row.token: names.get(row.category_token, "") for row in _table(version, "instance", Instance)}
+    levels = _table(version, "visibility", Visibility)
+    clear = frozenset(row.token for row in levels if row.level != "v0-40")
+    return Drive(views, tuple(boxes), kinds, clear, tuple(lost))
+
+
+def _views(version: Path, samples: AbstractSet[str]) -> tuple[View, ...]:
+    cameras = _cameras(version)
+    pictures = [
+        row
+        for row in _rows(version, "sample_data", Picture)
+        if row.is_key_frame and row.calibrated_sensor_token in cameras and row.sample_token in samples
+    ]
+    path = version / "sample_data.json"
+    numbered((row.sample_token for row in pictures), path, f"key frames of {CHANNEL} for the sample")
+    for row in pictures:
+        if not row.width or not row.height:
+            raise DataError(f"{path}: the picture {row.filename} has no width and height; expected its size in pixels.")
+    egos = _egos(version, {row.ego_pose_token for row in pictures})
+    views = (View(row, egos[row.ego_pose_token], cameras[row.calibrated_sensor_token]) for row in pictures)
+    return tuple(sorted(views, key=lambda view: view.picture.filename))
+
+
+def _cameras(version: Path) -> dict[str, Calibrated]:
+    """Return the calibrations of the front camera."""
+    sensors = {row.token for row in _table(version, "sensor", Sensor) if row.channel == CHANNEL}
+    found = [row for row in _table(version, "calibrated_sensor", Calibrated) if row.sensor_token in sensors]
+    for row in found:
+        if not _pinhole(row.camera_intrinsic) or not any(row.rotation):
+            raise DataError(
+                f"{version / 'calibrated_sensor.json'}, row {row.token}: {CHANNEL} has the matrix "
+                f"{row.camera_intrinsic} and the rotation {row.rotation}; expected three rows with positive focal "
+                "lengths, the last 0, 0, 1, and a rotation other than 0: unpack the tables again."
+            )
+    return {row.token: row for row in found}
+
+
+def _pinhole(matrix: Sequence[Triple]) -> bool:
+    return len(matrix) == 3 and matrix[0][0] > 0 and matrix[1][1] > 0 and matrix[1][0] == 0 and matrix[2] == (0, 0, 1)
+
+
+def _egos(version: Path, tokens: AbstractSet[str]) -> dict[str, Pose]:
+    found = {row.token: row for row in _rows(version, "ego_pose", Pose) if row.token in tokens}
+    missing = sorted(token for token in tokens if token not in found or not any(found[token].rotation))
+    if missing:
+        raise DataError(
+            f"{version / 'ego_pose.json'} lacks {len(missing):,} poses that sample_data.json names, or their "
+            f"rotations, the first {missing[0]}: unpack the tables of one version again."
+        )
+    return found
+
+
+def _table(version: Path, name: str, kind: type[Row]) -> list[Row]:
+    return read_json(version / f"{name}.json", list[kind], f"nuScenes' table {name}")  # type: ignore[valid-type]
+
+
+def _rows(version: Path, name: str, kind: type[Row]) -> Iterator[Row]:
+    """Yield the rows of a table that may not fit into memory as objects."""
+    path, place = version / f"{name}.json", 0
+    try:
+        with path.open("rb") as file:
+            rows = msgspec.json.decode(mmap(file.fileno(), 0, access=ACCESS_READ), type=list[msgspec.Raw])
+        decode = msgspec.json.Decoder(kind).decode
+        for place, row in enumerate(rows, 1):  # noqa: B007  # the message names it
+            yield decode(row)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): copy it again from where it came from.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+        reason = f"row {place}: {error}" if place else str(error)
+        raise DataError(f"{path} is no table of nuScenes ({reason}): unpack its version again.") from error

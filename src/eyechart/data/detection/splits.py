@@ -1,0 +1,141 @@
+"""Which annotated data sets lie under a root, in the layouts they are published in, and how one is opened."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol, get_args
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.detection.cityscapes import open_cityscapes
+from eyechart.data.detection.coco import open_coco
+from eyechart.data.detection.lvis import open_lvis
+from eyechart.data.detection.nuscenes import open_nuscenes
+
+Format = Literal["coco", "lvis", "nuscenes", "cityscapes"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+BENCHMARK = "oodbench"
+MAIN = "val"
+
+
+class Opener(Protocol):
+    """Opens a part of a data set; every format has one."""
+
+    def __call__(
+        self, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
+    ) -> Dataset:
+        """Return the data set, checked."""
+
+
+OPENERS: Mapping[Format, Opener] = {
+    "coco": open_coco,
+    "lvis": open_lvis,
+    "nuscenes": open_nuscenes,
+    "cityscapes": open_cityscapes,
+}
+
+
+def open_annotated(
+    kind: Format, folder: Path, benchmark: str, split: str, *, part: str = MAIN, cache: Path | None = None
+) -> Dataset:
+    """Open a part of a data set in a format, which its annotation then names as its source."""
+    found = OPENERS[kind](folder, benchmark, split, part=part, cache=cache)
+    return replace(found, annotation=found.annotation and replace(found.annotation, source=kind))
+
+
+@dataclass(frozen=True)
+class AnnotatedSplit:
+    """A part of a data set and the folder it lies in; `missing` says what is not there."""
+
+    name: str
+    format: Format
+    folder: Path
+    part: str = MAIN
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a data set as a format finds it; `alone` where there is no other."""
+
+    name: str = MAIN
+    missing: str = ""
+    alone: bool = True
+
+
+def annotated_splits(root: Path) -> list[AnnotatedSplit]:
+    """Return the splits of the root itself, of its folders, and of those in its folder `oodbench`.
+
+    A split has its folder's name, at the root itself that of the format; `-train` and so on is added for parts other
+    than val where a folder has several, `-lvis` and so on where it has several formats. Only folders are listed, no
+    file is opened.
+    """
+    inner = (*_folders(root), *_folders(root / BENCHMARK))
+    return [*_splits(root, named=False), *(split for folder in inner for split in _splits(folder))]
+
+
+def _folders(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return []
+    return sorted(inner for inner in path.iterdir() if inner.is_dir() and not inner.name.startswith("."))
+
+
+def _splits(folder: Path, *, named: bool = True) -> Iterator[AnnotatedSplit]:
+    formats = {kind: parts for kind in FORMATS if (parts := [*FINDERS[kind](folder)])}
+    for kind, parts in formats.items():
+        own = named and (len(formats) == 1 or folder.name.casefold() == kind)
+        stem = folder.name if own else f"{folder.name}-{kind}" if named else kind
+        for part in parts:
+            name = stem if part.alone or part.name == MAIN else f"{stem}-{part.name}"
+            yield AnnotatedSplit(name, kind, folder, part.name, part.missing)
+
+
+def _coco(folder: Path) -> Iterator[Part]:
+    names = _matches(folder / "annotations", re.compile(r"instances_([a-z]\w*)2017\.json"))
+    for name in names:
+        missing = _lacking(folder, [f"{name}2017"], f"annotations/instances_{name}2017.json")
+        if name == MAIN or not missing or len(names) == 1:
+            yield Part(name, missing, len(names) == 1)
+
+
+def _lvis(folder: Path) -> Iterator[Part]:
+    pattern = re.compile(r"lvis_v1_(?!image_info)(\w+)\.json")
+    names = sorted({*_matches(folder, pattern), *_matches(folder / "annotations", pattern)})
+    for name in names:
+        pictures = ["train2017"] if name == "train" else ["val2017", "train2017"]
+        missing = _lacking(folder, pictures, f"lvis_v1_{name}.json")
+        if name == MAIN or not missing or len(names) == 1:
+            yield Part(name, missing, len(names) == 1)
+
+
+def _nuscenes(folder: Path) -> Iterator[Part]:
+    for table in sorted(folder.glob("v1.0-*/sample_data.json"))[:1]:
+        yield Part(missing=_lacking(folder, ["samples"], table.relative_to(folder).as_posix()))
+
+
+def _cityscapes(folder: Path) -> Iterator[Part]:
+    both = ("gtFine", "leftImg8bit")
+    there = [name for name in both if (folder / name).is_dir()]
+    for name in there[:1]:
+        yield Part(missing="".join(_lacking(folder, [other], f"{name}/") for other in both))
+
+
+FINDERS: Mapping[Format, Callable[[Path], Iterable[Part]]] = {
+    "coco": _coco,
+    "lvis": _lvis,
+    "nuscenes": _nuscenes,
+    "cityscapes": _cityscapes,
+}
+
+
+def _matches(folder: Path, pattern: re.Pattern[str]) -> list[str]:
+    """Return what a pattern's group matches in the names of a folder's files."""
+    names = (path.name for path in folder.iterdir()) if folder.is_dir() else iter(())
+    return sorted(found[1] for name in names if (found := pattern.fullmatch(name)))
+
+
+def _lacking(folder: Path, wanted: list[str], beside: str) -> str:
+    """Say that none of some folders lies beside what was found; nothing where one does."""
+    if any((folder / name).is_dir() for name in wanted):
+        return ""
+    return f"{folder} has {beside} and no folder {' or '.join(wanted)} beside it: unpack or link it there."

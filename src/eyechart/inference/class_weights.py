@@ -1,0 +1,114 @@
+"""Zero-shot classification: an image is compared with the class names put into prompts.
+
+Radford et al. 2021, "Learning Transferable Visual Models From Natural Language Supervision", section 3.1.4: the
+embeddings of a class's prompts are averaged, so that one vector a class is kept.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+
+from eyechart.errors import ModelError
+from eyechart.inference.store import Key
+from eyechart.models.types import Encoder, Floats
+
+SLOT = "{c}"
+EncodeTexts = Callable[[Sequence[str]], Floats]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The vocabulary and the templates of a zero-shot question, with the names they go by."""
+
+    names: tuple[str, ...]
+    templates: tuple[str, ...]
+    names_by: str
+    templates_by: str
+
+
+def prompts(names: Sequence[str], templates: Sequence[str]) -> list[str]:
+    """Put every name into every template at its slot `{c}`: all prompts of the first class, then of the second.
+
+    Returns len(names) · len(templates) texts. Raises ValueError for a template without a slot.
+
+    Source: Radford et al. 2021, section 3.1.4.
+
+    >>> prompts(["cat", "dog"], ["a photo of a {c}.", "art of the {c}."])
+    ['a photo of a cat.', 'art of the cat.', 'a photo of a dog.', 'art of the dog.']
+    """
+    for template in templates:
+        if SLOT not in template:
+            raise ValueError(f"The template '{template}' has no slot {SLOT} for the class name; write {SLOT} into it.")
+    return [template.replace(SLOT, name) for name in names for template in templates]
+
+
+def class_weights(encode_texts: EncodeTexts, names: Sequence[str], templates: Sequence[str]) -> Floats:
+    """Return one unit vector a class, of shape (classes, d): the normalised mean of its prompts' unit vectors.
+
+    `encode_texts` gives features of shape (texts, d), in no unit. Raises ModelError when it gives another number of
+    rows, ValueError without names or templates.
+
+    Source: Radford et al. 2021, section 3.1.4; open_clip `build_zero_shot_classifier` computes the same.
+
+    >>> lengths = lambda texts: np.array([[len(text), 1] for text in texts], np.float32)
+    >>> class_weights(lengths, ["a", "longer name"], ["{c}", "the {c}"]).round(2)
+    array([[0.88, 0.47],
+           [1.  , 0.08]], dtype=float32)
+    """
+    if not names or not templates:
+        raise ValueError(f"Zero-shot needs class names and templates; got {len(names)} and {len(templates)}.")
+    texts = prompts(names, templates)
+    features = np.asarray(encode_texts(texts), dtype=np.float32)
+    if features.ndim != 2 or len(features) != len(texts):
+        raise ModelError(f"The text encoder gave an array of shape {features.shape} for {len(texts)} texts.")
+    return unit(unit(features).reshape(len(names), len(templates), -1).mean(axis=1))
+
+
+def scores(features: Floats, weights: Floats) -> Floats:
+    """Return the cosine of every image with every class, of shape (n, classes), in -1..1; weights are unit vectors.
+
+    `features` has shape (n, d) and `weights` (classes, d). The first of equal classes wins under argmax. Raises
+    ModelError when the two lengths of vectors differ.
+
+    Source: Radford et al. 2021, section 3.1.2; the published temperature is left out, since it changes no ranking.
+
+    >>> scores(np.array([[3.0, 4.0]], np.float32), np.eye(2, dtype=np.float32)).round(2)
+    array([[0.6, 0.8]], dtype=float32)
+    """
+    if features.shape[1:] != weights.shape[1:]:
+        raise ModelError(
+            f"Image features of shape {features.shape} cannot be compared with class weights of shape {weights.shape}: "
+            "the vectors must be equally long. Use an encoder that sees images and texts in one space."
+        )
+    return np.asarray(unit(features) @ weights.T, dtype=np.float32)
+
+
+def unit(vectors: Floats) -> Floats:
+    """Divide vectors (..., d) by their length, in float32; a vector of zeros stays one.
+
+    Source: the normalisation of every embedding in Radford et al. 2021, figure 3.
+
+    >>> unit(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)).round(2)
+    array([[0.6, 0.8],
+           [0. , 0. ]], dtype=float32)
+    """
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
+
+
+def text_key(model: Encoder, wording: Wording) -> Key:
+    """The key of class weights: every prompt as it is read, and how many belong to a class."""
+    shape = f"{len(wording.names)} classes, {len(wording.templates)} prompts each"
+    asked = "\n".join([shape, *prompts(wording.names, wording.templates)])
+    digest = sha256(asked.encode()).hexdigest()
+    return Key(question="class_weights", model=model.identity, prompts=digest, batch_size=model.batch_size)
+
+
+def check_weights(model: Encoder, weights: Floats) -> None:
+    """Refuse class weights that hold anything but numbers: every image would be compared with them."""
+    if not np.isfinite(weights).all():
+        raise ModelError(
+            f"{model.identity.name} gives NaN for some class names in {model.identity.dtype}. Try dtype=float32."
+        )

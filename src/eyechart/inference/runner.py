@@ -1,0 +1,64 @@
+"""Answers of models to images, class names and requests: each is asked for once and stored."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyechart.data.dataset import Dataset
+from eyechart.inference.arrays import Answers, computed
+from eyechart.inference.class_weights import Wording, class_weights, text_key
+from eyechart.inference.image_runner import Progress, answers, image_key
+from eyechart.inference.request_runner import interview, question_key
+from eyechart.inference.requests import Questions
+from eyechart.inference.responses import Replies
+from eyechart.inference.store import Key, Store
+from eyechart.models.types import Classifier, Encoder, Floats, Generator, ImageEncoder, Matcher
+
+LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Where answers are kept, and the choices that enter every key."""
+
+    store: Store
+    limit: int | None
+    seed: int
+    progress: Progress
+
+    def features(self, model: ImageEncoder, dataset: Dataset) -> Answers:
+        """Features of every image, whatever they are compared with."""
+        return self.kept("image_features", model, dataset, model.encode_images)
+
+    def replies(self, model: Generator, dataset: Dataset, questions: Questions) -> Replies:
+        """Replies to questions about images, in the questions' order."""
+        key = question_key(questions, model, dataset, limit=self.limit, seed=self.seed)
+        return interview(self.store, key, dataset, model, questions, self.progress)
+
+    def kept(
+        self,
+        question: str,
+        model: ImageEncoder | Classifier | Matcher,
+        dataset: Dataset,
+        ask: Callable[[Sequence[object]], Floats],
+        prompts: str = "",
+    ) -> Answers:
+        """Answers to one question about every image; `prompts` is the fingerprint of texts that come with it."""
+        key = image_key(question, model, dataset, prompts)
+        return answers(self.store, key, dataset, model, ask, model.prepare, self.progress)
+
+    def weights(self, model: Encoder, wording: Wording) -> Floats:
+        """Class weights of a zero-shot classifier; they depend on the texts alone."""
+        entry = self.store.entry(text_key(model, wording))
+        return computed(entry, lambda: class_weights(model.encode_texts, wording.names, wording.templates))
+
+    def scale(self, model: Encoder) -> np.float32:
+        """Return what cosines are multiplied with before a softmax, stored so that no weights are loaded for it."""
+
+        def ask() -> Floats:
+            return np.array([[getattr(model, "logit_scale", LOGIT_SCALE)]], np.float32)
+
+        entry = self.store.entry(Key(question="logit_scale", model=model.identity))
+        found: np.float32 = computed(entry, ask)[0, 0]
+        return found

@@ -1,0 +1,329 @@
+"""The store: what a model answered, kept once.
+
+One folder an entry, named by the sha256 of everything that can change an answer (`Key`). Blocks of answers are appended
+to parts as they come; a torn tail, as a killed run leaves it, is skipped and asked again. When the last block is there,
+the parts become one file whose bytes do not tell how often the run was stopped. What a block holds is said elsewhere:
+rows of numbers in `predictions`, words in `replies`.
+"""
+
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import filelock
+import msgspec
+
+from eyechart import __version__
+from eyechart.atomic import draft_path, write_atomic
+from eyechart.errors import StoreError
+from eyechart.models.types import Identity
+
+FORMAT = 1
+MAGIC = b"EYE1"
+HEAD = struct.Struct("<4sII")
+TAIL = struct.Struct("<I")
+SCAN = 1 << 16  # bytes that are searched at once for the next block
+DONE, FIRST = "done.json", "00000.part"
+T = TypeVar("T")
+
+
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of whom about what; two keys are equal only if the answers must be."""
+
+    question: str
+    model: Identity
+    eyechart: str = __version__
+    data: str = ""
+    decoder: Mapping[str, Any] = {}
+    prompts: str = ""
+    decoding: Mapping[str, Any] = {}
+    batch_size: int = 0
+    limit: int | None = None
+    seed: int = 0
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the key's sorted JSON."""
+        return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+
+
+class Store:
+    """A folder of kept answers. `waiting` is told, in a sentence, when another run holds an entry."""
+
+    def __init__(self, root: Path, waiting: Callable[[str], None] = lambda _: None) -> None:
+        self.root = root
+        self.waiting = waiting
+
+    def entry(self, key: Key) -> "Entry":
+        """The place of one answer set; nothing is created before something is written."""
+        self.check_format()
+        return Entry(self.root / key.digest[:2] / key.digest, key, self.waiting)
+
+    def check_format(self) -> None:
+        """Refuse a store that another version of the format wrote."""
+        path = self.root / "format"
+        found = path.read_bytes().decode("ascii", "replace").strip() if path.is_file() else str(FORMAT)
+        if found != str(FORMAT):
+            raise StoreError(
+                f"The store {self.root} has format {found!r}; this eyechart reads format {FORMAT}. "
+                "Choose another folder with --eye-store, or use the eyechart that wrote it."
+            )
+
+
+class Entry:
+    """One answer set of a store."""
+
+    def __init__(self, folder: Path, key: Key, waiting: Callable[[str], None]) -> None:
+        self.folder = folder
+        self.key = key
+        self.waiting = waiting
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row is answered and kept."""
+        return (self.folder / DONE).is_file()
+
+    def done(self, kind: type[T]) -> T:
+        """What was written last, which says that all else is there."""
+        path = self.folder / DONE
+        try:
+            found = msgspec.json.decode(path.read_bytes(), type=kind)
+        except (OSError, msgspec.DecodeError) as error:
+            raise self.broken(path, str(error)) from error
+        sweep(self.folder)
+        return found
+
+    def checked(self, name: str, wanted: str) -> Path:
+        """The path of a whole file; bytes that are not those that were written are refused."""
+        path = self.folder / name
+        try:
+            with path.open("rb") as file:
+                found = file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise self.broken(path, str(error)) from error
+        if found != wanted:
+            raise self.broken(path, f"its sha256 is {found[:12]}…, not {wanted[:12]}…")
+        return path
+
+    def broken(self, path: Path, why: str) -> StoreError:
+        """Say that the kept answers cannot be trusted, and the remedy."""
+        return StoreError(
+            f"The kept answers {path} are damaged ({why}). Delete the folder {self.folder} and run again."
+        )
+
+    def blocks(self) -> Iterator[tuple[bytes, bytes]]:
+        """The whole blocks that runs left; a part that another run takes away meanwhile is a StoreError."""
+        return parts(self.folder)
+
+    @property
+    def one_part(self) -> bool:
+        """Whether there is nothing beside the first part, neither others nor drafts of it."""
+        return {path.name for path in self.folder.glob("*.part*")} <= {FIRST}
+
+    @contextmanager
+    def writing(self, *, patient: bool = True) -> Iterator["Writer"]:
+        """Hold the entry alone; another run that wants it waits for that, or with StoreError does not."""
+        with writable(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(self.folder.parent.parent / "format", f"{FORMAT}\n".encode("ascii"))
+            write_atomic(self.folder / "key.json", msgspec.json.format(msgspec.json.encode(self.key, order="sorted")))
+            lock = filelock.FileLock(self.folder / "lock")
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout as error:
+                if not patient:
+                    raise StoreError(f"Another run holds {self.folder}. Run again when it is done.") from error
+                self.waiting(
+                    f"another run is answering {self.key.model.name}; waiting for it ({self.folder.name[:12]}…)"
+                )
+                lock.acquire()
+        writer = Writer(self.folder)
+        try:
+            yield writer
+        finally:
+            writer.close()
+            lock.release()
+
+
+class Writer:
+    """Appends blocks to an entry that is held alone: a header and what it heads, both bytes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.part: BinaryIO | None = None
+
+    def blocks(self) -> Iterator[tuple[bytes, bytes]]:
+        """The whole blocks that earlier runs and this one left."""
+        return parts(self.folder)
+
+    def append(self, header: bytes, payload: bytes) -> None:
+        """Keep one block; it survives whatever happens next."""
+        with writable(self.folder):
+            file = self.open_part()
+            file.write(framed(header, payload))
+            file.flush()
+        self.check_part()
+
+    def open_part(self) -> BinaryIO:
+        """This run's own part, after those of earlier runs."""
+        while self.part is None:
+            numbers = [int(path.stem) for path in self.folder.glob("*.part")]  # one may be missing
+            number = max(numbers, default=-1) + 1
+            with suppress(FileExistsError):  # a run that the lock did not keep out was first
+                self.part = (self.folder / f"{number:05d}.part").open("xb")
+        return self.part
+
+    def check_part(self) -> None:
+        """Raise StoreError if another run deleted the part that this one writes: what is in it would be lost."""
+        if self.part is not None and os.fstat(self.part.fileno()).st_nlink == 0:
+            raise self.conflict(f"the part {self.part.name} was deleted while this run was writing it")
+
+    def conflict(self, why: str) -> StoreError:
+        """Return the error for two runs that write one entry at once."""
+        return StoreError(
+            f"Another run wrote to {self.folder} at the same time: {why}. The lock file there does not exclude other "
+            "runs, as on network file systems without locks. Nothing was replaced. Run the same command again, one "
+            "run at a time, or choose a local folder with --eye-store."
+        )
+
+    def incomplete(self, why: str) -> StoreError:
+        """Return the error for an entry that cannot be sealed, since some of its answers are not in the store."""
+        return StoreError(
+            f"The answers in {self.folder} are incomplete ({why}): another run may have deleted them. Nothing was "
+            "replaced. Run the same command again, one run at a time; it asks for the missing ones."
+        )
+
+    def replace(self, ordered: Iterable[tuple[bytes, bytes]]) -> None:
+        """Put one part with these blocks in the place of all parts; further runs may add theirs."""
+        first, *others = [self.folder / FIRST, *self.folder.glob("*.part")]
+        self.check_part()
+        self.close()
+        with writable(self.folder):
+            self.drop_drafts(FIRST)
+            draft = draft_path(first)
+            with draft.open("wb") as file:
+                file.writelines(framed(header, payload) for header, payload in ordered)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(first)
+            for path in {*others} - {first}:
+                path.unlink()
+
+    @contextmanager
+    def draft(self, name: str) -> Iterator[Path]:
+        """Yield the path of a file to be written, which `seal` then moves to its name; it is deleted otherwise."""
+        path = draft_path(self.folder / name)
+        with writable(self.folder):
+            self.drop_drafts(name)
+            try:
+                yield path
+            finally:
+                path.unlink(missing_ok=True)
+
+    def seal(self, files: Mapping[str, bytes | Path], done: object) -> None:
+        """Put whole files, or drafts of them, in the place of the parts; `done` is written last.
+
+        Raises StoreError if another run deleted this run's part, or sealed the entry with other answers.
+        """
+        self.check_part()
+        content = msgspec.json.encode(done)
+        with writable(self.folder):
+            sealed = self.folder / DONE
+            if sealed.is_file() and sealed.read_bytes() != content:
+                raise self.conflict(f"{sealed} is there already, with other answers than this run's")
+            for name, data in files.items():
+                if isinstance(data, Path):
+                    data.replace(self.folder / name)
+                else:
+                    self.drop_drafts(name)
+                    write_atomic(self.folder / name, data)
+            self.drop_drafts(DONE)
+            write_atomic(sealed, content)
+        self.close()
+        sweep(self.folder)
+
+    def drop_drafts(self, *names: str) -> None:
+        """Take away what a run that was killed had half written in the place of these files."""
+        for name in names:
+            for draft in self.folder.glob(f"{name}.*"):
+                draft.unlink()
+
+    def close(self) -> None:
+        """Close this run's part; whatever could not be flushed has already been told by `append`."""
+        if self.part is not None:
+            with suppress(OSError):
+                self.part.close()
+            self.part = None
+
+
+def framed(header: bytes, payload: bytes) -> bytes:
+    """A block as it is written."""
+    body = header + payload
+    return HEAD.pack(MAGIC, len(header), len(payload)) + body + TAIL.pack(zlib.crc32(body))
+
+
+def parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Read the whole blocks of every part."""
+    for path in sorted(folder.glob("*.part")):
+        try:
+            with path.open("rb") as file:
+                yield from blocks(file)
+        except OSError as error:
+            raise StoreError(
+                f"The kept answers {path} cannot be read: {error.strerror or error}. Run again."
+            ) from error
+
+
+def blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Read the whole blocks of a part; after a damaged one, go on at the next whose checksum fits."""
+    size = file.seek(0, os.SEEK_END)
+    place = 0
+    while (place := next_magic(file, place)) >= 0:
+        file.seek(place)
+        _, header, payload = HEAD.unpack(file.read(HEAD.size).ljust(HEAD.size, b"\0"))
+        end = place + HEAD.size + header + payload + TAIL.size
+        body = file.read(header + payload) if end <= size else b""
+        if end <= size and TAIL.unpack(file.read(TAIL.size))[0] == zlib.crc32(body):
+            yield body[:header], body[header:]
+            place = end
+        else:
+            place += 1
+
+
+def next_magic(file: BinaryIO, place: int) -> int:
+    """Return where the next block may begin, -1 if nowhere."""
+    file.seek(place)
+    if file.read(len(MAGIC)) == MAGIC:
+        return place
+    while True:
+        file.seek(place)
+        data = file.read(SCAN)
+        if (found := data.find(MAGIC)) >= 0:
+            return place + found
+        if len(data) < len(MAGIC):
+            return -1
+        place += len(data) - len(MAGIC) + 1
+
+
+def sweep(folder: Path) -> None:
+    """Take the parts away that a whole file has replaced; a run may be killed before it comes to that."""
+    for path in folder.glob("*.part"):
+        with suppress(OSError):  # another run was first, or the store may only be read
+            path.unlink()
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Turn what the disk says into a sentence with a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"The store cannot be written at {folder}: {error.strerror or error}. Answers kept so far stay; "
+            "free some space or choose a writable folder with --eye-store, and run the same command again."
+        ) from error

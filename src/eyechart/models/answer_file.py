@@ -1,0 +1,32 @@
+"""A file of answers that stands in the place of a model."""
+
+from collections.abc import Mapping
+from hashlib import file_digest
+from pathlib import Path
+
+from eyechart.models.types import Identity
+from eyechart.spec import ModelSpec
+
+
+def answer_path(spec: ModelSpec) -> Path:
+    """Return the path that a specification names: `replay[answers.csv]` or `replay[path=answers.csv]`."""
+    return Path(spec.options.get("path") or "".join(spec.arguments))
+
+
+def file_identity(spec: ModelSpec, path: Path, processor: Mapping[str, str] = {}) -> Identity:
+    """Return the identity of a file of answers: its sha256 takes the place of that of weights."""
+    return Identity(
+        backend="replay",
+        name=spec.options.get("name", path.stem),
+        weights_sha256=file_sha256(path),
+        dtype="",
+        device="",
+        processor=processor,
+        libraries={},
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's content."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,225 @@
+"""`python -m eyechart.oodbench ROOT --detector=SPEC …`: which image–category pairs of annotated images are hard.
+
+Every split is written as a file that `pytest -k oodbench --eye-division=DIR` reads, and in OODBench's authors' csv.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from eyechart.command_line import aligned, print_any_letter, seconds_of_progress
+from eyechart.data.class_names import templates
+from eyechart.data.dataset import Dataset
+from eyechart.data.detection.splits import BENCHMARK
+from eyechart.data.discovery import SplitRef
+from eyechart.data.splits import available, open_split
+from eyechart.errors import DataError, EyechartError, SpecError
+from eyechart.inference.runner import Asker
+from eyechart.inference.store import Store
+from eyechart.models.device import pick
+from eyechart.models.registry import backend, create, offers
+from eyechart.oodbench.division_files import write_division
+from eyechart.oodbench.division_summary import HEADS, cells, said
+from eyechart.oodbench.split_division import NONE, OWN, Made, made
+from eyechart.paths import STORE
+from eyechart.protocol.options import CHOICES, Chosen, is_share
+from eyechart.spec import did_you_mean, parse
+
+PROGRAM = "python -m eyechart.oodbench"
+DETECTORS = {"encoder", "classifier", "matcher"}
+PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Divide every split that is there; a refusal is a sentence on stderr, the others go on, and the status is 2."""
+    print_any_letter()
+    options = parser().parse_args(arguments)
+    try:
+        check(options)
+        refs = wanted(options.root, options.split)
+    except EyechartError as error:
+        refuse(str(error))
+        return 2
+    lender = Lender(offline=options.offline)
+    found = [divided for ref in refs if (divided := of_split(ref, options, lender))]
+    if found:
+        print(aligned([HEADS, *(cells(*each) for each in found)]))
+    for dataset, result in found:
+        print("\n".join(["", *said(dataset, result, options.out / f"{dataset.split}.json")]))
+    return 0 if len(found) == len(refs) else 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(
+        prog=PROGRAM,
+        description="Find the image–category pairs that detectors fail on, in images annotated as COCO, LVIS, nuScenes "
+        "or Cityscapes, and write them as a division into sets in and out of distribution.",
+        epilog="Then ask models about them: pytest -k oodbench --eye-data=ROOT --eye-division=DIR",
+    )
+    more, told = found.add_argument, {name: CHOICES[name].help for name in ("detector_templates", "threshold", "most")}
+    text = "the folder of an annotated data set, or one that holds several (default: the packaged pictures)"
+    more("root", metavar="ROOT", nargs="?", help=text)
+    text = "who divides: an encoder, a matcher, or a classifier of the categories; repeatable, and usually two"
+    more("--detector", metavar="SPEC", action="append", default=[], help=text)
+    more("--templates", metavar="NAME", default="1", help=f"{told['detector_templates']} (default: 1)")
+    more("--threshold", metavar="T", type=share, default="0.05", help=f"{told['threshold']} (default: 0.05)")
+    more("--most-pairs", metavar="N", type=count, default=3000, help=f"{told['most']} (default: 3000)")
+    more("--seed", metavar="N", type=whole, default=42, help="the seed of every choice (default: 42)")
+    more("--absent", action="store_true", help="take in absent categories that a detector took for present, too")
+    text = "mine hard samples, too: own (of the first detector's probabilities), or a file of COCO results"
+    more("--hard", metavar="FILE", default=NONE, help=text)
+    more("--split", metavar="NAME", action="append", default=[], help="only this split; repeatable")
+    more("--limit", metavar="N", type=count, help="only this many images of each split, a seeded choice")
+    more("--store", metavar="DIR", type=Path, default=STORE, help="where answers are kept")
+    more("--out", metavar="DIR", type=Path, default=Path("divisions"), help="where to write (default: divisions)")
+    more("--offline", action="store_true", help="never open a connection")
+    return found
+
+
+def share(text: str) -> str:
+    """A number from 0 to 1, in the one spelling that is recorded."""
+    if not is_share(text):
+        raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, got '{text}'")
+    return str(float(text))
+
+
+def whole(text: str, least: int = 0) -> int:
+    """A whole number."""
+    if not text.isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"expected a whole number from {least} up, got '{text}'")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A number of things."""
+    return whole(text, 1)
+
+
+def check(options: argparse.Namespace) -> None:
+    """Refuse what can be refused before anything is read."""
+    templates(options.templates)
+    for given in options.detector:
+        if "]+" in given:
+            raise SpecError(f"--detector={given} names several detectors. Give each in a --detector of its own.")
+        spec = parse(given)
+        backend(spec)
+        if DETECTORS.isdisjoint(offers(spec)):
+            raise SpecError(
+                f"--detector={given} offers {', '.join(sorted(offers(spec)))}. Give an encoder, a matcher, or a "
+                "classifier of the categories, such as open_clip[ViT-L-14,pretrained=openai]."
+            )
+
+
+def wanted(root: str | None, names: Sequence[str]) -> list[SplitRef]:
+    """The annotated splits of the root, or those of them that are named."""
+    packaged = [str(ref) for ref in available()]
+    found = {ref.split: ref for ref in available(root) if ref.benchmark == BENCHMARK}
+    if root is not None:
+        found = {name: ref for name, ref in found.items() if str(ref) not in packaged}
+    where = "packaged" if root is None else f"under {root}"
+    if not found:
+        raise DataError(
+            f"There are no annotated images {where}. Expected the folder of COCO, LVIS, nuScenes or Cityscapes as "
+            f"it is published, or one that holds several: {PROGRAM} ROOT"
+        )
+    for name in names:
+        if name not in found:
+            raise DataError(
+                f"--split={name}: there is no such split {where}{did_you_mean(name, [*found])} There are: "
+                f"{', '.join(found)}."
+            )
+    return [found[name] for name in dict.fromkeys(names or found)]
+
+
+def of_split(ref: SplitRef, options: argparse.Namespace, lender: "Lender") -> tuple[Dataset, Made] | None:
+    """Divide a split and write what comes of it; nothing where that cannot be."""
+    try:
+        opened = open_split(ref, cache=options.store / "index", offline=options.offline)
+        dataset = opened.limited(options.limit, options.seed)
+        bar = lender.about(str(ref))
+        asker = Asker(Store(options.store, waiting=refuse), options.limit, options.seed, bar)
+        found = made(asker, dataset, lender, choices(options))
+        write_division(options.out / f"{dataset.split}.json", found.division, dataset)
+    except EyechartError as error:
+        refuse(f"{ref}: {error}")
+        return None
+    except OSError as error:
+        where, why = error.filename or options.out, error.strerror or error
+        refuse(f"{ref}: {where} cannot be used ({why}). {PLACES}")
+        return None
+    finally:
+        lender.bar.close()
+    return dataset, found
+
+
+def choices(options: argparse.Namespace) -> Chosen:
+    """What a case of pytest would have been given."""
+    return {
+        "detectors": "+".join(options.detector) or OWN,
+        "detector_templates": options.templates,
+        "threshold": options.threshold,
+        "most": str(options.most_pairs),
+        "absent": "yes" if options.absent else "no",
+        "hard": options.hard,
+    }
+
+
+def refuse(sentence: str) -> None:
+    """Say what cannot be."""
+    print(f"{PROGRAM}: {sentence}", file=sys.stderr)
+
+
+@dataclass
+class Bar:
+    """How far a detector is with a split, on stderr."""
+
+    title: str = ""
+    drawn: "tqdm[Any] | None" = None
+
+    def __call__(self, done: int, total: int, unit: str) -> None:
+        """Show it; the first call says how much was answered before."""
+        if self.drawn is None:
+            self.drawn = tqdm(
+                desc=self.title, total=total, initial=done, unit=f" {unit}", mininterval=seconds_of_progress()
+            )
+        self.drawn.update(done - self.drawn.n)
+        if done == total:
+            self.close()
+
+    def close(self) -> None:
+        """Leave the line as it is."""
+        if self.drawn is not None:
+            self.drawn.close()
+            self.drawn = None
+
+
+@dataclass
+class Lender:
+    """Makes every detector once."""
+
+    offline: bool
+    split: str = ""
+    bar: Bar = field(default_factory=Bar)
+    models: dict[str, Any] = field(default_factory=dict)
+
+    def about(self, split: str) -> Bar:
+        """Begin with a split."""
+        self.split = split
+        return self.bar
+
+    def __call__(self, spec: str) -> Any:
+        """Make a detector, or give the one that was made."""
+        self.bar.title = f"{self.split}: {spec}"
+        if spec not in self.models:
+            self.models[spec] = create(parse(spec), device=pick(0), offline=self.offline)
+        return self.models[spec]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,106 @@
+"""Detections of an object detector, in the format of COCO's results: a JSON list of image_id, category_id and score."""
+
+from codecs import BOM_UTF8
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.detection.annotation import Annotation, Exclusion, excluded
+from eyechart.errors import DataError
+
+FIRST = 5  # unknown categories that a message shows
+
+Box = tuple[float, float, Annotated[float, msgspec.Meta(ge=0)], Annotated[float, msgspec.Meta(ge=0)]]
+
+
+class Detection(msgspec.Struct):
+    """One box of the file; its other keys are not read."""
+
+    image_id: int | str
+    category_id: int | str
+    score: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    bbox: Box | None = None
+
+
+@dataclass(frozen=True)
+class Detections:
+    """In the order of the file: `rows` (m,) and `categories` (m,) of an annotation, `scores` (m,) in (0, 1]."""
+
+    rows: NDArray[np.int64]
+    categories: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    sha256: str
+    excluded: tuple[Exclusion, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def read_detections(path: str | Path, annotation: Annotation) -> Detections:
+    """Read a results file and bring it to the rows and columns of an annotation, by the format's own ids.
+
+    Boxes in images that the annotation does not have are counted and left out, as are those of score 0. An unknown
+    category is refused: the detector's numbers are then not the annotation's, and none of them can be trusted.
+    """
+    data, found = _decoded(path)
+    columns = {name: place for place, name in enumerate(annotation.category_ids)}
+    _known_categories(path, found, columns)
+    places = {name: place for place, name in enumerate(annotation.image_ids)}
+    here = [one for one in found if str(one.image_id) in places]
+    if not here:
+        raise DataError(
+            f"The detections {path} name none of the {len(places):,} images: {_first(found)}, the data "
+            f"set's first is {next(iter(places), 'missing')}. Detect in the images of this data set."
+        )
+    kept = [one for one in here if one.score > 0]
+    left = (
+        *excluded(
+            "detection",
+            "its image is not among those of the data set",
+            (f"that of image {one.image_id}" for one in found if str(one.image_id) not in places),
+        ),
+        *excluded("detection", "its score is 0", (f"that of image {one.image_id}" for one in here if not one.score)),
+    )
+    return Detections(
+        np.array([places[str(one.image_id)] for one in kept], dtype=np.int64),
+        np.array([columns[str(one.category_id)] for one in kept], dtype=np.int64),
+        np.array([one.score for one in kept], dtype=np.float64),
+        sha256(data).hexdigest(),
+        left,
+    )
+
+
+def _decoded(path: str | Path) -> tuple[bytes, list[Detection]]:
+    try:
+        data = Path(path).read_bytes()
+        return data, msgspec.json.decode(data.removeprefix(BOM_UTF8), type=list[Detection])
+    except OSError as error:
+        raise DataError(
+            f"The detections {path} cannot be read ({error.strerror}). Give a file of COCO results."
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"The detections {path} are not COCO results ({error}). Expected a JSON list of objects with image_id, "
+            "category_id, bbox [x, y, width, height] and a score in (0, 1]."
+        ) from error
+
+
+def _known_categories(path: str | Path, found: Sequence[Detection], columns: dict[str, int]) -> None:
+    unknown = sorted({str(one.category_id) for one in found} - {*columns})
+    if unknown:
+        others = " and others" if len(unknown) > FIRST else ""
+        raise DataError(
+            f"The detections {path} have {len(unknown)} category ids that the annotation lacks: "
+            f"{', '.join(unknown[:FIRST])}{others}. Write the annotation's own ids, "
+            f"such as {next(iter(columns), 'none')}, not the detector's numbers."
+        )
+
+
+def _first(found: Sequence[Detection]) -> str:
+    return f"their first is {found[0].image_id}" if found else "they are empty"

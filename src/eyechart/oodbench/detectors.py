@@ -1,0 +1,86 @@
+"""Asking detectors: a logit for every image and category, from encoders, classifiers and image–text matchers."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from eyechart.data.class_names import templates
+from eyechart.data.dataset import Dataset
+from eyechart.errors import ModelError, SpecError
+from eyechart.inference.arrays import Answers, nothing
+from eyechart.inference.class_weights import Wording, prompts, scores
+from eyechart.inference.image_runner import name
+from eyechart.inference.runner import Asker
+from eyechart.models.types import Encoder, Floats, Matcher
+from eyechart.oodbench.divide import Detected
+from eyechart.oodbench.divisions import Detector
+
+
+def detected(asker: Asker, model: Any, spec: str, dataset: Dataset, templates_by: str) -> Detected:
+    """Ask a detector about every image, once, and tell its logits over the data set's categories."""
+    chosen = templates(templates_by)
+    wording = Wording(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
+    if hasattr(model, "match"):
+        kept, logits = matched(asker, model, dataset, wording)
+    elif hasattr(model, "encode_texts") and hasattr(model, "encode_images"):
+        kept, logits = compared(asker, model, dataset, wording)
+    elif hasattr(model, "classify"):
+
+        def classify(images: Sequence[Any]) -> Floats:
+            found = np.asarray(model.classify(images))
+            of_one_vocabulary(found, dataset, spec)  # with the first batch, not after the last image
+            return found
+
+        kept = asker.kept("class_logits", model, dataset, classify)
+        logits = kept.values
+    else:
+        raise SpecError(f"{spec} is no detector. Expected an encoder, a matcher, or a classifier of the categories.")
+    if nothing(kept):
+        logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    of_one_vocabulary(logits, dataset, spec)
+    digest = sha256(np.ascontiguousarray(logits, "<f4").tobytes()).hexdigest()
+    errors = {**unusable(logits, dataset, spec), **kept.errors}
+    return Detected(Detector(spec, wording.templates_by, digest), logits, errors)
+
+
+def unusable(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
+    """The images about which a detector says no number for some category, which its text may be the fault of."""
+    odd = ~np.isfinite(logits)
+    return {
+        row: f"{name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} of {dataset.classes:,} "
+        f"categories, the first '{dataset.names[odd[row].argmax()]}'. Try dtype=float32."
+        for row in np.flatnonzero(odd.any(axis=1)).tolist()
+    }
+
+
+def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
+    """Refuse a detector that speaks of other categories."""
+    if logits.shape[1] != dataset.classes:
+        raise ModelError(
+            f"The detector {spec} answers over {logits.shape[1]:,} classes, but {dataset.benchmark}/{dataset.split} "
+            f"has {dataset.classes:,} categories. Use an encoder, a matcher, or a classifier of these categories."
+        )
+
+
+def compared(asker: Asker, model: Encoder, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+    """Cosines times the model's own scale."""
+    seen, weights = asker.features(model, dataset), asker.weights(model, wording)
+    found = seen.values if nothing(seen) else scores(seen.values, weights) * asker.scale(model)
+    return seen, found
+
+
+def matched(asker: Asker, model: Matcher, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+    """The matching head's logits of every prompt, their mean a category."""
+    texts = prompts(wording.names, wording.templates)
+    asked = sha256("\n".join(texts).encode()).hexdigest()
+
+    def ask(images: Sequence[Any]) -> Floats:
+        return model.match(images, texts)
+
+    kept = asker.kept("match", model, dataset, ask, asked)
+    if nothing(kept):
+        return kept, kept.values
+    by_name = kept.values.reshape(len(dataset), len(wording.names), len(wording.templates))
+    return kept, by_name.mean(axis=2).astype(np.float32)

@@ -1,0 +1,142 @@
+"""The csv of OODBench's authors: a header, then an image's id, a category and YES or NO a line; one file a set."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from eyechart.data.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.oodbench.divisions import MINED, SETS, Division, Pairs
+
+HEADER = ("img_id", "category", "answer")
+ANSWERS = {"yes": True, "no": False}
+SHOWN = 10  # lines that a message names
+
+
+def authors(division: Division, dataset: Dataset, name: str) -> bytes:
+    """The csv of a set's main benchmark."""
+    file = StringIO(newline="")
+    csv.writer(file, lineterminator="\n").writerows(_rows(division, dataset, name))
+    return file.getvalue().encode()
+
+
+def _rows(division: Division, dataset: Dataset, name: str) -> Iterator[Sequence[str]]:
+    yield HEADER
+    ids = dataset.notation.image_ids if dataset.notation else dataset.keys
+    for place in np.flatnonzero((np.array(division.sets, np.object_) == name) & division.main).tolist():
+        answer = "YES" if division.present[place] else "NO"
+        yield ids[division.rows[place]], dataset.names[division.categories[place]], answer
+
+
+def read_set(path: Path, dataset: Dataset) -> Division:
+    """A division of one set, such as a published one: the pairs of a csv whose name ends in the set's.
+
+    Raises DataError as `read_authors`, and for a file whose name ends in none.
+    """
+    name = next((name for name in (*SETS, MINED) if f"-{path.stem}".endswith(f"-{name}")), None)
+    if name is None:
+        raise DataError(f"{path} does not say which set it is. Let its name end in {', '.join(SETS)} or {MINED}.csv.")
+    pairs = read_authors(path, dataset)
+    n = len(pairs)
+    return Division(
+        rows=pairs.rows,
+        categories=pairs.categories,
+        sets=(name,) * n,
+        main=np.ones(n, np.bool_),
+        present=pairs.present,
+        flags=np.zeros((n, 0), np.int64),
+        hardness=np.full(n, np.nan),
+        detectors=(),
+        parameters={},
+        fingerprint=dataset.fingerprint,
+        annotation=dataset.notation.sha256 if dataset.notation else "",
+    )
+
+
+def read_authors(path: Path, dataset: Dataset) -> Pairs:
+    """Read the pairs of a csv, in its order; an image may go by its id, its key, or its file with or without suffix.
+
+    Raises DataError with the number and fault of every line (the first ten) that is no pair of this data set as it is
+    annotated: nothing is left out in silence.
+    """
+    try:
+        lines = csv.reader(StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
+        numbered = [(lines.line_num, cells) for cells in lines]
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}): copy it again.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} is no csv of pairs ({error}). {_expected()}") from error
+    if not numbered or len(numbered[0][1]) != len(HEADER) or numbered[0][1][2].strip().casefold() in ANSWERS:
+        first = ",".join(numbered[0][1]) if numbered else ""
+        raise DataError(f"{path} has no header: its first line is '{first}'. {_expected()}")
+    reader = _Reader(dataset)
+    faults = [f"line {number} {fault}" for number, cells in numbered[1:] if (fault := reader.read(cells))]
+    if faults:
+        more = f"; and {len(faults) - SHOWN:,} more lines" if len(faults) > SHOWN else ""
+        raise DataError(f"{path}: {'; '.join(faults[:SHOWN])}{more}. Correct or remove them.")
+    return reader.pairs
+
+
+def _expected() -> str:
+    return f"Expected the header {','.join(HEADER)}, then an image, a category and YES or NO a line."
+
+
+@dataclass
+class _Reader:
+    """Turns lines into pairs."""
+
+    dataset: Dataset
+
+    def __post_init__(self) -> None:
+        self.found: dict[tuple[int, int], bool] = {}
+
+    @property
+    def pairs(self) -> Pairs:
+        """All that were read."""
+        where = np.array([*self.found], np.int64).reshape(-1, 2)
+        return Pairs(where[:, 0], where[:, 1], np.array([*self.found.values()], np.bool_))
+
+    @cached_property
+    def images(self) -> dict[str, int]:
+        """Each image's place by its id, then by every other name that is no other image's."""
+        found: dict[str, int] = {}
+        for place, row in enumerate(self.dataset.selected):
+            entry = self.dataset.index[row]
+            for name in {entry.key, entry.file, PurePosixPath(entry.file).stem}:
+                found[name] = place if found.get(name, place) == place else -1
+        ids = self.dataset.notation.image_ids if self.dataset.notation else ()
+        return {name: place for name, place in found.items() if place >= 0} | {one: at for at, one in enumerate(ids)}
+
+    @cached_property
+    def categories(self) -> dict[str, int]:
+        """Categories by name, whatever its case."""
+        return {name.strip().casefold(): place for place, name in enumerate(self.dataset.names)}
+
+    def read(self, cells: Sequence[str]) -> str:
+        """Keep the pair of a line, or say what is wrong with it."""
+        if len(cells) != len(HEADER):
+            return f"has {len(cells)} cells, expected {len(HEADER)}"
+        image, category, answer = (cell.strip() for cell in cells)
+        row, column = self.images.get(image), self.categories.get(category.casefold())
+        if row is None:
+            return f"names the image '{image}', which {self.dataset.benchmark}/{self.dataset.split} does not have"
+        if column is None:
+            return f"names the category '{category}', which {self.dataset.benchmark}/{self.dataset.split} does not have"
+        if answer.casefold() not in ANSWERS:
+            return f"answers '{answer}', expected YES or NO"
+        return self.keep((row, column), ANSWERS[answer.casefold()], f"'{category}' in {image}")
+
+    def keep(self, pair: tuple[int, int], here: bool, said: str) -> str:
+        """Keep a pair that is new and as it is annotated."""
+        if pair in self.found:
+            return f"repeats {said}"
+        notation = self.dataset.notation
+        if notation and not (notation.present if here else notation.absent)[pair]:
+            return f"says {'YES' if here else 'NO'} to {said}, and the annotation does not"
+        self.found[pair] = here
+        return ""

@@ -1,0 +1,249 @@
+"""Division files: JSON with every pair by its image's key and its category's name.
+
+The file holds to no order of rows or categories, so that it can be read back beside the same data however they are
+opened; it says by fingerprints which data those are.
+"""
+
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from eyechart.atomic import write_atomic
+from eyechart.data.dataset import Dataset
+from eyechart.errors import DataError
+from eyechart.oodbench.division_csv import authors, read_set
+from eyechart.oodbench.divisions import HARD, ID, MINED, SETS, SIMPLE, Detector, Division, Ints, LeftOut
+
+SCHEMA = 1
+KNOWN, DIGITS = (*SETS, MINED), {*"0123"}
+REMEDY = "Make it again with: python -m eyechart.oodbench ROOT"
+
+
+class Pair(msgspec.Struct, frozen=True, array_like=True):
+    """One pair: key, category, set, whether of the main benchmark, whether present, flags, and hardness if mined."""
+
+    key: str
+    category: str
+    set: str
+    main: bool
+    present: bool
+    flags: str
+    hardness: float | None = None
+
+
+class Missing(msgspec.Struct, frozen=True, array_like=True):
+    """An image without pairs: its key, the detector that gave no answer, and why."""
+
+    key: str
+    detector: str
+    why: str
+
+
+class Who(msgspec.Struct, frozen=True):
+    """A detector, its prompts, and the sha256 of its logits."""
+
+    spec: str
+    templates: str
+    scores_sha256: str
+
+
+class File(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole file."""
+
+    schema: int = SCHEMA
+    benchmark: str
+    split: str
+    fingerprint: str
+    annotation: str
+    detectors: tuple[Who, ...]
+    parameters: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    left_out: tuple[Missing, ...] = ()
+    pairs: tuple[Pair, ...]
+
+
+def content(division: Division, dataset: Dataset) -> bytes:
+    """The bytes of a division's file."""
+    whole = File(
+        benchmark=dataset.benchmark,
+        split=dataset.split,
+        fingerprint=division.fingerprint,
+        annotation=division.annotation,
+        detectors=tuple(Who(one.spec, one.templates, one.scores_sha256) for one in division.detectors),
+        parameters=dict(sorted(division.parameters.items())),
+        notes=division.notes,
+        left_out=tuple(Missing(one.key, one.detector, one.why) for one in division.left_out),
+        pairs=tuple(_pairs(division, dataset)),
+    )
+    return encoded(whole)
+
+
+def encoded(whole: File) -> bytes:
+    """The bytes of a file, a pair a line."""
+    head = msgspec.json.encode(msgspec.structs.replace(whole, pairs=()))
+    return head.removesuffix(b"[]}") + b"[\n" + b",\n".join(map(msgspec.json.encode, whole.pairs)) + b"\n]}\n"
+
+
+def sha256_of(division: Division, dataset: Dataset) -> str:
+    """The fingerprint of a division's file."""
+    return sha256(content(division, dataset)).hexdigest()
+
+
+def truth_of(division: Division, dataset: Dataset) -> str:
+    """The fingerprint of what is asked and what is right, whatever detectors' logits are to the last bit."""
+    asked = ((one.key, one.category, one.set, one.main, one.present) for one in _pairs(division, dataset))
+    return sha256(msgspec.json.encode(tuple(asked))).hexdigest()
+
+
+def write_division(path: Path, division: Division, dataset: Dataset) -> tuple[Path, ...]:
+    """Write the file, and beside it the authors' csv of each set's main benchmark; what was written."""
+    tables = {name: path.with_name(f"{path.stem}-{name}.csv") for name in KNOWN}
+    if MINED not in division.sets:
+        tables.pop(MINED).unlink(missing_ok=True)  # of an earlier division, which the file replaces
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, content(division, dataset))
+    for name, table in tables.items():
+        write_atomic(table, authors(division, dataset, name))
+    return path, *tables.values()
+
+
+def _pairs(division: Division, dataset: Dataset) -> Iterator[Pair]:
+    keys, names = dataset.keys, dataset.names
+    for place, name in enumerate(division.sets):
+        hard = float(division.hardness[place])
+        yield Pair(
+            keys[division.rows[place]],
+            names[division.categories[place]],
+            name,
+            bool(division.main[place]),
+            bool(division.present[place]),
+            "".join(map(str, division.flags[place].tolist())),
+            None if np.isnan(hard) else hard,
+        )
+
+
+def read_division(path: Path, dataset: Dataset) -> Division:
+    """Read a division of this data set, or of one set alone in the authors' csv.
+
+    Raises DataError for a file that is none, that was made from other data or annotations, or whose pairs are not those
+    of the data set: an image or a category that it does not have, one that is annotated otherwise, a pair in two sets.
+    """
+    if path.suffix == ".csv":
+        return read_set(path, dataset)
+    found = read_file(path)
+    _same_data(path, found, dataset)
+    rows, categories = _places(path, found, dataset)
+    division = Division(
+        rows=rows,
+        categories=categories,
+        sets=tuple(pair.set for pair in found.pairs),
+        main=np.array([pair.main for pair in found.pairs], np.bool_),
+        present=np.array([pair.present for pair in found.pairs], np.bool_),
+        flags=_digits(found),
+        hardness=np.array([np.nan if pair.hardness is None else pair.hardness for pair in found.pairs], np.float64),
+        detectors=tuple(Detector(one.spec, one.templates, one.scores_sha256) for one in found.detectors),
+        parameters=found.parameters,
+        fingerprint=found.fingerprint,
+        annotation=found.annotation,
+        notes=found.notes,
+        left_out=tuple(LeftOut(one.key, one.detector, one.why) for one in found.left_out),
+    )
+    _as_annotated(path, division, dataset)
+    return division
+
+
+def read_file(path: Path) -> File:
+    """Read a division file as it is, whatever the data; what it says is checked for its form alone."""
+    try:
+        found = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=File)
+    except OSError as error:
+        raise DataError(f"The division {path} cannot be read ({error.strerror}). {REMEDY}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not a division file ({error}). {REMEDY}") from error
+    if found.schema != SCHEMA:
+        raise DataError(f"{path} has schema {found.schema}, expected {SCHEMA}. Use the eyechart that wrote it.")
+    for place, pair in enumerate(found.pairs):
+        if fault := _fault(pair, len(found.detectors)):
+            raise DataError(f"{path}: pair {place} ({pair.key}, {pair.category}) {fault}. {REMEDY}")
+    return found
+
+
+def _fault(pair: Pair, detectors: int) -> str:
+    """What is wrong with the form of a pair."""
+    if pair.set not in KNOWN:
+        return f"is of the set '{pair.set}', expected one of {', '.join(KNOWN)}"
+    if len(pair.flags) != detectors or set(pair.flags) - DIGITS:
+        return f"has the flags '{pair.flags}', expected one digit from 0 to 3 for each of {detectors} detectors"
+    if pair.set != MINED and detectors and pair.set != _set_of(pair.flags):
+        return f"is of the set {pair.set}, and its flags '{pair.flags}' are those of {_set_of(pair.flags)}"
+    return ""
+
+
+def _set_of(flags: str) -> str:
+    """The set that flags make."""
+    flagged = len(flags) - flags.count("0")
+    return HARD if flagged == len(flags) else SIMPLE if flagged else ID
+
+
+def _digits(found: File) -> Ints:
+    """The flags (m, detectors) of a file whose form is right."""
+    every = "".join(pair.flags for pair in found.pairs).encode("ascii")
+    codes = np.frombuffer(every, np.uint8).astype(np.int64) - ord("0")
+    return codes.reshape(len(found.pairs), len(found.detectors))
+
+
+def _same_data(path: Path, found: File, dataset: Dataset) -> None:
+    notation = dataset.notation.sha256 if dataset.notation else ""
+    here = {"images": (found.fingerprint, dataset.fingerprint), "annotations": (found.annotation, notation)}
+    for what, (its, ours) in here.items():
+        if its != ours:
+            raise DataError(
+                f"{path} was made from other {what}: their fingerprint is {its[:12]}, that of "
+                f"{dataset.benchmark}/{dataset.split} {ours[:12]} (a --eye-limit counts, too). Divide these data again."
+            )
+
+
+def _places(path: Path, found: File, dataset: Dataset) -> tuple[Ints, Ints]:
+    """Each pair's row and category; both must be there."""
+    every = []
+    for what, names, wanted in (
+        ("image", dataset.keys, [pair.key for pair in found.pairs]),
+        ("category", dataset.names, [pair.category for pair in found.pairs]),
+    ):
+        places = {name: place for place, name in enumerate(names)}
+        strangers = [place for place, name in enumerate(wanted) if name not in places]
+        if strangers:
+            raise DataError(
+                f"{path}: pair {strangers[0]} names the {what} '{wanted[strangers[0]]}', which "
+                f"{dataset.benchmark}/{dataset.split} does not have, as do {len(strangers):,} pairs in all. {REMEDY}"
+            )
+        every.append(np.array([places[name] for name in wanted], np.int64))
+    return every[0], every[1]
+
+
+def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
+    """Refuse pairs that the annotation contradicts, and those that are there twice; mined ones may be in a set, too."""
+    notation = dataset.notation
+    if notation is None:
+        return
+    where = division.rows, division.categories
+    wrong = np.flatnonzero(~np.where(division.present, notation.present[where], notation.absent[where]))
+    if len(wrong):
+        said = "is there" if division.present[wrong[0]] else "is not there"
+        raise DataError(
+            f"{path}: pair {wrong[0]} says that '{dataset.names[division.categories[wrong[0]]]}' {said} in "
+            f"{dataset.keys[division.rows[wrong[0]]]}, against the annotation, as do {len(wrong):,} in all. {REMEDY}"
+        )
+    mined = np.array([name == MINED for name in division.sets], np.bool_)
+    ids = (mined * len(dataset) + division.rows) * dataset.classes + division.categories
+    _, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        place = int(first[counts > 1].min())
+        raise DataError(
+            f"{path} has the pair {place} ({dataset.keys[division.rows[place]]}, "
+            f"{dataset.names[division.categories[place]]}) twice; a pair is of one set. {REMEDY}"
+        )

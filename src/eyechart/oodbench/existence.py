@@ -1,0 +1,113 @@
+"""Existence: two opposite questions about every pair of a division."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eyechart.inference.responses import Reply
+from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
+from eyechart.models.types import Usage
+from eyechart.oodbench.divisions import Division
+from eyechart.oodbench.existence_prompts import WORDINGS, existence_prompts
+from eyechart.oodbench.predictions import Existence
+from eyechart.oodbench.split_division import called, division
+from eyechart.oodbench.yes_no_prompts import Heard, Query, parsers, put, readable, yes
+from eyechart.parsers.truncation import read_complete_word
+from eyechart.protocol.context import Sitting, cost
+from eyechart.protocol.options import IN_A_DIVISION
+
+
+def existence(sitting: Sitting) -> Existence:
+    """Ask set by set, so that each has its time, and read the answers."""
+    reading = readable(sitting.chosen["reading"])
+    divided = division(sitting)
+    chosen = by_set(divided, asked_about(divided, sitting.chosen["benchmark"]))
+    heard = {name: ask(sitting, divided, of) for name, of in chosen.items()}
+    said = [reply for each in heard.values() for reply in each.said]
+    pairs = [*zip(said[::2], said[1::2], strict=True)]
+    return Existence(
+        division=divided,
+        keys=sitting.dataset.keys,
+        names=sitting.names,
+        variant=variant(sitting, divided),
+        errors={place: error for place, pair in enumerate(pairs) if (error := first_error(pair))},
+        usage=(usage := sum((each.usage for each in heard.values()), Usage())),
+        cost=cost(sitting.model, usage),
+        sets={name: each.took for name, each in heard.items()},
+        places=np.array([place for of in chosen.values() for place in of], np.int64),
+        answers=np.array([answers(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
+        said=tuple((one.text, other.text) for one, other in pairs),
+        truncated=np.array([[is_truncated(each, reading) for each in pair] for pair in pairs], np.bool_).reshape(-1, 2),
+    )
+
+
+def asked_about(divided: Division, benchmark: str) -> np.ndarray:
+    """Places of the pairs of the main benchmark, or of the initial one."""
+    chosen = divided.main if benchmark == "main" else np.ones(len(divided), np.bool_)
+    return np.flatnonzero(chosen)
+
+
+def by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
+    """The places of each set, in their order."""
+    found: dict[str, list[int]] = {}
+    for place in places.tolist():
+        found.setdefault(divided.sets[place], []).append(place)
+    return found
+
+
+def ask(sitting: Sitting, divided: Division, places: Sequence[int]) -> Heard:
+    """Both questions about each pair, side by side."""
+    kinds = WORDINGS[sitting.chosen["reasoning"]]
+    pairs = [(int(divided.rows[place]), int(divided.categories[place])) for place in places]
+    return put(sitting, [Query(kind, row, category) for row, category in pairs for kind in kinds])
+
+
+def first_error(replies: Sequence[Reply]) -> str:
+    """The first error of several replies, "" where there is none."""
+    return next((reply.error for reply in replies if reply.error), "")
+
+
+def answers(pair: Sequence[Reply], reading: str) -> list[int]:
+    """Both answers of a pair; without one of them the pair is left out whole, since yes and no would be unbalanced."""
+    return [MISSING] * len(pair) if first_error(pair) else [answer(reply, reading) for reply in pair]
+
+
+def answer(reply: Reply, reading: str) -> int:
+    """A reply as one of the four outcomes."""
+    if reply.error:
+        return MISSING
+    said = None if is_truncated(reply, reading) else yes(complete_text(reply, reading), reading)
+    return UNPARSED if said is None else YES if said else NO
+
+
+def complete_text(reply: Reply, reading: str) -> str:
+    """Return what a reply says completely; the authors' scorer reads what is there."""
+    return reply.text if reply.finished or reading == "authors" else read_complete_word(reply.text)
+
+
+def is_truncated(reply: Reply, reading: str) -> bool:
+    """Return whether a reply ended at the token limit before it answered."""
+    return not reply.error and not reply.finished and not complete_text(reply, reading)
+
+
+def variant(sitting: Sitting, divided: Division) -> dict[str, str]:
+    """Every choice, the division's own where it is read from a file, and the wording and parsers."""
+    asked = existence_prompts(sitting.chosen["reasoning"])
+    told = {
+        "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in asked),
+        "parser": parsers(sitting.chosen["reading"], "yes_no"),
+        "names": sitting.names_by,
+    }
+    return {**sitting.chosen, **made(sitting, divided), **told}
+
+
+def made(sitting: Sitting, divided: Division) -> dict[str, str]:
+    """How the division was made, by which detectors, from data of which format; a file may not say it all."""
+    notation = sitting.dataset.annotation
+    return {
+        **{name: "unknown" for name in IN_A_DIVISION if name in sitting.chosen},
+        **divided.parameters,
+        "division": called(sitting, divided),
+        "detectors": "+".join(one.spec for one in divided.detectors) or "unknown",
+        "source": notation.source if notation else "",
+    }

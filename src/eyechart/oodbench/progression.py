@@ -1,0 +1,101 @@
+"""Progression: existence, counting and logic about two categories of one image."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eyechart.data.detection.annotation import Annotation
+from eyechart.inference.responses import Reply
+from eyechart.metrics.yes_no import MISSING, UNPARSED
+from eyechart.models.types import Usage
+from eyechart.oodbench.counts import couples, progression_prompts
+from eyechart.oodbench.divide import annotation_of
+from eyechart.oodbench.divisions import SETS, Division
+from eyechart.oodbench.existence import answer, by_set, complete_text, first_error, is_truncated, made
+from eyechart.oodbench.predictions import Progression
+from eyechart.oodbench.split_division import division
+from eyechart.oodbench.yes_no_prompts import Heard, Query, count, parsers, put, readable
+from eyechart.protocol.context import Sitting, cost
+
+Couple = tuple[int, int]  # places in the division
+
+
+def progression(sitting: Sitting) -> Progression:
+    """Ask set by set, so that each has its time, and read the answers."""
+    reading = readable(sitting.chosen["reading"])
+    divided, notation = division(sitting), annotation_of(sitting.dataset)
+    chosen = {name: sampled(sitting, divided, notation, name, places) for name, places in of_sets(divided).items()}
+    heard = {name: ask(sitting, divided, found) for name, found in chosen.items()}
+    pairs = np.array([couple for found in chosen.values() for couple in found], np.int64).reshape(-1, 2)
+    said = [reply for each in heard.values() for reply in each.said]
+    stages = [said[stage::3] for stage in range(3)]
+    counts = notation.counts[divided.rows[pairs], divided.categories[pairs]].astype(np.int64)
+    samples = [*zip(*stages, strict=True)]
+    return Progression(
+        division=divided,
+        keys=sitting.dataset.keys,
+        names=sitting.names,
+        variant=variant(sitting, divided),
+        errors={place: error for place, replies in enumerate(samples) if (error := first_error(replies))},
+        usage=(usage := sum((each.usage for each in heard.values()), Usage())),
+        cost=cost(sitting.model, usage),
+        sets={name: each.took for name, each in heard.items()},
+        first=pairs[:, 0],
+        second=pairs[:, 1],
+        counts=counts,
+        existence=np.array([answer(reply, reading) for reply in stages[0]], np.int64),
+        counting=np.array([number(reply, reading) for reply in stages[1]], np.int64),
+        logic=np.array([answer(reply, reading) for reply in stages[2]], np.int64),
+        said=tuple((one.text, two.text, three.text) for one, two, three in samples),
+        truncated=np.array([[is_truncated(each, reading) for each in sample] for sample in samples], np.bool_).reshape(
+            -1, 3
+        ),
+    )
+
+
+def of_sets(divided: Division) -> dict[str, list[int]]:
+    """The places of the main benchmark's pairs, where the category is there, by set."""
+    there = np.flatnonzero(divided.main & divided.present)
+    return {name: places for name, places in by_set(divided, there).items() if name in SETS}
+
+
+def sampled(
+    sitting: Sitting, divided: Division, notation: Annotation, name: str, places: Sequence[int]
+) -> list[Couple]:
+    """Couples of categories whose things can be counted."""
+    countable = notation.countable[divided.rows, divided.categories]
+    usable = [place for place in places if countable[place]]
+    keys, names = sitting.dataset.keys, sitting.dataset.names  # whatever names are asked about
+    pairs = [(keys[divided.rows[place]], names[divided.categories[place]]) for place in usable]
+    most = int(divided.parameters.get("most", sitting.chosen["most"]))
+    found = couples(pairs, most, sitting.asker.seed, name)
+    return [(usable[first], usable[second]) for first, second in found]
+
+
+def ask(sitting: Sitting, divided: Division, found: Sequence[Couple]) -> Heard:
+    """The three questions of each sample, side by side."""
+    kinds = progression_prompts()
+    queries = []
+    for first, second in found:
+        row, one, other = int(divided.rows[first]), int(divided.categories[first]), int(divided.categories[second])
+        for asked, about in zip(kinds, ((one, 0), (other, 0), (one, other)), strict=True):
+            queries.append(Query(asked.name, row, *about))
+    return put(sitting, queries)
+
+
+def number(reply: Reply, reading: str) -> int:
+    """A reply as a number, or as one of the outcomes without one."""
+    if reply.error:
+        return MISSING
+    said = None if is_truncated(reply, reading) else count(complete_text(reply, reading), reading)
+    return UNPARSED if said is None else said
+
+
+def variant(sitting: Sitting, divided: Division) -> dict[str, str]:
+    """Every choice, and the wording and parsers."""
+    told = {
+        "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in progression_prompts()),
+        "parser": parsers(sitting.chosen["reading"], "yes_no", "number"),
+        "names": sitting.names_by,
+    }
+    return {**sitting.chosen, **made(sitting, divided), **told}

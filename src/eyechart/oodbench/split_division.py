@@ -1,0 +1,177 @@
+"""The division that a case asks about: made from detectors' logits as the choices say, or read from a file."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from eyechart.data.dataset import Dataset
+from eyechart.errors import DataError, ModelError, SpecError
+from eyechart.inference.runner import Asker
+from eyechart.oodbench.detections import read_detections
+from eyechart.oodbench.detectors import detected
+from eyechart.oodbench.divide import NONE_MINED, Detected, Rules, annotation_of, answered, divide
+from eyechart.oodbench.division_files import read_division, sha256_of
+from eyechart.oodbench.divisions import Division
+from eyechart.oodbench.hard_samples import Mined, Proposals, existing, mined, most_probable
+from eyechart.protocol.context import Sitting
+from eyechart.protocol.options import CHOICES, IN_A_DIVISION, Chosen
+from eyechart.spec import parse, pieces
+
+DIVIDE = "python -m eyechart.oodbench"
+MADE, OWN, NONE = "made", "own", "none"
+TOY, PAPERS = (
+    "open_clip[toybox-clip]+open_clip[toybox-clip-b]",
+    "open_clip[ViT-L-14,pretrained=openai]+blip2[Salesforce/blip2-itm-vit-g]",
+)  # of the packaged pictures, and the families that arXiv 2602.18094 names
+
+
+def division(sitting: Sitting) -> Division:
+    """Find or make it."""
+    chosen = sitting.chosen
+    if chosen["division"] != MADE:
+        return read_division(file_of(chosen["division"], sitting.dataset), sitting.dataset)
+    return made(sitting.asker, sitting.dataset, sitting.lend, chosen, sitting.dismiss).division
+
+
+def file_of(given: str, dataset: Dataset) -> Path:
+    """A division file, or that of the split in a folder of them."""
+    path = Path(given)
+    return path / f"{dataset.split}.json" if path.is_dir() else path
+
+
+def missing(chosen: Chosen, dataset: Dataset) -> str:
+    """Say that a folder of divisions has none of this split; "" where it has, or none is asked for."""
+    given = chosen.get("division", MADE)
+    if given == MADE or not Path(given).is_dir() or file_of(given, dataset).exists():
+        return ""
+    if not any(Path(given).glob("*.json")):
+        raise DataError(f"--eye-division={given} holds no division. Make them with: {DIVIDE} ROOT --out=DIR")
+    return f"{given} has no {dataset.split}.json, a division of {dataset.benchmark}/{dataset.split}"
+
+
+def called(sitting: Sitting, divided: Division) -> str:
+    """What a record calls it: `made`, or the name and the fingerprint of the file."""
+    given = sitting.chosen["division"]
+    if given == MADE:
+        return given
+    return f"{file_of(given, sitting.dataset).name} ({sha256_of(divided, sitting.dataset)[:8]})"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A division, and what each detector says of every image and category."""
+
+    division: Division
+    detected: tuple[Detected, ...]
+
+
+def made(
+    asker: Asker,
+    dataset: Dataset,
+    lend: Callable[[str], Any],
+    chosen: Chosen,
+    dismiss: Callable[[str], object] = lambda _: None,
+) -> Made:
+    """Ask the detectors and divide; `lend` makes a model by its specification, `dismiss` lets it go.
+
+    Choices of a division that were not made are their defaults, so that one division is the same to everybody.
+    """
+    annotation_of(dataset)  # refused before anybody is asked
+    told = {name: chosen.get(name, CHOICES[name].default) for name in IN_A_DIVISION}
+    specs, templates = detectors(told["detectors"], dataset), told["detector_templates"]
+    found = []
+    for spec in specs:
+        with of_nobodys_choice(spec, told["detectors"]):
+            found.append(detected(asker, lend(spec), spec, dataset, templates))
+        dismiss(spec)  # another model may need its memory
+    hard = hard_ones(told["hard"], dataset, found)
+    rules = Rules(
+        threshold=float(told["threshold"]),
+        most=int(told["most"]),
+        seed=asker.seed,
+        absent=told["absent"] == "yes",
+        parameters={**told, "detectors": "+".join(specs), "hard": hard.by, **chosen_by(asker)},
+    )
+    divided = divide(dataset, found, rules, hard.mined)
+    return Made(replace(divided, notes=(*divided.notes, *hard.notes)), tuple(found))
+
+
+@contextmanager
+def of_nobodys_choice(spec: str, given: str) -> Iterator[None]:
+    """Where a detector that nobody named cannot be used, say how another is named."""
+    try:
+        yield
+    except ModelError as error:
+        if given != OWN:
+            raise
+        raise ModelError(
+            f"{error} Nobody named a detector, and {spec} is one of those of arXiv 2602.18094: name others with "
+            f"--eye-detectors=A+B, such as the packaged {TOY}."
+        ) from error
+
+
+def chosen_by(asker: Asker) -> dict[str, str]:
+    """How images and pairs were chosen: the seed, and the number of images where there is a limit."""
+    return {"seed": str(asker.seed)} | ({} if asker.limit is None else {"limit": str(asker.limit)})
+
+
+def detectors(given: str, dataset: Dataset) -> tuple[str, ...]:
+    """The detectors' specifications, each another."""
+    if given == OWN:
+        given = TOY if dataset.split.startswith("sample-") else PAPERS
+    specs = tuple(str(parse(spec)) for spec in pieces(given, "+"))
+    twice = next((spec for spec in specs if specs.count(spec) > 1), None)
+    if twice:
+        raise SpecError(
+            f"The detector {twice} is named {specs.count(twice)} times: it agrees with itself. Name it once."
+        )
+    return specs
+
+
+@dataclass(frozen=True)
+class Hard:
+    """Hard samples, what they are mined from, and what was left out."""
+
+    mined: Mined = NONE_MINED
+    by: str = NONE
+    notes: tuple[str, ...] = ()
+
+
+def hard_ones(given: str, dataset: Dataset, found: Sequence[Detected]) -> Hard:
+    """Hard samples of the first detector's probabilities, or of an object detector's file."""
+    if given == NONE:
+        return Hard()
+    seen = first_of(found) if given == OWN else of_file(given, dataset)
+    usable = answered(dataset, found)[:, None]
+    there, others = existing(seen.proposals, annotation_of(dataset).present & usable)
+    why = "its category is not in its image, or the image not in the division"
+    false = [f"{others:,} × proposal left out of the hard samples: {why}"] * (others > 0)
+    return Hard(mined(there, dataset.keys), seen.by, (*seen.notes, *false))
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What may be hard, who saw it, and what was left out."""
+
+    proposals: Proposals
+    by: str
+    notes: tuple[str, ...] = ()
+
+
+def first_of(found: Sequence[Detected]) -> Seen:
+    """The most probable category of each image that the first detector answered about."""
+    logits = found[0].logits.astype(np.float64)
+    logits[[*found[0].errors]] = np.nan
+    return Seen(most_probable(softmax(logits, axis=1)), OWN)
+
+
+def of_file(given: str, dataset: Dataset) -> Seen:
+    """What an object detector found."""
+    seen = read_detections(given, annotation_of(dataset))
+    named = f"{Path(given).name} ({seen.sha256[:8]})"
+    return Seen(Proposals(seen.rows, seen.categories, seen.scores), named, tuple(map(str, seen.excluded)))

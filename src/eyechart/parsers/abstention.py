@@ -1,0 +1,51 @@
+"""Answers that decline to answer, by the packaged list of expressions."""
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ABSTENTIONS = Path(__file__).with_name("abstentions.toml")
+_WORD = re.compile(r"\w+")
+
+
+class _Abstentions(NamedTuple):
+    within: tuple[str, ...]
+    whole: frozenset[str]
+
+
+def abstains(answer: str) -> bool:
+    """Say whether an answer declines, by the packaged list of expressions.
+
+    Source: arXiv 2603.06578, Table 16: "I don't know" or similar expressions.
+
+    >>> abstains("Sorry, I don’t know!"), abstains("Unknown"), abstains("unknown soldier's tomb")
+    (True, True, False)
+    """
+    said, known = _spaced(answer), _abstentions()
+    return said.strip() in known.whole or any(each in said for each in known.within)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without punctuation.
+
+    Source: own definition, for "regardless of word order" in arXiv 2603.06578, Table 16.
+
+    >>> words("Jack-o'-lantern, lit")
+    ['jack', 'o', 'lantern', 'lit']
+    """
+    return _WORD.findall(text.lower())
+
+
+@cache
+def _abstentions() -> _Abstentions:
+    found = tomllib.loads(ABSTENTIONS.read_text(encoding="utf-8"))
+    return _Abstentions(
+        tuple(map(_spaced, found["within"])), frozenset(_spaced(each).strip() for each in found["whole"])
+    )
+
+
+def _spaced(text: str) -> str:
+    """Its words with single spaces around each, so that whole words are found within."""
+    return f" {' '.join(words(text))} "

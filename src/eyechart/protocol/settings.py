@@ -1,0 +1,65 @@
+"""What the command line asks for, as typed values; the plugin fills it in and the fixtures read it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+from eyechart.data.label_files import LabelsOption
+from eyechart.metrics.accuracy import Empty
+from eyechart.protocol.options import Chosen, differing
+from eyechart.spec import ModelSpec
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One value an option of the group `--eye-…`."""
+
+    models: tuple[ModelSpec, ...]
+    data: str | None
+    out: Path
+    store: Path
+    limit: int | None
+    seed: int
+    offline: bool
+    strict: bool
+    max_errors: int
+    names: str
+    templates: str | None
+    labels: tuple[LabelsOption, ...]
+    empty: Empty | None
+    equivalences: str
+    categories: str
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test: a split put to a model under a protocol, with all of the protocol's choices.
+
+    `test` names a test function that is not packaged, so that two that ask the same are two cases.
+    """
+
+    benchmark: str
+    split: str
+    model: ModelSpec
+    protocol: str
+    choices: Chosen = field(default_factory=dict)
+    test: str = ""
+
+    def __str__(self) -> str:
+        chosen = ",".join(filter(None, (differing(self.protocol, self.choices), self.test and f"test={self.test}")))
+        return f"{self.benchmark}/{self.split}/{self.model.name}{chosen and f'@{chosen}'}"
+
+    @property
+    def id(self) -> str:
+        """The case within the brackets of its node id, which names the test itself."""
+        return str(replace(self, test=""))
+
+    @property
+    def slug(self) -> str:
+        """The case as a file name: short, readable, and no other case's, as its hash sees to."""
+        whole = f"{self.protocol}-{self}"
+        kept = re.sub(r"[^A-Za-z0-9_.=-]", "-", whole).strip("-")
+        return f"{kept[:100]}-{sha256(whole.encode()).hexdigest()[:8]}"

@@ -1,0 +1,125 @@
+"""`python -m eyechart.realbirdid`: make a folder of birds from an export of observations, or find birds elsewhere.
+
+python -m eyechart.realbirdid import EXPORT.csv --images DIR [--reasons FILE] OUT
+python -m eyechart.realbirdid overlap BIRDS OTHER [--out LIST.csv]
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from eyechart.command_line import print_any_letter, seconds_of_progress
+from eyechart.data.observations import REASONS
+from eyechart.errors import EyechartError
+from eyechart.realbirdid.identifiers import KINDS
+from eyechart.realbirdid.inaturalist import Imported, import_birds
+from eyechart.realbirdid.leakage import overlap
+from eyechart.realbirdid.leakage_summary import said, write_matches
+
+PROGRAM = "python -m eyechart.realbirdid"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; a refusal is a sentence on stderr, and the status is 2."""
+    print_any_letter()
+    options = parser().parse_args(arguments)
+    try:
+        lines = list(options.run(options))
+    except EyechartError as error:
+        return refuse(str(error))
+    except OSError as error:
+        return refuse(f"{error.filename or 'A file'} cannot be used ({error.strerror or error}): give another place.")
+    print("\n".join(lines))
+    return 0
+
+
+def refuse(sentence: str) -> int:
+    """Say what cannot be, and return the status."""
+    print(f"{PROGRAM}: {sentence}", file=sys.stderr)
+    return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(prog=PROGRAM, description="Birds from observations, and where else they are.")
+    commands = found.add_subparsers(metavar="COMMAND", required=True)
+    _add_import(commands.add_parser("import", help="make a folder of birds of an export and its pictures"))
+    _add_overlap(commands.add_parser("overlap", help="find birds in another table of pictures"))
+    return found
+
+
+def _add_import(found: argparse.ArgumentParser) -> None:
+    more = found.add_argument
+    found.description = (
+        "Make a folder of birds of an export of observations in the columns of iNaturalist. Species of research grade "
+        "are answerable; a genus is unanswerable where the file of reasons has it; all others are listed as left out."
+    )
+    found.epilog = "OUT as ROOT/realbirdid/NAME is then a split: pytest -k realbirdid --eye-data=ROOT"
+    more("export", metavar="EXPORT.csv", type=Path, help="a row an observation: id, scientific_name, …")
+    more("--images", metavar="DIR", type=Path, required=True, help="pictures named by their photo or observation")
+    text = f"a csv of observation_id and reason: {', '.join(REASONS)}, or empty"
+    more("--reasons", metavar="FILE", type=Path, help=text)
+    more("--taxonomy", metavar="FILE", type=Path, help="the species to choose from (default: those of the export)")
+    more("--any-grade", action="store_true", help="take species that are not of research grade, too")
+    more("out", metavar="OUT", type=Path, help="a new folder")
+    found.set_defaults(run=run_import)
+
+
+def _add_overlap(found: argparse.ArgumentParser) -> None:
+    more = found.add_argument
+    found.description = (
+        "Count birds whose photo, observation or address is in another collection, such as what a model was trained "
+        "on, with a 95 % interval by Wilson. The other table is never in memory as a whole."
+    )
+    more("birds", metavar="BIRDS", type=Path, help="a folder with birds.csv or birds.parquet, or such a file")
+    more("other", metavar="OTHER", type=Path, help="a csv, tsv, parquet, list (txt), or a folder of them; .gz is fine")
+    more("--out", metavar="LIST.csv", type=Path, help="where to list every image that was found")
+    text = "a column to read; repeatable (default: those called as identifiers or addresses are)"
+    more("--column", metavar="NAME", action="append", default=[], help=text)
+    text = "what bare numbers are where no column's name says it"
+    more("--numbers", choices=[kind for kind in KINDS if kind != "url"], help=text)
+    found.set_defaults(run=run_overlap)
+
+
+def run_import(options: argparse.Namespace) -> Iterator[str]:
+    """Import, and say what came of it."""
+    found = import_birds(
+        options.export,
+        options.images,
+        options.out,
+        reasons=options.reasons,
+        taxonomy=options.taxonomy,
+        any_grade=options.any_grade,
+    )
+    yield from told(found, options.out)
+
+
+def told(found: Imported, out: Path) -> Iterator[str]:
+    """Say what was taken and what was not."""
+    answerable = sum(bool(bird.species) for bird in found.birds)
+    yield (
+        f"{out}: {len(found.dataset):,} pictures of {len(found.birds):,} observations, {answerable:,} answerable and "
+        f"{len(found.birds) - answerable:,} unanswerable, and {found.dataset.classes:,} species to choose from."
+    )
+    if found.left:
+        yield f"{sum(found.left.values()):,} observations were left out (left_out.csv lists them):"
+        yield from (f"  {count:,}  {why}" for why, count in sorted(found.left.items(), key=lambda item: -item[1]))
+    yield from (f"Note: {note}." for note in found.notes)
+
+
+def run_overlap(options: argparse.Namespace) -> Iterator[str]:
+    """Compare, list what was asked for, and say what was found."""
+    with tqdm(unit=" rows", unit_scale=True, mininterval=seconds_of_progress()) as bar:
+        found = overlap(
+            options.birds, options.other, columns=options.column, numbers=options.numbers, progress=bar.update
+        )
+    if options.out:
+        write_matches(options.out, found)
+    yield from said(found)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,175 @@
+"""From reasons to numbers: how often a model declines, by level of encouragement, wording and true reason."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.observations import REASONS
+from eyechart.gate.evidence import TIMES
+from eyechart.gate.pairing import Draw, Key
+from eyechart.metrics.alike import share_interval, unseen
+from eyechart.metrics.cochran import cochran_q
+from eyechart.metrics.intervals import Interval
+from eyechart.metrics.resampling import clustered, drawn_shares, percentile, quotients
+from eyechart.protocol.numbers import defined
+from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.scoring import rate, strata
+from eyechart.realbirdid.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE
+from eyechart.realbirdid.wordings import number as numbered
+from eyechart.records import Metric, Outcomes
+
+CHI = "chi-squared"
+number = partial(defined, labels=LABELS)
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Answers (k, n) to the wordings of a level: which images got one, which declined, of which observations (n,)."""
+
+    category: str
+    told: Bools
+    abstained: Bools
+    clusters: Ints
+
+    @property
+    def rates(self) -> Floats:
+        """The share of each wording (k,), NaN where nobody answered."""
+        return quotients(self.abstained.sum(axis=1), self.told.sum(axis=1))
+
+    def drawn(self, seed: int) -> Floats:
+        """The rates of each wording (times, k) in bootstrap resamples of birds, which keep all images and answers."""
+        table = np.concatenate([self.abstained & self.told, self.told]).T.astype(np.int64)
+        declined, told = np.split(clustered(table, self.clusters, TIMES, seed), 2, axis=1)
+        return quotients(declined, told)
+
+
+def abstention_metrics(found: Abstention, seed: int) -> Iterator[Metric]:
+    """Every number of every level; an answer that could not be read has not declined."""
+    groups = {UNANSWERABLE: ~found.answerable, ANSWERABLE: found.answerable}
+    for level, part in found.levels.items():
+        for name, mask in groups.items():
+            if name == UNANSWERABLE or mask.any():
+                told, declined = found.told[part][:, mask], found.abstained[part][:, mask]
+                group = Group(f"{name}/{level}", told, declined, clusters_of(found)[mask])
+                yield from spread(group, seed)
+                yield from each(group)
+                yield from differing(group)
+        yield from by_reason(found, level, seed)
+        yield correct_reason(found, level, seed)
+
+
+def spread(group: Group, seed: int) -> Iterator[Metric]:
+    """The mean and the standard deviation of the wordings' rates, with intervals over birds."""
+    rates, birds = group.rates[~np.isnan(group.rates)], int(group.told.any(axis=0).sum())
+    units = len(np.unique(group.clusters[group.told.any(axis=0)]))
+    value = float(rates.mean()) if rates.size else float("nan")
+    draws = group.drawn(seed)[:, ~np.isnan(group.rates)]
+    means = draws.mean(axis=1) if rates.size else np.zeros(0)
+    yield number("abstention", group.category, value, birds, share_interval(means, value, units) if birds else None)
+    known = len(rates) > 1
+    sd = float(rates.std(ddof=1)) if known else float("nan")
+    ci = around(draws.std(axis=1, ddof=1), sd, units, len(rates)) if known else None
+    yield number("abstention_sd", group.category, sd, birds, ci)
+
+
+def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
+    """The percentile interval of a standard deviation; where no resample differs, what unseen birds could make of it.
+
+    Other birds may have a share of up to `unseen` of all: each rate is then that much nearer to the others, or further
+    away, and a deviation is at most half of that times √(k / (k - 1)). Resamples differ more than the birds do, so that
+    the interval is stretched to the value where it lies below.
+    """
+    if len({*draws[~np.isnan(draws)].tolist()}) > 1:
+        low, high = percentile(draws)
+        return Interval(min(low, sd), max(high, sd))
+    other, most = unseen(birds), np.sqrt(wordings / (wordings - 1)) / 2
+    return Interval(max(0.0, sd * (1 - 2 * other)), float(min(most, sd + other * most)))
+
+
+def each(group: Group) -> Iterator[Metric]:
+    """The rate of each wording, with Wilson's interval."""
+    for place, (told, abstained) in enumerate(zip(group.told, group.abstained, strict=True)):
+        category = f"{group.category}/{numbered(place, len(group.told))}"
+        yield rate("abstention", LABELS, np.where(told, abstained, np.nan), category, group.clusters)
+
+
+def differing(group: Group) -> Iterator[Metric]:
+    """Cochran's Q over the wordings, of the birds that have an answer to each of them."""
+    whole = group.told.all(axis=0)
+    if len(group.told) > 1:
+        test = cochran_q(group.abstained[:, whole].T, group.clusters[whole])
+        yield number("cochran_q", group.category, test.q, test.n, None, CHI)
+        yield number("cochran_p", group.category, test.p, test.n, None, CHI)
+
+
+def by_reason(found: Abstention, level: str, seed: int) -> Iterator[Metric]:
+    """How often a model declines, for whatever reason, by why the bird cannot be told."""
+    part = found.levels[level]
+    for place, reason in enumerate(REASONS):
+        birds = found.reason == place
+        told, declined = found.told[part][:, birds], found.abstained[part][:, birds]
+        yield pooled("p_abstain", f"{level}/{reason}", declined, told, clusters_of(found)[birds], seed)
+
+
+def correct_reason(found: Abstention, level: str, seed: int) -> Metric:
+    """How often who declines gives the reason that it is."""
+    return pooled("correct_reason", level, *reasoned(found, level), clusters_of(found), seed)
+
+
+def reasoned(found: Abstention, level: str) -> tuple[Bools, Bools]:
+    """Which answers to a level's wordings (k, r) give the reason that it is, and which give any."""
+    part = found.levels[level]
+    declined = found.abstained[part] & (found.reason >= 0)
+    return declined & (found.places[part] == found.reason), declined
+
+
+def abstention_draws(found: Abstention, seed: int) -> Mapping[Key, Draw]:
+    """How the shares of right reasons are drawn, over all birds of the split, which keep all their answers."""
+
+    def draw(level: str) -> Floats:
+        right, given = np.zeros((2, len(found.keys)))
+        right[found.rows], given[found.rows] = (each.sum(axis=0) for each in reasoned(found, level))
+        return drawn_shares(right, given, TIMES, seed, strata(found.observed), found.observed.clusters)
+
+    return {("correct_reason", LABELS, level): partial(draw, level) for level in found.levels}
+
+
+def abstention_units(found: Abstention) -> Mapping[Key, int]:
+    """Of how many observations the answers are that give a reason."""
+    declined = {level: reasoned(found, level)[1].any(axis=0) for level in found.levels}
+    units = clusters_of(found)
+    return {("correct_reason", LABELS, level): len(np.unique(units[each])) for level, each in declined.items()}
+
+
+def clusters_of(found: Abstention) -> Ints:
+    """The observation of each image that was asked about (r,)."""
+    return found.observed.clusters[found.rows]
+
+
+def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Metric:
+    """A share of answers (k, n), with an interval over observations (n,), of which each has several."""
+    counts = np.stack([(part & whole).sum(axis=0), whole.sum(axis=0)], axis=1)
+    counts, units = counts[counts[:, 1] > 0], clusters[counts[:, 1] > 0]
+    n = int(counts[:, 1].sum())
+    value = float(counts[:, 0].sum() / n) if n else float("nan")
+    drawn = clustered(counts, units, TIMES, seed)
+    draws = quotients(drawn[:, 0], drawn[:, 1])
+    return number(name, category, value, n, share_interval(draws, value, len(np.unique(units))) if n else None)
+
+
+def abstention_outcomes(found: Abstention) -> Outcomes:
+    """What became of the answers: who can be told is to be named, who cannot is to be declined."""
+    right = found.read & (found.abstained != found.answerable)
+    return Outcomes(
+        correct=int(right.sum()),
+        wrong=int((found.read & ~right).sum()),
+        unparsed=int((found.told & ~found.read).sum()) - (cut := len(found.truncated - {*found.errors})),
+        error=len(found.errors),
+        truncated=cut,
+    )

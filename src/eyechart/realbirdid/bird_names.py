@@ -1,0 +1,151 @@
+"""How much each name speaks for each picture of a bird: an encoder's cosines, or how likely a model would say it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.class_names import templates
+from eyechart.data.dataset import Dataset
+from eyechart.data.observations import Observations
+from eyechart.data.taxonomy import common_names
+from eyechart.errors import DataError, SpecError
+from eyechart.inference.arrays import nothing
+from eyechart.inference.class_weights import Wording, check_weights, scores
+from eyechart.models.types import Floats, Request
+from eyechart.protocol.context import OWN, Sitting, of_each_image
+from eyechart.protocol.prompts import prompt
+
+TEMPLATES = "bird"
+Bools = NDArray[np.bool_]
+Read = Callable[[int, int], Floats]
+Share = Callable[[Floats, Bools | None], Floats]
+
+
+def shares(logits: Floats, allowed: Bools | None = None) -> Floats:
+    """The softmax (n, names) of logits over the names that are allowed (n, names); NaN where none is.
+
+    >>> shares(np.zeros((1, 4), np.float32), np.array([[True, True, False, False]])).tolist()
+    [[0.5, 0.5, 0.0, 0.0]]
+    """
+    given = logits if allowed is None else np.where(allowed, logits, -np.inf)
+    top = given.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        raised = np.exp(given - top)
+        found: Floats = raised / raised.sum(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
+    return found
+
+
+def conditional(probabilities: Floats, allowed: Bools | None = None) -> Floats:
+    """Probabilities (n, names) given that a name is allowed (n, names); NaN where none is.
+
+    Where no allowed name has any probability, all of them are equally likely.
+
+    >>> given = np.array([[0.5, 0.25, 0.25], [1, 0, 0]], np.float32)
+    >>> conditional(given, np.array([[False, True, True]] * 2)).tolist()
+    [[0.0, 0.5, 0.5], [0.0, 0.5, 0.5]]
+    """
+    if allowed is None:
+        return probabilities
+    kept = np.where(allowed, probabilities, np.float32(0))
+    silent = ~kept.any(axis=1)  # NaN is not silent
+    kept[silent] = allowed[silent]
+    with np.errstate(invalid="ignore"):
+        found: Floats = kept / kept.sum(axis=1, keepdims=True, dtype=np.float64)
+    return found.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What speaks for names: `read(start, stop)` gives it of some rows, NaN where there is an error.
+
+    It is logits, or what `share` else makes probabilities of.
+    """
+
+    read: Read
+    errors: Mapping[int, str]
+    variant: Mapping[str, str]
+    share: Share = shares
+
+
+def observed_of(dataset: Dataset) -> Observations:
+    """The observations of a split; one without any is no split of birds."""
+    if dataset.observed is None:
+        raise DataError(
+            f"{dataset.benchmark}/{dataset.split} has no observations. Put birds.csv (or birds.parquet) and "
+            "taxonomy.csv into its folder; README says what they hold."
+        )
+    return dataset.observed
+
+
+def species_names(sitting: Sitting) -> tuple[str, ...]:
+    """The names of the species as they were asked for."""
+    if sitting.chosen["called"] == "scientific":
+        return sitting.names
+    return common_names(observed_of(sitting.dataset).taxonomy)
+
+
+def logits(sitting: Sitting, names: Sequence[str]) -> Told:
+    """Ask about names, each image once."""
+    if hasattr(sitting.model, "probabilities"):
+        return replayed(sitting)
+    if hasattr(sitting.model, "score"):
+        return retrieved(sitting, names)
+    return compared(sitting, names)
+
+
+def compared(sitting: Sitting, names: Sequence[str]) -> Told:
+    """Cosines of an encoder, times its own scale."""
+    if sitting.chosen["prompt"] != OWN:
+        raise SpecError(
+            f"--eye-prompt={sitting.chosen['prompt']} is for models that answer in words; "
+            f"{sitting.model.identity.name} compares. Give --eye-templates."
+        )
+    asker, model, chosen = sitting.asker, sitting.model, templates(sitting.templates or TEMPLATES)
+    by = f"{chosen.name} ({chosen.sha256[:8]})"
+    seen = asker.features(model, sitting.dataset)
+    weights = asker.weights(model, Wording(tuple(names), chosen.formats, sitting.names_by, by))
+    check_weights(model, weights)
+    times = asker.scale(model)
+
+    def read(start: int, stop: int) -> Floats:
+        if nothing(seen):
+            return np.full((stop - start, len(names)), np.nan, np.float32)
+        return scores(seen.values[start:stop], weights) * times
+
+    return Told(read, seen.errors, {"templates": by, "scale": f"{times:.6g}"})
+
+
+def retrieved(sitting: Sitting, names: Sequence[str]) -> Told:
+    """Log-probabilities of a language model, of each name up to where no other goes on in the same way."""
+    asked = sitting.prompt(prompt("species"))
+
+    def ask(requests: Sequence[Request]) -> Floats:
+        return np.asarray(sitting.model.score(requests, names, until="unique"))
+
+    found = of_each_image(sitting, "retrieval", (0, asked.text), names, ask)
+
+    def read(start: int, stop: int) -> Floats:
+        if nothing(found):
+            return np.full((stop - start, len(names)), np.nan, np.float32)
+        return found.values[start:stop]
+
+    told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": "none", "stop": "unique prefix"}
+    return Told(read, found.errors, told)
+
+
+def replayed(sitting: Sitting) -> Told:
+    """Probabilities of a file."""
+    found = sitting.model.probabilities(sitting.dataset)
+
+    def read(start: int, stop: int) -> Floats:
+        return np.asarray(found[start:stop], np.float32)
+
+    return Told(read, found.errors, {}, conditional)
+
+
+def listed(observed: Observations, start: int, stop: int) -> Bools:
+    """Which species (rows, species) the lists of some birds hold; none of a bird that has no list or no location."""
+    found: Bools = observed.allowed(start, stop) & observed.eligible[start:stop, None]
+    return found

@@ -1,0 +1,45 @@
+"""Questions in words about one picture each, in one book: any text about any picture is asked once.
+
+A limit or another choice of texts asks nothing anew, since the book is about the whole split.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+from eyechart.inference.requests import Book, Question, Questions
+from eyechart.inference.responses import Replies
+from eyechart.models.types import Usage
+from eyechart.protocol.context import Sitting, replayed
+
+NAME = "birds"
+TOKENS = 256
+ROWS = 2**24  # more pictures than a split has
+DIGITS = 9  # hexadecimal ones of a text's sha256: with the row, an integer that JSON can hold
+EVERY = sha256(b"a picture, then a text").hexdigest()
+
+
+def put(sitting: Sitting, queries: Sequence[tuple[int, str]]) -> Replies:
+    """Ask texts about rows, picture by picture, so that an engine that can reads each picture once.
+
+    Replies come in the order of the queries; a replay has its own, the same for every text.
+    """
+    dataset = sitting.dataset
+    if replayed(sitting):
+        said = sitting.model.said(dataset)
+        path, digest = sitting.model.path, sitting.model.identity.weights_sha256
+        return Replies(tuple(said[row] for row, _ in queries), Usage(), path, digest)
+    order = sorted(range(len(queries)), key=lambda number: queries[number][0])
+    rows = [dataset.selected[queries[number][0]] for number in order]
+    texts = [queries[number][1] for number in order]
+    asked = tuple(Question((row, text), TOKENS) for row, text in zip(rows, texts, strict=True))
+    places = tuple(place_of(row, text) for row, text in zip(rows, texts, strict=True))
+    whole, asker = replace(dataset, rows=()), replace(sitting.asker, limit=None)
+    found = asker.replies(sitting.model, whole, Questions(NAME, asked, book=Book(EVERY, places)))
+    heard = dict(zip(order, found.said, strict=True))
+    return replace(found, said=tuple(heard[number] for number in range(len(queries))))
+
+
+def place_of(row: int, text: str) -> int:
+    """The question's place in the book."""
+    return int(sha256(text.encode()).hexdigest()[:DIGITS], 16) * ROWS + row

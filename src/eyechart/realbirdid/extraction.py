@@ -1,0 +1,235 @@
+"""Free words as one of some choices: found by the model that said them, which may answer nothing else, or by reading.
+
+It is the second step of nlg2choice (arXiv 2603.27033, section 5): a text, a question about it, constrained decoding.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from itertools import chain, islice
+from typing import Any, Protocol
+
+import msgspec
+
+from eyechart.data.class_names import check_unique
+from eyechart.errors import ModelError, RequestError
+from eyechart.inference.request_runner import interview
+from eyechart.inference.requests import Book, Question, Questions
+from eyechart.inference.responses import Reply
+from eyechart.inference.store import Key
+from eyechart.models.types import Answer, Identity, Request, Scorer, Usage
+from eyechart.parsers import class_name, json_answers
+from eyechart.parsers.text import after_thinking
+from eyechart.parsers.truncation import read_complete_name
+from eyechart.protocol.context import Sitting, replayed
+from eyechart.protocol.prompts import Prompt
+
+VERSION = 1
+NONE = -1
+KEY = "answer"
+TOKENS = 96  # the longest name, its quotes and the braces around it
+CHUNK = 16  # batches that are chosen for at once, and lost where a run is stopped
+DIGITS = 15  # hexadecimal ones of a text's sha256 that make its place, which JSON can hold as an integer
+
+
+class Reader(Protocol):
+    """Reads choices without a model; `NONE` where there is none to be read."""
+
+    def plainly(self, text: str) -> int:
+        """The choice of a text that is nothing but one: there is nothing to be asked about it."""
+
+    def read(self, text: str) -> int:
+        """The choice of a text by the names and phrases that occur in it."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The place (n) of each text's choice, `NONE` where nothing could be read, and errors by the text's place."""
+
+    places: Sequence[int]
+    errors: Mapping[int, str]
+    usage: Usage = field(default_factory=Usage)
+    requests: int = 0
+    truncated: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """A model that answers each request with its likeliest choice, as a generator of these."""
+
+    model: Scorer
+    choices: Sequence[str]
+    structured = False
+
+    @property
+    def identity(self) -> Identity:
+        """Who chooses."""
+        return self.model.identity
+
+    @property
+    def batch_size(self) -> int:
+        """As many as the model takes at once."""
+        return self.model.batch_size
+
+    @property
+    def loads(self) -> int:
+        """How often the model's weights were read."""
+        return self.model.loads
+
+    def answers(
+        self,
+        requests: Iterable[Request],
+        max_tokens: int,  # noqa: ARG002
+        schema: Mapping[str, Any] | None = None,  # noqa: ARG002
+    ) -> Iterator[tuple[int, Answer]]:
+        """Give the likeliest choices, chunk by chunk."""
+        left: Iterator[tuple[int, Request]] = enumerate(requests)
+        while some := [*islice(left, CHUNK * self.batch_size)]:
+            try:
+                found, _ = self.model.best([request for _, request in some], self.choices)
+            except RequestError as error:
+                yield from ((some[at][0], Answer("", (), False, error=why)) for at, why in error.errors.items())
+                left = chain([one for at, one in enumerate(some) if at not in error.errors], left)
+                continue
+            for (place, _), choice in zip(some, found.tolist(), strict=True):
+                yield place, Answer(self.choices[choice], (), True)
+
+
+def extracted(
+    sitting: Sitting, texts: Sequence[str], asked: Prompt, choices: Sequence[str], reader: Reader, **slots: str
+) -> Extracted:
+    """Find the choice of each text; equal ones are asked about once, and those that are choices are not.
+
+    Thinking is left out, and a text that says nothing has no choice. `slots` are those of the prompt beside `said`.
+    """
+    heard = [after_thinking(text).strip() for text in texts]
+    known = [*dict.fromkeys(filter(None, heard))]
+    if by_reading(sitting):
+        found = {text: reader.read(text) for text in known}
+        return Extracted([found.get(text, NONE) for text in heard], {})
+    found = {text: reader.plainly(text) for text in known}
+    open_ = [text for text in known if found[text] == NONE]
+    said, usage = replies(sitting, [asked.fill(said=text, **slots) for text in open_], choices)
+    told = dict(zip(open_, said, strict=True))
+    found |= {text: NONE if reply.error else chosen(reply, choices) for text, reply in told.items()}
+    cut = {text for text, reply in told.items() if not reply.finished and not reply.error and found[text] == NONE}
+    errors = {place: told[text].error for place, text in enumerate(heard) if text in told and told[text].error}
+    return Extracted([found.get(text, NONE) for text in heard], errors, usage, len(open_), places_of(heard, cut))
+
+
+def places_of(heard: Sequence[str], some: Collection[str]) -> frozenset[int]:
+    """Return the places of texts that are among some."""
+    return frozenset(place for place, text in enumerate(heard) if text in some)
+
+
+def complete_texts(said: Sequence[Reply], reader: Reader) -> list[str]:
+    """Return what each reply says completely; of a truncated one a first line that is a choice and nothing else."""
+    return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in said]
+
+
+def complete_line(text: str, reader: Reader) -> str:
+    """Return the first line of a truncated reply if it is a choice and nothing else, or ""."""
+    line = read_complete_name(text)
+    return line if line and reader.plainly(line) != NONE else ""
+
+
+def truncated_replies(said: Sequence[Reply], reader: Reader, found: Extracted) -> frozenset[int]:
+    """Return the places of replies that ended at the token limit before they answered, themselves or when extracted."""
+    cut = [
+        place
+        for place, reply in enumerate(said)
+        if not reply.finished and not reply.error and not complete_line(reply.text, reader)
+    ]
+    return found.truncated | {*cut}
+
+
+def by_reading(sitting: Sitting) -> bool:
+    """Return whether choices are read out of the words: no model could be asked about those of a file, nor one that
+    gives no log-probabilities and keeps to no schema.
+    """
+    return sitting.chosen["extraction"] == "inclusion" or replayed(sitting) or bool(unable(sitting.model))
+
+
+def unable(model: Any) -> str:
+    """Return why a model cannot choose among answers although it is made for that, "" for every other one."""
+    return "" if getattr(model, "structured", False) else str(getattr(model, "no_scores", ""))
+
+
+def variant(sitting: Sitting, asked: Prompt | None, second: Prompt, choices: Sequence[str]) -> dict[str, str]:
+    """Every choice, the prompt if there is one for all, and how words became choices; where asked, by which prompt."""
+    parser, told = f"inclusion {VERSION}", {"extraction": "inclusion"}
+    if sitting.chosen["extraction"] != "inclusion" and (why := unable(sitting.model)):
+        told["extraction_reason"] = why
+    if not by_reading(sitting):
+        how = "constrained" if hasattr(sitting.model, "best") else f"json_answers {json_answers.VERSION}"
+        parser = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
+        told = {"extraction": "choice", "extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
+    found = sitting.variant(asked or second, parser) | told
+    return found if asked else {name: value for name, value in found.items() if name != "prompt"}
+
+
+def replies(sitting: Sitting, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Reply], Usage]:
+    """Ask about texts, as far as nobody did; neither pictures nor a limit are any part of it."""
+    check_unique(choices)
+    model, asker, schema = sitting.model, sitting.asker, None
+    if hasattr(model, "best"):
+        model = Chooser(model, choices)
+    elif model.structured:
+        schema = answer_schema(choices)
+    else:
+        raise ModelError(
+            f"{model.identity.name} can neither choose among answers nor keep to a schema. Use hf[…], vllm[…] or "
+            "openai[…], or --eye-extraction=inclusion."
+        )
+    how = "schema" if schema else "best"
+    book = Book(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(place_of, texts)))
+    questions = Questions("extraction", tuple(Question((text,), TOKENS, schema) for text in texts), book=book)
+    key = Key(
+        question=questions.name,
+        model=model.identity,
+        prompts=questions.sha256,
+        decoding=questions.decoding,
+        seed=asker.seed,
+    )
+    found = interview(asker.store, key, sitting.dataset, model, questions, asker.progress)
+    return found.said, found.usage
+
+
+def place_of(text: str) -> int:
+    """Where the reply to a text is kept: any text may be asked about, so that its own bytes say it."""
+    return int(sha256(text.encode()).hexdigest()[:DIGITS], 16)
+
+
+def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
+    """The JSON schema of an answer that is one of the choices."""
+    return {
+        "type": "object",
+        "properties": {KEY: {"type": "string", "enum": [*choices]}},
+        "required": [KEY],
+        "additionalProperties": False,
+    }
+
+
+def chosen(reply: Reply, choices: Sequence[str]) -> int:
+    """The place of a reply's choice; one that was truncated must have a complete JSON value or line."""
+    if reply.finished:
+        return choice(reply.text, choices)
+    told = (json_answers.read(reply.text, (KEY,)).lenient or {}).get(KEY) or read_complete_name(reply.text)
+    return choice(told, choices) if told else NONE
+
+
+def choice(text: str, choices: Sequence[str]) -> int:
+    """The place of the choice that a reply is, alone or in JSON; a server may not keep to a long list."""
+    exact = in_order(tuple(choices)).get(text)
+    if exact is not None:
+        return exact
+    told = (json_answers.read(text, (KEY,)).lenient or {}).get(KEY) or ""
+    found = class_name.read(told or text, choices).lenient
+    return NONE if found is None else found
+
+
+@lru_cache(maxsize=8)
+def in_order(choices: tuple[str, ...]) -> Mapping[str, int]:
+    """The places of choices."""
+    return {name: place for place, name in enumerate(choices)}

@@ -1,0 +1,239 @@
+"""Which birds of a benchmark lie in another collection of pictures, such as the one a model was trained on.
+
+Both sides' photos, observations and addresses are brought into one form (data/identifiers.py). The other side is read
+a part at a time and may be of any length; the benchmark's keys are what is kept.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from eyechart.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
+from eyechart.data.tables import Table, find_table, folded, read_table
+from eyechart.errors import DataError
+from eyechart.metrics.intervals import Interval, wilson
+from eyechart.realbirdid.identifiers import PICTURE_KINDS, Kind, canonical, identifies, kind_of
+from eyechart.realbirdid.sieve import Sieve
+from eyechart.realbirdid.streams import LINES, Part, parts
+from eyechart.spec import did_you_mean
+
+
+@dataclass(frozen=True)
+class Written:
+    """An identifier of an image as it is written."""
+
+    image: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """Where an image was found again: the key that both sides have, and how each writes it."""
+
+    image: int
+    key: str
+    ours: str
+    theirs: str
+    row: int
+    column: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether both sides write it alike."""
+        return self.ours == self.theirs
+
+    @property
+    def kind(self) -> str:
+        """What is the same: the photo, its address, or only the observation."""
+        return self.key.partition(":")[0]
+
+    @property
+    def same_picture(self) -> bool:
+        """Whether the picture is the same, and not only the observation."""
+        return self.kind in PICTURE_KINDS
+
+    @property
+    def rank(self) -> tuple[bool, bool]:
+        """The same photo comes before the same observation, then exact before near."""
+        return not self.same_picture, not self.exact
+
+
+@dataclass(frozen=True)
+class Birds:
+    """The benchmark's side: who is answerable, and every key with the images that have it."""
+
+    path: Path
+    images: Sequence[str]
+    observations: Sequence[str]
+    answerable: Sequence[bool]
+    keys: Mapping[str, Sequence[Written]]
+
+    @cached_property
+    def sieve(self) -> Sieve:
+        """What finds the texts that may have one of the keys."""
+        return Sieve.of(self.keys)
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many of some images were found again."""
+
+    label: str
+    images: int
+    exact: int
+    near: int
+
+    @property
+    def found(self) -> int:
+        """Exact or near."""
+        return self.exact + self.near
+
+    @property
+    def share(self) -> float:
+        """The share that was found, NaN of none."""
+        return self.found / self.images if self.images else float("nan")
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's interval of the share."""
+        return wilson(self.found, self.images)
+
+
+@dataclass
+class Overlap:
+    """What was found: the best match of every image, how many rows were read, and in which columns."""
+
+    birds: Birds
+    other: Path
+    columns: Sequence[str] = ()
+    rows: int = 0
+    best: dict[int, Match] = field(default_factory=dict)
+
+    def add(self, match: Match) -> None:
+        """Keep a match, unless a better or earlier one of its image is kept."""
+        kept = self.best.get(match.image)
+        if kept is None or match.rank < kept.rank:
+            self.best[match.image] = match
+
+    @property
+    def matches(self) -> list[Match]:
+        """The best matches in the order of the images."""
+        return [self.best[image] for image in sorted(self.best)]
+
+    @property
+    def counts(self) -> tuple[Count, Count, Count]:
+        """Answerable, unanswerable and all images."""
+        told = self.birds.answerable
+        return (
+            self._count("answerable", [place for place, one in enumerate(told) if one]),
+            self._count("unanswerable", [place for place, one in enumerate(told) if not one]),
+            self._count("all", range(len(told))),
+        )
+
+    def _count(self, label: str, images: Sequence[int]) -> Count:
+        found = [self.best[image].exact for image in images if image in self.best]
+        return Count(label, len(images), sum(found), len(found) - sum(found))
+
+    @property
+    def same_pictures(self) -> int:
+        """How many images match by photo or address; the others only by their observation."""
+        return sum(match.same_picture for match in self.best.values())
+
+
+def read_identifiers(place: Path) -> Birds:
+    """Read the identifiers of a table of birds, or of the one in a folder; raises DataError where it has none."""
+    path = find_table(place, "birds") if place.is_dir() else place
+    if path is None:
+        raise DataError(f"{place} has no birds.csv and no birds.parquet: give a folder that has one, or the file.")
+    table = read_table(path, (IMAGE, "answerable"))
+    keys: defaultdict[str, list[Written]] = defaultdict(list)
+    for column in [name for name in table.columns if identifies(name)]:
+        for row, cell in enumerate(table[column]):
+            if key := canonical(cell, kind_of(column)):
+                keys[key].append(Written(row, cell))
+    if not keys:
+        raise DataError(
+            f"{path} has no identifier in any row: expected a column observation_id, photo_id or url; its columns are "
+            f"{', '.join(table.columns)}."
+        )
+    observations = table.columns.get(OBSERVATION, [""] * len(table))
+    return Birds(path, table[IMAGE], observations, [_answerable(table, row) for row in range(len(table))], keys)
+
+
+def _answerable(table: Table, row: int) -> bool:
+    cell = table["answerable"][row]
+    if folded(cell) not in ANSWERABLE:
+        raise DataError(f"{table.where(row)} has '{cell}' as answerable: expected 0, 1, true or false.")
+    return ANSWERABLE[folded(cell)]
+
+
+@dataclass(frozen=True)
+class Chooser:
+    """Picks the columns to read: those named, else those that may hold identifiers by their names."""
+
+    other: Path
+    named: Sequence[str]
+    overlap: Overlap
+
+    def __call__(self, names: Sequence[str]) -> Sequence[str]:
+        """Return the columns; raises DataError for an unknown one, and where no name says anything."""
+        for name in self.named:
+            if name not in names:
+                raise DataError(
+                    f"{self.other} has no column '{name}'{did_you_mean(name, [*names])} It has {', '.join(names)}."
+                )
+        found = [name for name in names if identifies(name)]
+        if not (self.named or found):
+            raise DataError(
+                f"{self.other} has no column that is called as identifiers or addresses are; it has "
+                f"{', '.join(names)}. Name those to read: --column=NAME."
+            )
+        chosen = self.named or found
+        self.overlap.columns = [*dict.fromkeys([*self.overlap.columns, *chosen])]
+        return chosen
+
+
+def overlap(
+    birds: Path,
+    other: Path,
+    *,
+    columns: Sequence[str] = (),
+    numbers: Kind | None = None,
+    progress: Callable[[int], object] = bool,
+) -> Overlap:
+    """Find the birds' identifiers in a table, a list or a folder of them.
+
+    `columns` are those to read, and `numbers` says what bare numbers in them are, where their names do not. Rows are
+    counted from 1, without the header. Raises DataError for what cannot be read or has no identifiers.
+    """
+    found = Overlap(read_identifiers(birds), other)
+    for part in parts(other, Chooser(other, columns, found)):
+        for match in _matches(found.birds, part, numbers):
+            found.add(match)
+        found.rows += part.rows
+        progress(part.rows)
+    if not found.rows:
+        raise DataError(f"{other} has no rows: nothing can be said about an overlap with nothing.")
+    return found
+
+
+def _matches(birds: Birds, part: Part, numbers: Kind | None) -> Iterator[Match]:
+    for column, cells in part.columns.items():
+        kind = kind_of(column) or numbers
+        if column == LINES and kind is None and part.first == 1:
+            _check_list(cells[0].as_py())
+        for place in birds.sieve.candidates(cells):
+            theirs = cells[place].as_py().strip()
+            key = canonical(theirs, kind)
+            for ours in birds.keys.get(key, ()):
+                yield Match(ours.image, key, ours.text, theirs, part.first + place, column)
+
+
+def _check_list(first: str) -> None:
+    if first.replace(".", "", 1).isdecimal():
+        raise DataError(
+            f"The list begins with the number {first}, and nothing says whether it is a photo's or an observation's: "
+            "say it, --numbers=photo or --numbers=observation."
+        )

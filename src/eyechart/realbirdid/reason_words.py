@@ -1,0 +1,71 @@
+"""What words say of why a bird cannot be told: one of the three reasons, another one or none given, or that it can."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from eyechart.data.observations import REASONS
+from eyechart.parsers import class_name
+from eyechart.parsers.abstention import abstains, words
+from eyechart.realbirdid.bird_words import BirdNames
+
+PHRASES = Path(__file__).with_name("abstention_reasons.toml")
+OTHER, ANSWERED = "another reason", "none"
+CHOICES = (*REASONS, OTHER, ANSWERED)
+NONE = -1
+
+
+@dataclass(frozen=True)
+class ReasonWords:
+    """Reads the place of a text's choice among `CHOICES`; who names one species has not abstained."""
+
+    names: BirdNames
+
+    def plainly(self, text: str) -> int:
+        """The choice of a text that is a reason or a species' name and nothing else."""
+        found = class_name.read(text, REASONS).lenient  # who says none of a species has not told it
+        if found is not None:
+            return found
+        named = self.names.plainly(text)
+        return CHOICES.index(ANSWERED) if named >= 0 and self.names.meaning[named][0] >= 0 else NONE
+
+    def read(self, text: str) -> int:
+        """The choice of a text by what occurs in it: one species, then a reason, then words that decline."""
+        species = {species for species, _ in map(self.names.meaning.__getitem__, self.names.named(text))} - {NONE}
+        reason = first_reason(text)
+        if len(species) == 1:
+            return CHOICES.index(ANSWERED)
+        if reason >= 0 and (abstains(text) or not species):
+            return reason
+        return CHOICES.index(OTHER if abstains(text) else ANSWERED)
+
+
+def first_reason(text: str) -> int:
+    """The reason whose words come first in a text, `NONE` without any."""
+    said, known = words(text), phrases()
+    for start in range(len(said)):
+        for size in range(min(known.longest, len(said) - start), 0, -1):
+            if (reason := known.reasons.get(tuple(said[start : start + size]))) is not None:
+                return reason
+    return NONE
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """The words of each phrase, with the place of their reason."""
+
+    reasons: Mapping[tuple[str, ...], int]
+
+    @cached_property
+    def longest(self) -> int:
+        """The most words of a phrase."""
+        return max(map(len, self.reasons))
+
+
+@cache
+def phrases() -> Phrases:
+    """The packaged phrases."""
+    found = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
+    return Phrases({tuple(words(phrase)): place for place, name in enumerate(REASONS) for phrase in found[name]})

@@ -1,0 +1,182 @@
+"""Probabilities of species that were worked out elsewhere: `replay[path=P.npy,of=species]`.
+
+P.npy has a row of floats for each image and a column for each species in the order of the taxonomy's table. P.csv
+beside it has the rows' keys (column `key`: a sample's key or its file name); without it the rows are those of the whole
+split, in its order. A row of nothing but NaN is an image without an answer, which is an error of that image alone, and
+so is an image that P.csv does not name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.sample_keys import images_once, more, read_lines
+from eyechart.errors import ModelError
+from eyechart.models.answer_file import answer_path, file_identity, file_sha256
+from eyechart.models.choices import Bools, Ints
+from eyechart.models.types import Floats, Identity
+from eyechart.spec import ModelSpec
+
+EXPECTED = "Expected a .npy of floats, a row an image and a column a species, and beside it a csv with the column key."
+APART = 1e-3  # how far from one a row's sum may be
+BLOCK = 2**22  # numbers that are looked at together
+NOWHERE = -1
+
+
+class SpeciesReplay:
+    """A file of probabilities in the place of a model."""
+
+    batch_size = 1
+    loads = 0
+
+    def __init__(self, spec: ModelSpec, **_: object) -> None:
+        spec.check(arguments=1, options=("path", "name", "of"))
+        self.spec, self.path = spec, answer_path(spec)
+        if not self.path.is_file():
+            raise ModelError(f"'{spec}': there is no file {self.path}. {EXPECTED}")
+
+    @cached_property
+    def identity(self) -> Identity:
+        """The file is the model; the keys beside it say which images its rows are about."""
+        beside = keys_beside(self.path)
+        return file_identity(self.spec, self.path, {"keys_sha256": file_sha256(beside)} if beside.is_file() else {})
+
+    def probabilities(self, dataset: Dataset) -> "Probabilities":
+        """Return the probabilities of species, one row for each of the data set's images."""
+        return probabilities(self.path, dataset)
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """The rows of a data set's images, like an array (n, species) of float32, read from the disk when asked for.
+
+    `places` (n,) are the images' rows in the file; `errors` says why an image has nothing but NaN.
+    """
+
+    values: NDArray[np.floating]
+    places: Ints
+    errors: Mapping[int, str]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Images and species."""
+        return len(self), self.values.shape[1]
+
+    def __getitem__(self, which: slice) -> Floats:
+        places = self.places[which]
+        found = np.asarray(self.values[np.maximum(places, 0)], np.float32)
+        found[places == NOWHERE] = np.nan
+        return found
+
+
+def probabilities(path: Path, dataset: Dataset) -> Probabilities:
+    """Read the rows of a data set's images.
+
+    Raises ModelError for a file that is none, another shape, rows of numbers that are no probabilities, and keys that
+    the split does not have or that come twice.
+    """
+    file = _File(path, _opened(path, dataset))
+    places = file.places(dataset)
+    blank = file.checked()
+    errors = {image: file.missing(key) for image, key in enumerate(dataset.keys) if places[image] == NOWHERE}
+    for image in np.flatnonzero((places != NOWHERE) & blank[places]).tolist():
+        errors[image] = file.blank(dataset.keys[image])
+    return Probabilities(file.values, places, errors)
+
+
+def _opened(path: Path, dataset: Dataset) -> NDArray[np.floating]:
+    try:
+        values: NDArray[np.floating] = open_memmap(path, mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise ModelError(f"{path} cannot be read ({error}). {EXPECTED}") from error
+    if not np.issubdtype(values.dtype, np.floating):
+        raise ModelError(f"{path} holds numbers of type {values.dtype}. {EXPECTED}")
+    if values.ndim != 2 or values.shape[1] != dataset.classes:
+        raise ModelError(
+            f"{path} has the shape {values.shape}, but {dataset.benchmark}/{dataset.split} has {dataset.classes:,} "
+            f"species. Expected (images, {dataset.classes}), a column a species in the order of its taxonomy."
+        )
+    return values
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of probabilities with its rows' keys."""
+
+    path: Path
+    values: NDArray[np.floating]
+
+    @cached_property
+    def keys_path(self) -> Path:
+        return keys_beside(self.path)
+
+    def missing(self, key: str) -> str:
+        return f"{self.keys_path} has no row for {key}. Add a line with this key, and its row to {self.path.name}."
+
+    def blank(self, key: str) -> str:
+        return f"{self.path} has nothing but NaN for {key}. Give every species a probability."
+
+    def places(self, dataset: Dataset) -> Ints:
+        """The row (n,) of each selected image, -1 where there is none."""
+        rows, whole = len(self.values), len(dataset.index)
+        if self.keys_path.is_file():
+            return self._by_key(dataset)[list(dataset.selected)]
+        if rows != whole:
+            raise ModelError(
+                f"{self.path} has {rows:,} rows, but {dataset.benchmark}/{dataset.split} has {whole:,} images. Give a "
+                f"row for each in its order, or the rows' keys in {self.keys_path.name} (column key)."
+            )
+        return np.array(dataset.selected, np.int64)
+
+    def _by_key(self, dataset: Dataset) -> Ints:
+        """The row of each image of the index."""
+        lines = list(read_lines(self.keys_path, ("key",), EXPECTED))
+        if len(lines) != len(self.values):
+            raise ModelError(
+                f"{self.keys_path} has {len(lines):,} keys, but {self.path.name} has {len(self.values):,} rows. "
+                "Expected a key for each row, in its order."
+            )
+        keys, where = [line.key for line in lines], [line.where for line in lines]
+        rows = images_once(self.keys_path, dataset, keys, where)
+        return np.array([rows.get(image, NOWHERE) for image in range(len(dataset.index))], np.int64)
+
+    def checked(self) -> Bools:
+        """Refuse what are no probabilities; tell which rows (rows,) have nothing but NaN."""
+        sums, least = np.empty(len(self.values)), np.empty(len(self.values))
+        blank = np.zeros(len(self.values), np.bool_)
+        step = max(1, BLOCK // max(1, self.values.shape[1]))
+        for start in range(0, len(sums), step):
+            block = np.asarray(self.values[start : start + step], np.float32)
+            part = slice(start, start + step)
+            with np.errstate(invalid="ignore"):  # minus infinity beside infinity is refused below
+                sums[part], least[part] = block.sum(axis=1), block.min(axis=1, initial=np.inf)
+            odd = start + np.flatnonzero(np.isnan(sums[part]))
+            blank[odd] = np.isnan(block[odd - start]).all(axis=1)
+        self._refuse(np.isnan(sums) & ~blank, "has NaN or infinity beside numbers")
+        self._refuse(least < 0, "has a negative number, {:.4g}", least)
+        self._refuse(np.abs(sums - 1) > APART, "sums to {:.4g}", sums)
+        return blank
+
+    def _refuse(self, wrong: Bools, what: str, values: NDArray[np.float64] | None = None) -> None:
+        if not wrong.any():
+            return
+        first = int(wrong.argmax())
+        told = what if values is None else what.format(values[first])
+        raise ModelError(
+            f"{self.path}: row {first} (of rows counted from 0) {told}{more(np.flatnonzero(wrong).tolist())}. Expected "
+            f"probabilities, which sum to one within {APART:g} in every row, such as a softmax over the species."
+        )
+
+
+def keys_beside(path: Path) -> Path:
+    """Where the keys of a file's rows are, if there are any."""
+    return path.with_suffix(".csv")

@@ -1,0 +1,93 @@
+"""Of millions of texts, the few that may hold one of some keys of `identifiers`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eyechart.realbirdid.identifiers import UUID
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NAMES = "(?:photos?|observations?|occurrences?)(?:/|%2f|:)"
+_FIRST = rf"(?i)(?:{_NAMES}|^[\s\pZ\pC]*)0*(?P<id>[0-9]+)"
+_LAST = rf"(?is)^.*{_NAMES}0*(?P<id>[0-9]+)"
+_SEVERAL = rf"(?is){_NAMES}.*{_NAMES}"  # without a group it is ten times as fast
+_UUIDS = rf"(?s)^.*(?P<id>{UUID})"
+SORTS = ("number", "uuid", "host", "word")
+
+
+@dataclass(frozen=True)
+class Sieve:
+    """Finds all texts whose key is wanted, and some others; hosts are a pattern, "" for none."""
+
+    numbers: pa.StringArray
+    uuids: pa.StringArray
+    words: pa.StringArray
+    hosts: str
+
+    @classmethod
+    def of(cls, keys: Iterable[str]) -> Sieve:
+        """Sort the keys by what of them stands in every text that has them."""
+        import pyarrow as pa
+
+        found: dict[str, set[str]] = {sort: set() for sort in SORTS}
+        for key in keys:
+            sort, values = _sorted(key)
+            found[sort].update(values)
+        numbers, uuids, words = (pa.array(sorted(found[sort]), pa.string()) for sort in ("number", "uuid", "word"))
+        hosts = "|".join(map(re.escape, sorted(found["host"])))
+        return cls(numbers, uuids, words, f"(?i){hosts}" if hosts else "")
+
+    def candidates(self, texts: pa.StringArray) -> list[int]:
+        """Return the places of the texts to look at."""
+        from pyarrow import compute
+
+        found = [self._numbered(texts)] if len(self.numbers) else []
+        if len(self.uuids):
+            found.append(_extracted(compute.ascii_lower(texts), _UUIDS, self.uuids))
+        if len(self.words):
+            bare = compute.utf8_lower(compute.utf8_trim_whitespace(texts))
+            found.append(compute.is_in(bare, value_set=self.words))
+        if self.hosts:
+            found.append(_matching(texts, self.hosts))
+        either = np.logical_or.reduce([one.to_numpy(zero_copy_only=False) for one in found])
+        places: list[int] = np.flatnonzero(either).tolist()
+        return places
+
+    def _numbered(self, texts: pa.StringArray) -> pa.BooleanArray:
+        """Look at the first number of each text, and at the last one where a text names several things."""
+        from pyarrow import compute
+
+        several = _matching(texts, _SEVERAL)
+        found = _extracted(texts, _FIRST, self.numbers)
+        if several.true_count:
+            last = _extracted(compute.if_else(several, texts, None), _LAST, self.numbers)
+            found = compute.or_(found, last)
+        return found
+
+
+def _sorted(key: str) -> tuple[str, tuple[str, ...]]:
+    kind, _, value = key.partition(":")
+    if kind == "url":
+        return "host", (value.partition("/")[0].partition(":")[0],)
+    if value.isdecimal():
+        return "number", (value,)
+    return ("uuid", (value,)) if re.fullmatch(UUID, value) else ("word", (value, key))
+
+
+def _matching(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
+    from pyarrow import compute
+
+    return compute.fill_null(compute.match_substring_regex(texts, pattern), False)
+
+
+def _extracted(texts: pa.StringArray, pattern: str, values: pa.StringArray) -> pa.BooleanArray:
+    from pyarrow import compute
+
+    return compute.is_in(compute.struct_field(compute.extract_regex(texts, pattern), "id"), value_set=values)
