@@ -144,7 +144,7 @@ def leaderboard(given: Sequence[str]) -> int:
 
 def annotate(given: Sequence[str]) -> int:
     """Write a sheet of disputed images."""
-    from .annotation import Wish, write
+    from .annotation.disputed import Wish, write
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} annotate",
@@ -162,8 +162,8 @@ def annotate(given: Sequence[str]) -> int:
 
 def overlap(given: Sequence[str]) -> int:
     """Print how much of a division models have read about."""
-    from .oodbench_overlap import Wish
-    from .oodbench_overlap import overlap as compared
+    from .oodbench.overlap import Wish
+    from .oodbench.overlap import overlap as compared
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} overlap",
@@ -197,7 +197,7 @@ def shares(text: str) -> tuple[float, ...]:
 
 def check(given: Sequence[str]) -> int:
     """Write a sheet of a division's pairs."""
-    from .spot_check import Wish, write
+    from .annotation.spot_check import Wish, write
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} check",
@@ -218,7 +218,7 @@ def check(given: Sequence[str]) -> int:
 
 def checked(given: Sequence[str]) -> int:
     """Print what a spot check found, and leave out what it rejected."""
-    from .spot_check_outcomes import outcome, table, write_new
+    from .annotation.spot_check_outcomes import outcome, table, write_new
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} checked",

@@ -10,12 +10,12 @@ import numpy as np
 
 from eyechart.errors import ReportError
 
-from .agreement import Matrix, matrices
-from .annotation_charts import f7
-from .categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
-from .oodbench import FIGURES as OODBENCH
+from .annotation.charts import f7
+from .classification.agreement import Matrix, matrices
+from .classification.categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
+from .oodbench.catalogue import FIGURES as OODBENCH
 from .panels import counted, inches, panels, wrapped
-from .realbirdid import FIGURES as REALBIRDID
+from .realbirdid.catalogue import FIGURES as REALBIRDID
 from .render import one_line
 from .runs import Group, Pool
 from .tables import known_name

@@ -14,21 +14,21 @@ from eyechart.atomic import write_atomic
 from eyechart.gate.headlines import LABELLED, WITH_EMPTY, category_name, headlines
 from eyechart.records import Metric
 
-from .ablations import t11, t12, t14, t18
-from .categories import category_table, explained, standings
-from .chosen import headline
+from .classification.ablations import t11, t12, t14, t18
+from .classification.categories import category_table, explained, standings
+from .classification.chosen import headline
+from .classification.multiple_choice import t17, t19
+from .classification.out_of_prompt import t5, t15, t16
+from .classification.positions import t13
+from .classification.published import mill_tables
+from .classification.tasks import t6
 from .failures import failures
-from .multiple_choice import t17, t19
-from .oodbench import TABLES as OODBENCH
-from .out_of_prompt import t5, t15, t16
-from .positions import t13
-from .published import mill_tables
-from .realbirdid import OVERVIEW
-from .realbirdid import TABLES as REALBIRDID
+from .oodbench.catalogue import TABLES as OODBENCH
+from .realbirdid.catalogue import OVERVIEW
+from .realbirdid.catalogue import TABLES as REALBIRDID
 from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
 from .run_names import run_names
 from .runs import SINGLE, Entry, Group, NothingToShowError, Pool
-from .tasks import t6
 
 AGGREGATE = ("model", "benchmark", "task", "task_type", "n_shot", "metric", "performance", "stderr")
 MCQ = "mcq"  # Mill's other rendering of a benchmark, a task and a metric of its own

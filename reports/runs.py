@@ -12,7 +12,7 @@ from eyechart.spec import did_you_mean, parse
 
 from .answers import Answered, read_rounds
 from .failures import mark_of
-from .oodbench_pairs import Pairs, read_pairs
+from .oodbench.pairs import Pairs, read_pairs
 from .run_names import run_names
 
 RULES = ("equivalences", "categories")

@@ -5,20 +5,20 @@ from collections.abc import Callable, Collection, Mapping
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
-from .ablations import t11, t12, t14, t18
-from .agreement import f9
-from .annotation_outcomes import f7
-from .categories import f3, t2, t4
-from .multiple_choice import t7, t17, t19
-from .oodbench import TABLES as OODBENCH
-from .out_of_prompt import t5, t15, t16
-from .positions import t13
-from .published import mill_imagenet
-from .realbirdid import TABLES as REALBIRDID
+from .annotation.outcomes import f7
+from .classification.ablations import t11, t12, t14, t18
+from .classification.agreement import f9
+from .classification.categories import f3, t2, t4
+from .classification.multiple_choice import t7, t17, t19
+from .classification.out_of_prompt import t5, t15, t16
+from .classification.positions import t13
+from .classification.published import mill_imagenet
+from .classification.tasks import t6
+from .classification.weasel import t9, t10
+from .oodbench.catalogue import TABLES as OODBENCH
+from .realbirdid.catalogue import TABLES as REALBIRDID
 from .render import Table
 from .runs import NothingToShowError, Pool
-from .tasks import t6
-from .weasel import t9, t10
 
 TABLE = "python -m eyechart.reports table"
 Builder = Callable[[Pool, str | None], list[Table]]

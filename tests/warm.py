@@ -106,6 +106,8 @@ def become(caller: socket.socket) -> NoReturn:
     for place, pipe in enumerate(pipes):
         os.dup2(pipe, place)
         os.close(pipe)
+    sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)  # for the new pipes
+    sys.stderr = os.fdopen(2, "w", errors="backslashreplace", buffering=1, closefd=False)
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])

@@ -12,9 +12,9 @@ from eyechart.data.class_names import class_names
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 
+from ..annotation.sheet import opened
 from ..answers import Floats, intact
 from ..runs import Entry, Group, Pool
-from ..sheet import opened
 from .before import Moved, Old, Previous, kept_outcomes, moved
 from .kinds import READERS
 from .said import Held, Named, Said, naming, read_said

@@ -23,8 +23,8 @@ from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.divisions import Detector
 from eyechart.protocol.settings import Case
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation import Wish, write
-from eyechart.reports.annotation_files import Key, key_path, read_key
+from eyechart.reports.annotation.disputed import Wish, write
+from eyechart.reports.annotation.files import Key, key_path, read_key
 from eyechart.reports.runs import load
 from eyechart.spec import parse
 

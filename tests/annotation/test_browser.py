@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation_files import Key, key_path, read_key
+from eyechart.reports.annotation.files import Key, key_path, read_key
 
 
 def places(key: Key, by: str) -> list[list[int]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.reports.spot_check import Wish, write
+from eyechart.reports.annotation.spot_check import Wish, write
 
 
 @pytest.fixture

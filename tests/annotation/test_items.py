@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import EyechartError, ReportError
-from eyechart.reports.annotation import write
+from eyechart.reports.annotation.disputed import write
 from eyechart.reports.runs import load
 
 DISPUTED = {

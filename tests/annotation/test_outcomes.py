@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation_files import Candidate, Choice, Count, Item
-from eyechart.reports.annotation_outcomes import HEADS, OUTCOMES, category_rows, outcome
+from eyechart.reports.annotation.files import Candidate, Choice, Count, Item
+from eyechart.reports.annotation.outcomes import HEADS, OUTCOMES, category_rows, outcome
 from eyechart.reports.figures import DRAWERS, drawing
 from eyechart.reports.render import Number, Table, to_csv, to_latex
 from eyechart.reports.runs import Entry, Pool, load

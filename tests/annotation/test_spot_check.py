@@ -14,9 +14,9 @@ from eyechart.data.splits import available, open_split
 from eyechart.errors import ReportError
 from eyechart.oodbench.division_files import File, read_division, read_file
 from eyechart.reports.__main__ import main
-from eyechart.reports.spot_check import Wish, write
-from eyechart.reports.spot_check_files import sheet_id
-from eyechart.reports.spot_check_outcomes import outcome, table, write_new
+from eyechart.reports.annotation.spot_check import Wish, write
+from eyechart.reports.annotation.spot_check_files import sheet_id
+from eyechart.reports.annotation.spot_check_outcomes import outcome, table, write_new
 
 Make = Callable[..., Path]
 

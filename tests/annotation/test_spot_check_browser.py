@@ -9,8 +9,8 @@ import pytest
 
 from eyechart.oodbench.division_files import read_file
 from eyechart.reports.__main__ import main
-from eyechart.reports.spot_check import Wish, write
-from eyechart.reports.spot_check_outcomes import outcome
+from eyechart.reports.annotation.spot_check import Wish, write
+from eyechart.reports.annotation.spot_check_outcomes import outcome
 
 Make = Callable[..., Path]
 HARM = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>" + "wide" * 60

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from eyechart.reports.oodbench import FIGURES, TABLES
+from eyechart.reports.oodbench.catalogue import FIGURES, TABLES
 
 MLLM, CLIPS = "hf[toybox-mllm]", ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]")
 Table = Callable[[str], list[dict[str, str]]]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.reports.realbirdid import FIGURES, TABLES
+from eyechart.reports.realbirdid.catalogue import FIGURES, TABLES
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SECTION = README.partition("\n## RealBirdID")[2].partition("\n## ")[0]

@@ -7,7 +7,7 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.metrics.degradation import degradation
 from eyechart.reports.__main__ import main
-from eyechart.reports.oodbench_degradation import together
+from eyechart.reports.oodbench.degradation import together
 from eyechart.reports.tables import tables
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"

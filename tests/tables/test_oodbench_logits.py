@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ReportError
 from eyechart.reports.figures import draw
-from eyechart.reports.oodbench_logits import counted
+from eyechart.reports.oodbench.logits import counted
 
 FIGURES = ("oodbench-F14", "oodbench-F15", "oodbench-F16")
 BIN = ("what", "name", "present", "low", "high", "count")

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid_ranges import EVERY, effects
+from eyechart.reports.realbirdid.ranges import EVERY, effects
 
 FLAT = [("acc", "all species", "A", 0.1, 30), ("acc", "all species", "UA", 0.3, 10), ("hm", "all species", "all", 0.15),
         ("abstained", "all species", "A", 0.4, 30), ("abstained", "all species", "UA", 0.6, 10)]  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.records import read_run
 from eyechart.reports.answers import portion
-from eyechart.reports.categories import BEFORE, BOTH, CHANGED, Standing, category_table
+from eyechart.reports.classification.categories import BEFORE, BOTH, CHANGED, Standing, category_table
 from eyechart.reports.render import CHANGE, Number, Table, to_csv, to_markdown
 from eyechart.reports.runs import load, model_name
 from eyechart.reports.tables import BUILDERS, tables

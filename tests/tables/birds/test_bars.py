@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 
 from eyechart.reports.panels import wrapped
-from eyechart.reports.realbirdid_range_charts import NOTHING, SHADES
+from eyechart.reports.realbirdid.range_charts import NOTHING, SHADES
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 

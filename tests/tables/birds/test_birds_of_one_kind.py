@@ -4,7 +4,7 @@ import pytest
 
 from eyechart.errors import ReportError
 from eyechart.reports.figures import DRAWERS, drawing
-from eyechart.reports.realbirdid import TABLES
+from eyechart.reports.realbirdid.catalogue import TABLES
 from eyechart.reports.tables import tables
 
 KINDS = {"answerable": 0, "unanswerable": 2}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid_curves import GRIDS, Curve, Images, accuracy, case, kept_accuracy, rising
+from eyechart.reports.realbirdid.curves import GRIDS, Curve, Images, accuracy, case, kept_accuracy, rising
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 

@@ -17,7 +17,7 @@ from eyechart.realbirdid.word_recording import FreeFormRecording
 from eyechart.reports.__main__ import main
 from eyechart.reports.overview import tables as overview_tables
 from eyechart.reports.overview import write
-from eyechart.reports.realbirdid import TABLES
+from eyechart.reports.realbirdid.catalogue import TABLES
 from eyechart.reports.render import RENDERERS, to_csv
 from eyechart.reports.tables import tables
 

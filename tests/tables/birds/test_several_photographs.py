@@ -16,7 +16,7 @@ from eyechart.reports.page.albums import Album, Exhibit
 from eyechart.reports.page.charts import protocols
 from eyechart.reports.page.kinds import READERS
 from eyechart.reports.page.said import naming, read_said
-from eyechart.reports.realbirdid_curves import case, kept_accuracy
+from eyechart.reports.realbirdid.curves import case, kept_accuracy
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Pool
 from eyechart.reports.tables import tables

@@ -1,0 +1,1 @@
+"""Sheets for people to answer, and what becomes of their answers."""

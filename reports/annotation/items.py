@@ -1,0 +1,191 @@
+"""Which images go to a second annotation pass: arXiv 2603.06578, section 3.4 and Figure 7.
+
+Those of the chosen categories where the model gave a valid prediction and the labels say that it is wrong.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from io import StringIO
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.class_names import check_unique, vocabulary
+from eyechart.data.dataset import Dataset
+from eyechart.data.equivalences import pairs
+from eyechart.errors import ReportError
+from eyechart.metrics.equivalence import expand
+from eyechart.spec import did_you_mean
+
+from ..answers import Bools, Ints, Truth, intact
+from ..runs import Entry, Pool
+from .files import LABELS, MODEL, ORIGINAL, SECOND, Candidate, Count, Item, Source
+
+FINEST = ("S+", "S-", "M+", "M-")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which case is looked at again, against which labels, in which categories, beside which second model."""
+
+    entry: Entry
+    labels: str
+    categories: tuple[str, ...]
+    second: Entry | None = None
+
+    @cached_property
+    def truth(self) -> Truth:
+        """The labels in question."""
+        return self.entry.answers.truths[self.labels]
+
+    @cached_property
+    def said(self) -> Ints:
+        """The model's class for each image, -1 where none could be read."""
+        return first_classes(self.entry)
+
+    @property
+    def disputed(self) -> Bools:
+        """The images where the model gave a valid prediction, and the labels say that it is wrong."""
+        return np.asarray((self.said >= 0) & (self.truth.correct == 0))
+
+    def counts(self) -> Iterator[Count]:
+        """The sizes of the categories."""
+        for category in self.categories:
+            mask = self.truth.mask(category)
+            valid, disputed = (int((mask & which).sum()) for which in (self.said >= 0, self.disputed))
+            yield Count(category=category, images=int(mask.sum()), valid=valid, disputed=disputed)
+
+    def source(self) -> Source:
+        """What the sheet is made from."""
+        record, second = self.entry.record, self.second.record if self.second else None
+        return Source(
+            case=record.case,
+            protocol=record.protocol,
+            predictions=record.predictions.sha256 if record.predictions else "",
+            labels=self.labels,
+            labels_sha256=record.data.labels.get(self.labels, ""),
+            second=second.case if second else None,
+            second_predictions=second.predictions.sha256 if second and second.predictions else None,
+            counts=tuple(self.counts()),
+        )
+
+    def rows(self, seed: int) -> list[int]:
+        """The disputed images of the categories, in a random order: an order by key would tell their classes."""
+        wanted = np.isin(self.truth.category, self.categories) & self.disputed
+        rows: list[int] = np.flatnonzero(wanted).tolist()
+        order = Random(f"{seed}|annotate|{self.entry.record.case}|{self.labels}")
+        return order.sample(rows, len(rows))
+
+    def suggestions(self, row: int) -> dict[str, set[int]]:
+        """Who suggests which classes for an image."""
+        found = {
+            MODEL: {int(self.said[row])},
+            LABELS: {*self.truth.labels[row]},
+            ORIGINAL: {int(self.entry.answers.original[row])},
+            SECOND: {int(self.others[row])},
+        }
+        return {who: classes - {-1} for who, classes in found.items()}
+
+    @cached_property
+    def others(self) -> Ints:
+        """The second model's class for each image, -1 where there is none."""
+        return first_classes(self.second) if self.second else np.full(len(self.said), -1, np.int64)
+
+
+def first_classes(entry: Entry) -> Ints:
+    """The first class of every answer of a case, -1 for none: an error, or nothing that names a class."""
+    if entry.record.predictions is None:
+        raise ReportError(f"The record of {entry.record.case} names no answers. Run the case again.")
+    path = entry.folder / entry.record.predictions.path
+    rows = csv.DictReader(StringIO(intact(path, entry.folder, entry.record.predictions), newline=""))
+    return np.array([int(row["top1"]) if row["top1"] and not row["error"] else -1 for row in rows], np.int64)
+
+
+def items(asked: Asked, rows: Sequence[int], dataset: Dataset, names: str | None, seed: int) -> list[Item]:
+    """The chosen images with their candidates, each class once, in an order of its own for every image."""
+    words, near = names_of(dataset, names), Alike(asked.entry.record.variant.get("equivalences", "none"), dataset)
+    keys = asked.entry.answers.keys
+    offers = (tuple(candidates(asked.suggestions(row), words, near, f"{seed}|{keys[row]}")) for row in rows)
+    return [
+        Item(key=keys[row], category=str(asked.truth.category[row]), candidates=offer)
+        for row, offer in zip(rows, offers, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Which classes count as one with a class, by the rule that the run was scored with."""
+
+    rule: str
+    dataset: Dataset
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64]:
+        """The pairs of equivalent classes."""
+        named = self.rule.removeprefix("strict:")
+        found = self.dataset.equivalences if named == "own" else pairs(named, self.dataset.classes)
+        return np.array(found, np.int64).reshape(-1, 2)
+
+    def __call__(self, label: int) -> set[int]:
+        """The class itself, and all that count as it."""
+        strict = self.rule.startswith("strict:")
+        return {*expand([[label]], self.pairs, self.dataset.classes, strict=strict)[0].tolist()} - {-1}
+
+
+def candidates(suggested: Mapping[str, set[int]], names: Sequence[str], alike: Alike, seed: str) -> Iterator[Candidate]:
+    """Every class once, with all who suggested it or an equivalent; the order hangs on the image alone."""
+    classes = sorted(set[int]().union(*suggested.values()))
+    Random(f"annotate|{seed}").shuffle(classes)
+    for label in classes:
+        near = alike(label)
+        by = tuple(who for who, theirs in suggested.items() if near & theirs)
+        yield Candidate(label=label, name=names[label], by=by)
+
+
+def names_of(dataset: Dataset, names: str | None) -> tuple[str, ...]:
+    """The names that are shown: those asked for, else the split's own, else Mill's; no two of them equal."""
+    if names is None and dataset.names:
+        check_unique(dataset.names)
+        return dataset.names
+    return vocabulary(names or "mill", dataset.classes).names
+
+
+def categories(text: str) -> tuple[str, ...]:
+    """The categories asked for: `S-,M-`."""
+    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not found or not {*found} <= {*FINEST}:
+        raise ReportError(f"--category is '{text}', expected one or several of {','.join(FINEST)}, such as S-,M-.")
+    return found
+
+
+def case_of(scored: Sequence[Entry], model: str, protocol: str | None, labels: str, option: str = "model") -> Entry:
+    """The one case that is meant: by the model or the whole case id, and by its protocol where there are several."""
+    named = [entry for entry in scored if model in (entry.record.model.title, entry.record.case, entry.model)]
+    found = [entry for entry in named if protocol in (None, entry.record.protocol)]
+    if len(found) == 1:
+        return found[0]
+    if not named:
+        known = list(dict.fromkeys(entry.record.model.title for entry in scored))
+        raise ReportError(
+            f"--{option}: there are no answers of '{model}' under the ground truth '{labels}'"
+            f"{did_you_mean(model, known)} There are answers of: {', '.join(known) or 'no model'}."
+        )
+    listed = ", ".join(f"{entry.record.case} ({entry.record.protocol})" for entry in found or named)
+    what = f"{len(found)} cases" if found else f"no case under the protocol '{protocol}'"
+    way = "--protocol" if option == "model" else f"--{option}-protocol"
+    raise ReportError(
+        f"--{option}={model} names {what}: {listed}. Give one of these cases as --{option}, or {way}=NAME, or a run "
+        "that holds only one of them."
+    )
+
+
+def second_of(pool: Pool, entry: Entry, model: str, protocol: str | None, labels: str) -> Entry:
+    """The second model's case, of the same images."""
+    group = next(group for group in pool.groups if entry in group.entries)
+    found = case_of([other for other in group.under(labels) if other != entry], model, protocol, labels, "second")
+    if found.answers.keys != entry.answers.keys:
+        raise ReportError(f"{found.folder}: the answers to {found.record.case} are not about the same images.")
+    return found

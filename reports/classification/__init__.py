@@ -1,0 +1,1 @@
+"""Tables and figures of classification: arXiv 2603.06578 and Mill."""

@@ -1,0 +1,162 @@
+"""Accuracy by label category, as the published Tables 2 and 4 and Figure 3 of arXiv 2603.06578 have it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from eyechart.errors import ReportError
+
+from ..answers import COLUMNS, change, portion, share
+from ..render import Number, Row, Table
+from ..runs import Entry, Group, Pool
+from .chosen import headline
+from .columns import compared_images, coverage_note
+
+CASES = "Make them with: pytest -k imagenet"
+BEFORE, AFTER, CHANGED, BOTH = "before", "after", "Δ", "both"
+WILSON = "Brackets: 95 % intervals, Wilson."
+INTERVALS = "Brackets: 95 % intervals, Wilson for shares, Bonett and Price for Δ, whose images are paired."
+RANKED = (BEFORE, *(name for name in COLUMNS if name != "N"))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One row: a model with its accuracy under the reference, under other labels by category, and under both."""
+
+    model: str
+    task: str
+    numbers: Mapping[str, Number]
+
+
+def standing(entry: Entry, task: str, reference: str, labels: str) -> Standing:
+    """Score one case by category, over the images that both ground truths score."""
+    before, after = (entry.answers.truths[name] for name in (reference, labels))
+    known = compared_images([entry.answers], (reference, labels))
+    numbers = {name: share(after.correct, after.mask(name) & known) for name in COLUMNS}
+    numbers[BEFORE], numbers[AFTER] = share(before.correct, known), numbers["A"]
+    numbers[CHANGED] = change(before.correct, after.correct)
+    numbers[BOTH] = share(before.correct * after.correct, known)
+    return Standing(entry.model, task, numbers)
+
+
+def standings(group: Group, labels: str) -> list[Standing]:
+    """Every case of a group that was scored under the reference and these labels."""
+    tasks = group.tasks()
+    return [
+        standing(entry, tasks[id(entry)], group.reference, labels) for entry in group.under(group.reference, labels)
+    ]
+
+
+def ranked(numbers: Sequence[Number]) -> list[Number]:
+    """Give every number its rank, 1 for the highest; equal ones share it, and the next has the next."""
+    values = [round(number.value, 12) if number.known and number.value is not None else None for number in numbers]
+    levels = sorted({value for value in values if value is not None}, reverse=True)
+    return [
+        number if value is None else replace(number, rank=levels.index(value) + 1)
+        for number, value in zip(numbers, values, strict=True)
+    ]
+
+
+def category_table(rows: Sequence[Standing], group: str, reference: str, labels: str, notes: Sequence[str]) -> Table:
+    """Lay out standings as Table 4: values in per cent, ranks in parentheses."""
+    names = (BEFORE, "A", CHANGED, *COLUMNS[1:], BOTH)
+    columns = {name: [row.numbers[name] for row in rows] for name in names}
+    columns |= {name: ranked(columns[name]) for name in RANKED}
+    heads = {BEFORE: reference, BOTH: f"{reference} ∩ {labels}"}
+    table = Table(
+        f"{group}: accuracy (%) on label categories, {reference} and {labels}",
+        ("Model", "Task", *(heads.get(name, name) for name in names)),
+        tuple((row.model, row.task, *(columns[name][place] for name in names)) for place, row in enumerate(rows)),
+        tuple(notes),
+        {"split": group, "labels": labels},
+    )
+    return replace(table, data=replace(table, columns=("Model", "Task", reference, *names[1:])))
+
+
+def explained(reference: str, labels: str) -> list[str]:
+    """What a reader of Table 4 must know."""
+    return [
+        f"{reference}: original labels. A to N: label categories of {labels}.",
+        "S: one label; M: several; N: none. In S+ and M+ the original label is among them, in S- and M- it is not.",
+        coverage_note((reference, labels)),
+        INTERVALS + " Parentheses: rank, 1 for the highest; equal values share one.",
+    ]
+
+
+def t4(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 4: models × label categories, with ranks, the change from the original labels, and both."""
+    tables = []
+    for group, name in compared(pool, labels, "T4"):
+        rows = standings(group, name)
+        notes = [*explained(group.reference, name), *group.notes()]
+        tables.append(category_table(rows, group.title, group.reference, name, notes))
+    return tables
+
+
+def f3(pool: Pool, labels: str | None) -> list[Table]:
+    """Figure 3 as a table: accuracy under the original and the new labels, and the change."""
+    return [f3_table(group, name) for group, name in compared(pool, labels, "F3")]
+
+
+def f3_table(group: Group, labels: str) -> Table:
+    """The changes of one group."""
+    rows = standings(group, labels)
+    table = Table(
+        f"{group.title}: accuracy (%), change from {group.reference} to {labels}",
+        ("Model", "Task", group.reference, labels, CHANGED),
+        tuple((row.model, row.task, *(row.numbers[name] for name in (BEFORE, AFTER, CHANGED))) for row in rows),
+        (coverage_note((group.reference, labels)), INTERVALS, *group.notes()),
+        {"split": group.title, "labels": labels},
+    )
+    return replace(table, data=replace(table, columns=("Model", "Task", BEFORE, AFTER, CHANGED)))
+
+
+def t2(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 2: how many images of each category there are, under each ground truth."""
+    chosen = pool.chosen(labels) if labels else [(group, group.labels) for group in pool.groups]
+    known = [(group, [name for name in names if group.under(name)]) for group, names in chosen]
+    if not any(names for _, names in known):
+        raise ReportError(f"T2 counts images by their answers' labels; these runs have {listed(pool)}. {CASES}")
+    return [t2_table(group, names) for group, names in known if names]
+
+
+def t2_table(group: Group, labels: Sequence[str]) -> Table:
+    """The counts and shares of one group."""
+    rows = tuple(row for name in labels for row in t2_rows(group, name))
+    said = "Shares are of the images that the ground truth speaks of. Brackets: 95 % Wilson intervals."
+    return Table(
+        f"{group.title}: images per label category",
+        ("Labels", "", *COLUMNS),
+        rows,
+        (said, *group.notes()),
+        {"split": group.title},
+    )
+
+
+def t2_rows(group: Group, labels: str) -> list[Row]:
+    """Numbers of images, then their shares."""
+    truth = group.under(labels)[0].answers.truths[labels]
+    counts = [int(truth.mask(name).sum()) for name in COLUMNS]
+    shares = [replace(portion(count, counts[0]), n=None) for count in counts]
+    return [(labels, "#", *counts), (labels, "%", *shares)]
+
+
+def compared(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, str]]:
+    """Every group with every ground truth that stands beside its original labels, each model's best answers chosen."""
+    found = [
+        (chosen, other)
+        for group, names in pool.chosen(labels)
+        for other in names
+        if other != group.reference and (chosen := headline(group, other)).under(group.reference, other)
+    ]
+    if not found:
+        raise ReportError(
+            f"{name} compares a second ground truth with the original labels, over answers that range over all classes;"
+            f" these runs have {listed(pool)}. Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
+        )
+    return found
+
+
+def listed(pool: Pool) -> str:
+    """What the runs have: `zero_shot under ImGT`."""
+    found = [entry for group in pool.groups for entry in group.entries]
+    return "; ".join(dict.fromkeys(f"{e.record.protocol} under {', '.join(e.labels) or 'no labels'}" for e in found))

@@ -1,0 +1,91 @@
+"""Closed world, closed world with mapping and open world side by side, as Table 6 of arXiv 2603.06578 has them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ..render import Cell, Table
+from ..runs import Entry, Group, NothingToShowError, Pool
+from .categories import INTERVALS, listed
+from .chosen import IN_WORDS, accuracy, asked, best, oddity
+from .columns import COVERED_BY_BLOCK, block_images, coverage_note, moved, right, spots
+
+ORDER = ("open_world", "closed_world_plus", "closed_world")
+CLOSED = "closed_world"
+
+
+def t6(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 6: accuracy in CW, CW+ and OW by label category, and the change from CW."""
+    found = [(group, truth) for group, name in pool.each(labels) for group, truth in compared(group, name)]
+    if not found:
+        raise NothingToShowError(
+            f"T6 puts CW, CW+ and OW side by side; these runs have {listed(pool)}. "
+            'Make them with: pytest -k "closed_world or open_world"'
+        )
+    return [t6_table(group, truth) for group, truth in found]
+
+
+def compared(group: Group, labels: str) -> list[tuple[Group, str]]:
+    """The answers in words of a group, if they are of two tasks or more; of several encoders, the best."""
+    words = group.of(*IN_WORDS).under(group.reference, labels)
+    found = best(words, lambda e: (e.model, e.record.protocol, asked(e)), labels, group.reference)
+    if len({entry.record.protocol for entry in found}) < 2:
+        return []
+    shown = ordered(side_by_side(found), group.reference)
+    said = (
+        f"Of several encoders the most accurate under {labels} is shown, and of several ways of asking those that have "
+        f"more than one task; {len(words) - len(shown)} more are left out: T11 to T14 and T18 compare them."
+    )
+    return [(group.only(shown, *[said] * (len(shown) < len(words))), labels)]
+
+
+def side_by_side(entries: Sequence[Entry]) -> list[Entry]:
+    """The ways of asking a model that have more than one task; all of a model that has no such."""
+    tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((entry.model, asked(entry)) for entry in entries)
+    several = {model for (model, _), count in tasks.items() if count > 1}
+    return [entry for entry in entries if tasks[entry.model, asked(entry)] > 1 or entry.model not in several]
+
+
+def ordered(entries: list[Entry], reference: str) -> list[Entry]:
+    """Models by their best accuracy; of each, the usual way of asking first; then OW, CW+, CW."""
+    top: dict[str, float] = {}
+    for entry in entries:
+        top[entry.model] = max(top.get(entry.model, -1.0), accuracy(entry, reference))
+    return sorted(entries, key=lambda e: (top[e.model], e.model, oddity(e), asked(e), ORDER.index(e.record.protocol)))
+
+
+def t6_table(group: Group, labels: str) -> Table:
+    """One group's table."""
+    tasks = group.tasks()
+    ways: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
+    for entry in group.entries:
+        ways.setdefault((entry.model, asked(entry)), []).append(entry)
+    heads = [head for name in spots(group.reference, labels) for head in (name, f"{name} Δ")]
+    rows = [
+        (entry.model, tasks[id(entry)], *cells(entry, ways[entry.model, asked(entry)], group.reference, labels))
+        for entry in group.entries
+    ]
+    said = (
+        f"{group.reference}: original labels. A to M-: label categories of {labels}.",
+        "Δ: change from the CW row of the same model, asked in the same way about the same images; a dash for none.",
+        f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
+        "CW+ maps CW's answers out of the prompt to the nearest class; OW maps all of its answers.",
+        INTERVALS,
+    )
+    return Table(
+        f"{group.title}: accuracy (%) in closed and open world, {group.reference} and {labels}",
+        ("Model", "Task", *heads),
+        tuple(rows),
+        (*said, *group.notes()),
+        {"split": group.title, "labels": labels},
+    )
+
+
+def cells(entry: Entry, block: Sequence[Entry], reference: str, labels: str) -> list[Cell]:
+    """One row's numbers, each with its change from closed world, over the images that the whole block answered."""
+    closed = next((each for each in block if each.record.protocol == CLOSED), None)
+    images = block_images(block, (reference, labels))
+    found: list[Cell] = []
+    for spot in spots(reference, labels).values():
+        change = moved(closed, entry, spot, images) if closed and closed is not entry else None
+        found += [right(entry, spot, images), change]
+    return found

@@ -1,0 +1,1 @@
+"""OODBench's tables and figures: arXiv 2602.18094."""

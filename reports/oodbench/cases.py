@@ -1,0 +1,160 @@
+"""Cases of OODBench that may stand in one table: the same pairs, asked in the same way."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
+from eyechart.protocol.options import CHOICES
+from eyechart.spec import pieces
+
+from ..render import Number, Table
+from ..runs import Entry, Group, NothingToShowError, Pool, model_name, remarks
+
+OODBENCH = "OODBench"
+EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
+SOURCES = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
+FOLLOWS = ("source", "division", "names")  # choices that a data set brings along
+BESIDES = (*FOLLOWS, "prompt", "benchmark", "hard")  # what follows from other choices, or only adds pairs
+NAMES = {MINED: "Hard Sample"}
+BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over {}."
+
+
+def source(entry: Entry) -> str:
+    """The data set as the published tables call it."""
+    name = entry.choice("source", entry.record.split)
+    return SOURCES.get(name.casefold(), name)
+
+
+def division(entry: Entry) -> str:
+    """The sha256 of the division that was asked about."""
+    return entry.record.data.labels.get(OODBENCH, "")
+
+
+def alike(pool: Pool, protocol: str, without: Collection[str] = ()) -> list[Group]:
+    """The cases of a protocol, those of one division that were asked in one way together."""
+    found: dict[tuple[int, str, str], list[Entry]] = {}
+    homes = {place: group.of(protocol) for place, group in enumerate(pool.groups)}
+    for place, group in homes.items():
+        for entry in group.entries:
+            found.setdefault((place, division(entry), entry.worded(without)), []).append(entry)
+    return [homes[place].only(sorted(entries, key=by_name)) for (place, *_), entries in found.items()]
+
+
+def pooled(pool: Pool, protocol: str, without: Collection[str] = FOLLOWS) -> list[list[Entry]]:
+    """The cases of a protocol that may be pooled over data sets: asked in one way, a model once a data set."""
+    found: dict[tuple[str, object], list[Entry]] = {}
+    for group in pool.groups:
+        for entry in group.of(protocol).entries:
+            found.setdefault((entry.worded(without), entry.record.limit), []).append(entry)
+    return [sorted(once, key=by_name) for entries in found.values() for once in rounds(entries)]
+
+
+def rounds(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The same cases in as few lists as it takes for a model to stand once with each data set in each."""
+    made: list[dict[tuple[str, str], Entry]] = []
+    for entry in entries:
+        key = (entry.model, entry.record.split)
+        home = next((each for each in made if key not in each), None)
+        if home is None:
+            made.append(home := {})
+        home[key] = entry
+    return [list(each.values()) for each in made]
+
+
+def by_model(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """The cases of each model, in their order."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.model, []).append(entry)
+    return found
+
+
+def by_name(entry: Entry) -> tuple[str, str]:
+    """Sorts by model, then by data set."""
+    return entry.model, entry.record.split
+
+
+def as_published(entry: Entry) -> tuple[int, str]:
+    """Sorts data sets as the published tables have them."""
+    names = [*SOURCES.values()]
+    place = names.index(source(entry)) if source(entry) in names else len(names)
+    return place, entry.record.split
+
+
+def number(entry: Entry, name: str, category: str) -> Number:
+    """One number of a case, of one set."""
+    found = entry.metric(name, OODBENCH, category)
+    return Number(None) if found is None else Number(found.value, found.n, found.ci)
+
+
+def rank(name: str) -> tuple[int, str]:
+    """Sorts the sets as the published tables have them, those of the initial benchmark after those of the main one."""
+    order = (ID, SIMPLE, HARD, MINED)
+    return (order.index(name) if name in order else len(order)), name
+
+
+def typed(name: str) -> str:
+    """A set as the column Data Type has it."""
+    return NAMES.get(name, name)
+
+
+def about(entries: Sequence[Entry], without: Collection[str] = FOLLOWS) -> tuple[str, ...]:
+    """Which images, division and questions numbers come from."""
+    shown = dict.fromkeys(
+        f"{source(e)}: {e.record.benchmark}/{e.record.split}, {e.record.data.n:,} images"
+        f"{'' if e.record.limit is None else f' (a choice with seed {e.record.seed})'}, fingerprint "
+        f"{e.record.data.fingerprint[:12]}; division {division(e)[:12] or 'none'}."
+        for e in entries
+    )
+    put = dict.fromkeys(f"{e.record.protocol}: {e.worded(without) or 'no choices'}." for e in entries)
+    return (*shown, *put, *remarks(entries))
+
+
+def told_apart(titles: Sequence[str], cases: Sequence[Sequence[Entry]], marked: Collection[str] = ()) -> list[str]:
+    """Titles, with the choices in which their cases differ behind those that are the same; else with a number.
+
+    Choices that rows are marked with are left out.
+    """
+    whole = []
+    for title, case in zip(titles, cases, strict=True):
+        same = [of for other, of in zip(titles, cases, strict=True) if other == title]
+        whole.append(", ".join((title, *differences(case, same, marked))))
+    again = [whole[: place + 1].count(title) for place, title in enumerate(whole)]
+    return [title if number == 1 else f"{title} ({number})" for title, number in zip(whole, again, strict=True)]
+
+
+def differences(one: Sequence[Entry], every: Sequence[Sequence[Entry]], marked: Collection[str]) -> list[str]:
+    """The choices that are not the same in all tables, as one of them has them: `threshold 0.01`."""
+    return [
+        f"{name.replace('_', ' ')} {said}"
+        for name, said in chosen(one).items()
+        if name not in marked and any(chosen(other)[name] != said for other in every)
+    ]
+
+
+def chosen(entries: Sequence[Entry]) -> Mapping[str, str]:
+    """Every choice of some cases that a table is about."""
+    names = [name for name in CHOICES if name not in BESIDES]
+    return {name: " or ".join(sorted({spoken(name, entry) for entry in entries})) for name in names}
+
+
+def spoken(name: str, entry: Entry) -> str:
+    """One choice as a title has it."""
+    value = entry.choice(name, "—")
+    return " & ".join(map(model_name, pieces(value, "+"))) if name == "detectors" else value
+
+
+def distinct(tables: Sequence[Table], cases: Sequence[Sequence[Entry]], marked: Collection[str] = ()) -> list[Table]:
+    """Tables of one kind, no two with the same title."""
+    titles = told_apart([table.title for table in tables], cases, marked)
+    return [replace(table, title=title) for table, title in zip(tables, titles, strict=True)]
+
+
+def protocols(pool: Pool) -> str:
+    """What the runs have: `detection, existence`."""
+    return ", ".join(sorted({entry.record.protocol for entry in pool.entries}))
+
+
+def nothing(pool: Pool, name: str, what: str, command: str) -> NothingToShowError:
+    """Says what a table is about, what the runs have instead, and the command that makes it."""
+    return NothingToShowError(f"{name} {what}; these runs have {protocols(pool)}. Make it with: {command}")

@@ -1,0 +1,102 @@
+"""Figures of OODBench's division: how large its sets are, and which model finds which of its pairs hard."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..panels import ASIDE, headed, panels
+from ..render import one_line
+from ..runs import Pool
+from .blocks import entries_of
+from .cases import told_apart
+from .coverage import Covered, covered
+from .division import OUT, Sizes, out, sizes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("tab:orange", "tab:red", "tab:blue", "tab:purple", "tab:green", "tab:brown", "tab:pink", "tab:olive")
+MOST = 80  # categories of one panel; the rest share a bar
+BAR = 0.16  # inches
+UNDER = 0.44  # below the middle of a bar, where an interval hides no number
+Bars = list[tuple[str, Counter[str]]]
+
+
+def f2(pool: Pool, _: str | None) -> "Figure":
+    """Figure 2: the main benchmark by category."""
+    return by_category(sizes(pool, "oodbench-F2", initial=False))
+
+
+def f8(pool: Pool, _: str | None) -> "Figure":
+    """Figure 8: the initial benchmark by category."""
+    return by_category(sizes(pool, "oodbench-F8", initial=True))
+
+
+def by_category(found: Sequence[Sequence[Sizes]]) -> "Figure":
+    """The data sets of every way of dividing in one panel, then one with its categories for each."""
+    drawn: list[tuple[str, Bars, Sequence[Sizes]]] = []
+    for every in found:
+        divided = every[0].entry.choice("detectors")
+        if len(every) > 1:
+            drawn.append((f"all data sets, {divided}", [(made.source, made.total) for made in every], every))
+        drawn += [(f"{made.title}, {divided}", categories(made), [made]) for made in every]
+    figure, axes = panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
+    titles = told_apart([title for title, *_ in drawn], [[made.entry for made in of] for *_, of in drawn])
+    for (ax,), title, (_, bars, (made, *_)) in zip(axes, titles, drawn, strict=True):
+        stacked(ax, bars, made)
+        headed(ax, f"{title}: {sum(out(counts) for _, counts in bars):,} pairs")
+    return figure
+
+
+def categories(made: Sizes) -> Bars:
+    """A bar a category; those after the largest 80 share one."""
+    every = [item for item in made.ordered() if out(item[1])]
+    rest = sum((counts for _, counts in every[MOST:]), Counter[str]())
+    return every[:MOST] + [(f"{len(every) - MOST:,} more", rest)] * (len(every) > MOST)
+
+
+def stacked(ax: "Axes", bars: Bars, made: Sizes) -> None:
+    """Horizontal bars, a colour a set."""
+    left = [0] * len(bars)
+    for name, colour in zip(OUT, COLOURS, strict=False):
+        widths = [counts[name] for _, counts in bars]
+        ax.barh(range(len(bars)), widths, left=left, color=colour, label=made.named(name))
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    ax.set_yticks(range(len(bars)), [one_line(name) for name, _ in bars], fontsize=6)
+    ax.set_ylim(len(bars) - 0.5, -0.5)
+    ax.locator_params(axis="x", integer=True)
+    ax.set_xlabel("image–category pairs", fontsize=8)
+    ax.legend(**ASIDE)
+
+
+def f6(pool: Pool, _: str | None) -> "Figure":
+    """Figure 6: the pairs that a model answers wrongly, then those that only the next one does, and so on."""
+    found = covered(pool)
+    figure, axes = panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in found], 1, 8)
+    titles = told_apart([sets[0].split for sets in found], [entries_of(sets[0].blocks) for sets in found])
+    for (ax,), title, sets in zip(axes, titles, found, strict=True):
+        overlaps(ax, sets)
+        headed(ax, f"{title}, n={sets[0].n:,} pairs")
+    return figure
+
+
+def overlaps(ax: "Axes", sets: Sequence[Covered]) -> None:
+    """A bar a set, a part a model, the interval of all together at its end."""
+    left = [0.0] * len(sets)
+    for place, block in enumerate(sets[0].blocks):
+        widths = [100 * (each.shares[place][1].value or 0) for each in sets]
+        colour = COLOURS[place % len(COLOURS)]
+        bars = ax.barh(
+            range(len(sets)), widths, left=left, color=colour, edgecolor="white", label=one_line(block.model)
+        )
+        ax.bar_label(bars, [f"{width:.2f}" if width > 3 else "" for width in widths], label_type="center", fontsize=6)
+        left = [start + width for start, width in zip(left, widths, strict=True)]
+    for row, each in enumerate(sets):
+        low, high = each.shares[-1][2].ci or (0.0, 0.0)
+        ax.hlines(row + UNDER, 100 * low, 100 * high, color="black", linewidth=1)
+    ax.set_yticks(range(len(sets)), [each.kind for each in sets], fontsize=8)
+    ax.set_ylim(len(sets) - 0.5, -0.5)
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("pairs in a model's own OOD set (%), with the 95 % interval of all together", fontsize=8)
+    ax.legend(**ASIDE, title="first, then additionally", title_fontsize=7)

@@ -1,0 +1,135 @@
+"""Other detectors, and more or fewer of them: Table 9 and Figure 13 of arXiv 2602.18094."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from eyechart.errors import SpecError
+from eyechart.metrics.resampling import clustered, percentile
+from eyechart.metrics.yes_no import measures
+from eyechart.oodbench.divisions import HARD
+from eyechart.spec import parse, pieces
+
+from ..answers import Ints
+from ..render import Number, Row, Style
+from ..runs import model_name
+from .ablations import Ablation, Compared
+from .blocks import Block
+from .existence import TIME, numbers, time
+from .measures import HEADS, TIMES, ends
+from .pairs import Pairs
+
+OPTION = "--eye-detectors"
+CHOICES = ("detectors", "detector_templates")
+CHANGED = Style(100, 2, signed=True)
+DELTA = "Δ: the first detectors' value less that of these, as published; an image is drawn for both with all its pairs."
+
+
+def detectors(block: Block) -> tuple[str, ...]:
+    """The detectors of a division."""
+    return tuple(pieces(block.entries[0].choice("detectors"), "+"))
+
+
+def joined(block: Block) -> str:
+    """The detectors as Table 9 has them: `A & B`."""
+    return " & ".join(map(model_name, detectors(block)))
+
+
+def of_one_number(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
+    """Cases with equally many detectors, as they were asked for."""
+    for count in sorted({len(detectors(block)) for block in blocks}):
+        yield by_command([block for block in blocks if len(detectors(block)) == count])
+
+
+def by_command(blocks: Sequence[Block]) -> list[Block]:
+    """Cases in the order of the runs, those of one run in the order in which its command names their detectors."""
+    runs = list(dict.fromkeys(block.entries[0].folder for block in blocks))
+    return sorted(blocks, key=lambda block: (runs.index(block.entries[0].folder), place(block)))
+
+
+def place(block: Block) -> int:
+    """Where a command names a case's detectors; behind all where it does not."""
+    values = [normal(value) for text in given(block.entries[0].record.command) for value in pieces(text)]
+    wanted = "+".join(detectors(block))
+    known = wanted if wanted in values else "own"
+    return values.index(known) if known in values else len(values)
+
+
+def given(command: str) -> list[str]:
+    """The values of the option, as `--eye-detectors=…` or with a space."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
+    apart = [after for word, after in pairwise(words) if word == OPTION]
+    return [*apart, *(word.partition("=")[2] for word in words if word.startswith(f"{OPTION}="))]
+
+
+def normal(detectors: str) -> str:
+    """Detectors as records spell them."""
+    try:
+        return "+".join(str(parse(spec)) for spec in pieces(detectors, "+"))
+    except SpecError:
+        return detectors
+
+
+def t9_rows(found: Compared, model: str) -> Iterator[Row]:
+    """What all detectors flag, and the difference from the first ones."""
+    name, (first, *_) = found.named(HARD), found.blocks
+    for block in found.blocks:
+        yield model, joined(block), name + block.mark, *numbers(block, name, tuple(HEADS)), time(block, name)
+        if block is not first:
+            yield model, "Δ", name + block.mark, None, *apart(first, block, name), None
+
+
+def apart(first: Block, other: Block, name: str) -> list[Number]:
+    """How much higher the first block's measures of a set are, with intervals from the images of both."""
+    rows, images = united([block.entries[0].pairs for block in (first, other)], name)
+    found = []
+    for totals in (rows.sum(axis=0), clustered(rows, images, TIMES, first.seed)):
+        one, two = measures(totals[..., :4]), measures(totals[..., 4:])
+        found.append({head: one[head] - two[head] for head in HEADS})
+    value, draws = found
+    return [Number(float(value[head]), ci=ends(percentile(draws[head])), style=CHANGED) for head in HEADS]
+
+
+def united(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
+    """(u, 8) every pair in a set of either side with its table on each, zeros if not in it; (u,) the image."""
+    chosen = [(side.of(name) & side.answered).nonzero()[0].tolist() for side in sides]
+    keys = [[(side.keys[p], int(side.categories[p])) for p in of] for side, of in zip(sides, chosen, strict=True)]
+    places = {key: place for place, key in enumerate(dict.fromkeys(key for of in keys for key in of))}
+    rows = np.zeros((len(places), 4 * len(sides)), np.int64)
+    for start, side, of, named in zip((0, 4), sides, chosen, keys, strict=True):
+        np.add.at(rows[:, start : start + 4], [places[key] for key in named], side.tables[of])
+    images = {key: place for place, key in enumerate(dict.fromkeys(key for key, _ in places))}
+    return rows, np.array([images[key] for key, _ in places], np.int64)
+
+
+def beginnings(blocks: Sequence[Block]) -> list[Sequence[Block]]:
+    """The row of detectors with most beginnings, and these, the shortest first."""
+    rows = [
+        [each for each in blocks if detectors(each) == detectors(whole)[: len(detectors(each))]] for whole in blocks
+    ]
+    most = max(map(len, rows))
+    row = next(row for row in rows if len(row) == most)
+    return [sorted(row, key=lambda block: len(detectors(block)))]
+
+
+def f13_rows(found: Compared, model: str) -> Iterator[Row]:
+    """A row a number of detectors: what all of them flag."""
+    name = found.named(HARD)
+    for block in found.blocks:
+        who = f"{len(detectors(block))}: {joined(block)}"
+        yield model, who, name + block.mark, *numbers(block, name, tuple(HEADS))
+
+
+T9 = Ablation(
+    "oodbench-T9", CHOICES, "OOD Detectors", "other detectors", "--eye-detectors=A+B,B+C,C+D", of_one_number, t9_rows,
+    (DELTA,), (TIME,),
+)  # fmt: skip
+F13 = Ablation(
+    "oodbench-F13", CHOICES, "OOD Detectors", "numbers of detectors", "--eye-detectors=A,A+B,A+B+C,A+B+C+D",
+    beginnings, f13_rows,
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""How large a division's sets are, by data set and category: Figures 2 and 8 of arXiv 2602.18094."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
+
+from ..render import Row, Table
+from ..runs import Entry, Pool
+from .cases import (
+    EXISTENCE,
+    PROGRESSION,
+    about,
+    alike,
+    as_published,
+    distinct,
+    division,
+    nothing,
+    source,
+    typed,
+)
+from .pairs import INITIAL, Columns, read
+
+DIVISION, ALL = "division", "all"
+MADE_BY = ("detectors", "detector_templates", "threshold", "most", "absent")  # what a division is made from
+OUT = (SIMPLE, HARD)
+Counts = Mapping[str, Counter[str]]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many pairs of each set one data set has, by category; `initial`: of everything that was flagged."""
+
+    entry: Entry
+    title: str
+    initial: bool
+    counts: Counts
+
+    @property
+    def source(self) -> str:
+        """The data set."""
+        return source(self.entry)
+
+    @property
+    def total(self) -> Counter[str]:
+        """How many pairs of each set, of all categories."""
+        return sum(self.counts.values(), Counter())
+
+    @property
+    def divided(self) -> dict[str, dict[str, int]]:
+        """The same without mined pairs, which a division has or has not, and without categories of these alone."""
+        kept = {name: {of: n for of, n in counts.items() if n and of != MINED} for name, counts in self.counts.items()}
+        return {name: counts for name, counts in kept.items() if counts}
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The sets that a division has, mined ones only where there are any."""
+        return (ID, *OUT, *[MINED] * (MINED in self.total))
+
+    def named(self, name: str) -> str:
+        """A set as it is called in this benchmark."""
+        return f"{name}{INITIAL}" if self.initial and name in OUT else typed(name)
+
+    def ordered(self) -> list[tuple[str, Counter[str]]]:
+        """The categories, those with most pairs out of distribution first."""
+        return sorted(self.counts.items(), key=lambda item: (-out(item[1]), item[0]))
+
+
+def out(counts: Counter[str]) -> int:
+    """How many pairs are out of distribution."""
+    return sum(counts[name] for name in OUT)
+
+
+def f2(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 2 as a table: the main benchmark."""
+    return sizes_tables(sizes(pool, "oodbench-F2", initial=False))
+
+
+def f8(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 8 as a table: the initial benchmark, before downsampling."""
+    return sizes_tables(sizes(pool, "oodbench-F8", initial=True))
+
+
+def sizes_tables(found: Sequence[Sequence[Sizes]]) -> list[Table]:
+    """A table a way of dividing."""
+    return distinct(list(map(sizes_table, found)), [[made.entry for made in of] for of in found])
+
+
+def sizes(pool: Pool, name: str, *, initial: bool) -> list[list[Sizes]]:
+    """The sizes of every division, the data sets that were divided in one way together."""
+    found: dict[tuple[object, ...], list[Sizes]] = {}
+    for entry, title in divided(pool):
+        counts = read(entry.record, entry.folder, DIVISION, partial(tallied, initial=initial))
+        made = Sizes(entry, title, initial, counts)
+        home = found.setdefault((*map(entry.choice, MADE_BY), entry.record.limit), [])
+        if all((made.title, made.divided) != (other.title, other.divided) for other in home):
+            home.append(made)
+    if not found:
+        raise nothing(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
+    return [sorted(every, key=lambda made: as_published(made.entry)) for every in found.values()]
+
+
+def divided(pool: Pool) -> Iterator[tuple[Entry, str]]:
+    """One case of every division, with its data set's title; those with mined pairs first."""
+    groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in alike(pool, protocol)]
+    seen = set()
+    for group in sorted(groups, key=lambda group: group.entries[0].choice("hard", "none") == "none"):
+        first = group.entries[0]
+        if (key := (group.title, division(first))) not in seen and DIVISION in first.record.artifacts:
+            seen.add(key)
+            yield first, group.title
+
+
+def tallied(found: Columns, *, initial: bool) -> Counts:
+    """The rows of a division by category and set; categories with one name are one."""
+    counts: dict[str, Counter[str]] = {}
+    for name, of, main in zip(found["name"], found["set"], found["main"], strict=True):
+        counts.setdefault(name, Counter())[of] += initial or main == "1"
+    return counts
+
+
+def sizes_table(found: Sequence[Sizes]) -> Table:
+    """One way of dividing: every data set's total, then its categories."""
+    names = max((made.sets for made in found), key=len)
+    rows: list[Row] = []
+    if len(found) > 1:
+        rows.append((ALL, ALL, *counted(sum((made.total for made in found), Counter()), names)))
+    for made in found:
+        rows.append((made.source, ALL, *counted(made.total, names)))
+        rows += [(made.source, category, *counted(counts, names)) for category, counts in made.ordered()]
+    which = "initial" if found[0].initial else "main"
+    asked = ", ".join(f"{name} {found[0].entry.choice(name) or '—'}" for name in MADE_BY)
+    said = "Numbers of image–category pairs; each pair is asked about in two opposite questions."
+    return Table(
+        f"OODBench: sizes of the {which} benchmark's sets by category",
+        ("Data", "Category", *map(found[0].named, names), "OOD"),
+        tuple(rows),
+        (said, f"Divided by: {asked}.", *about([made.entry for made in found])),
+        {"benchmark": which, "divided": asked},
+    )
+
+
+def counted(counts: Counter[str], names: Sequence[str]) -> list[int]:
+    """One row's numbers, those out of distribution together last."""
+    return [*(counts[name] for name in names), out(counts)]

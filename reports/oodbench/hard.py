@@ -1,0 +1,172 @@
+"""Hard samples beside pairs out of distribution: Table 8 and Figure 11 of arXiv 2602.18094."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eyechart.oodbench.divisions import HARD, ID, MINED
+
+from ..answers import Floats, clustered_portion
+from ..render import FRACTION, Number, Row, Style, Table
+from ..runs import Entry, Group, Pool
+from .cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, distinct, nothing, number, typed
+from .division import DIVISION
+from .pairs import Columns, read
+
+HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
+SETS = (ID, HARD, MINED)
+CHANCE = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
+FALLS = {MINED: "ID − Hard", HARD: "ID − OOD-H"}
+CHANGED = Style(100, 2, signed=True)
+COMMAND = 'pytest -k "oodbench and existence" --eye-hard=own'
+SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A curve through values at 1, 2, 3, …: `height` · exp(`rate` · x), or a straight line where one is not above 0."""
+
+    kind: str
+    rate: float
+    height: float
+
+    def __call__(self, x: Floats) -> Floats:
+        """The curve at some places."""
+        found = self.height * np.exp(self.rate * x) if self.kind == "exponential" else self.height + self.rate * x
+        return np.asarray(found, np.float64)
+
+    def __str__(self) -> str:
+        if self.kind == "exponential":
+            return f"{100 * self.height:.2f} · exp({self.rate:.3f} x)"
+        return f"{100 * self.height:.2f} {100 * self.rate:+.2f} x"
+
+
+def trend(values: Sequence[float]) -> Trend | None:
+    """The least-squares curve, of logarithms for an exponential one; none through fewer than two values."""
+    x, y = np.arange(1, len(values) + 1, dtype=np.float64), np.asarray(values, np.float64)
+    if len(y) < 2 or np.isnan(y).any():
+        return None
+    if (y > 0).all():
+        rate, height = np.polyfit(x, np.log(y), 1)
+        return Trend("exponential", float(rate), float(np.exp(height)))
+    rate, height = np.polyfit(x, y, 1)
+    return Trend("linear", float(rate), float(height))
+
+
+def hard(pool: Pool, name: str, least: int = 1) -> list[Group]:
+    """The models of every division that were asked about hard samples, too."""
+    asked = (
+        group.only(entry for entry in group.entries if entry.metric("acc", OODBENCH, MINED) is not None)
+        for group in alike(pool, EXISTENCE)
+    )
+    found = [group for group in asked if len(group.entries) >= least]
+    if not found:
+        several = "" if least == 1 else f", in {least} models or more"
+        command = COMMAND + " --eye-model=A --eye-model=B" * (least > 1)
+        raise nothing(pool, name, f"compares hard samples with pairs out of distribution{several}", command)
+    return found
+
+
+def t8(pool: Pool, _: str | None) -> list[Table]:
+    """Table 8: ID, OOD-H and hard samples, a row each."""
+    return of_each(hard(pool, "oodbench-T8"), t8_table)
+
+
+def of_each(groups: Sequence[Group], make: Callable[[Group], Table]) -> list[Table]:
+    """A table of each, no two with the same title."""
+    return distinct(list(map(make, groups)), [group.entries for group in groups])
+
+
+def t8_table(group: Group) -> Table:
+    """One division."""
+    chance: Row = ("Random Chance", "-", None, *CHANCE, None, None)
+    rows = [measured(entry, name) for entry in group.entries for name in SETS]
+    mined = dict.fromkeys(f"Hard samples: {entry.choice('hard')}." for entry in group.entries)
+    return Table(
+        f"{group.title}: ID, OOD-H and hard samples (%)",
+        ("Model", "Data Type", "Num", *HEADS.values(), "ID − Accuracy", "p"),
+        (chance, *rows),
+        (BOOTSTRAP.format("images with all their pairs"), f"Num: answers. {SHUFFLED}", *mined, *about(group.entries)),
+        {"split": group.title, "asked": group.entries[0].wording},
+    )
+
+
+def measured(entry: Entry, name: str) -> Row:
+    """One set of one model, with its fall from ID."""
+    numbers = [replace(number(entry, measure, name), n=None) for measure in HEADS]
+    asked = entry.metric("acc", OODBENCH, name)
+    fallen = (None, None) if name == ID else tuple(replace(each, n=None) for each in fall(entry, name))
+    return entry.model, typed(name), asked.n if asked else 0, *numbers, *fallen
+
+
+def fall(entry: Entry, name: str) -> tuple[Number, Number]:
+    """How far accuracy falls from ID to a set, of how many answers to both, and the p-value."""
+    far, chance = (number(entry, f"acc_{what}", name) for what in ("delta", "p"))
+    return replace(far, style=CHANGED), replace(chance, style=FRACTION, n=None)
+
+
+def f11(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 11 as a table: how far each model falls on hard samples and on OOD-H."""
+    return of_each(hard(pool, "oodbench-F11"), f11_table)
+
+
+def falling(group: Group) -> list[Entry]:
+    """The models of a division, the one that falls least on hard samples first."""
+    return sorted(group.entries, key=lambda entry: number(entry, "acc_delta", MINED).value or 0.0)
+
+
+def f11_table(group: Group) -> Table:
+    """One division."""
+    entries = falling(group)
+    rows: list[Row] = [(entry.model, *(cell for name in FALLS for cell in fall(entry, name))) for entry in entries]
+    return Table(
+        f"{group.title}: falls of accuracy from ID (percentage points)",
+        ("Model", *(head for fallen in FALLS.values() for head in (fallen, f"{fallen} p"))),
+        tuple(rows),
+        (
+            *trends(entries),
+            BOOTSTRAP.format("images with all their pairs"),
+            f"n: answers to both sets. {SHUFFLED}",
+            *about(entries),
+        ),
+        {"split": group.title, "asked": group.entries[0].wording},
+    )
+
+
+def trends(entries: Sequence[Entry]) -> list[str]:
+    """The trend of either fall over the models in the order of the table."""
+    found = {head: fitted(entries, name) for name, head in FALLS.items()}
+    return [f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in found.items() if curve]
+
+
+def fitted(entries: Sequence[Entry], name: str) -> Trend | None:
+    """The trend of the falls on one set."""
+    falls = [number(entry, "acc_delta", name).value for entry in entries]
+    return trend([np.nan if value is None else value for value in falls])
+
+
+def overlaps(entry: Entry) -> list[Row]:
+    """Which share of OOD-H is hard samples, and which share of these is of OOD-H."""
+    ood, mined = read(entry.record, entry.folder, DIVISION, overlap)
+    return [("5", "OOD-H that is hard samples (%)", ood, None, None),
+            ("5", "hard samples that are OOD-H (%)", mined, None, None)]  # fmt: skip
+
+
+def overlap(found: Columns) -> tuple[Number, Number]:
+    """Return the share of OOD-H that is hard samples and that of hard samples that are OOD-H, of a division's columns.
+
+    A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
+    """
+    rows = list(zip(found["key"], found["category"], found["set"], found["flags"], strict=True))
+    ood = {(key, category) for key, category, name, _ in rows if name == HARD}
+    mined = {(key, category): flags for key, category, name, flags in rows if name == MINED}
+    ood |= {pair for pair, flags in mined.items() if flags and "0" not in flags}
+    images = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
+
+    def share(of: Iterable[tuple[str, str]], among: Collection[tuple[str, str]]) -> Number:
+        pairs = sorted(of)
+        correct = np.array([pair in among for pair in pairs], bool)
+        return clustered_portion(correct, np.array([images[key] for key, _ in pairs], np.int64))
+
+    return share(ood, mined), share(mined, ood)

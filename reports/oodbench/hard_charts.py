@@ -1,0 +1,87 @@
+"""Figures of hard samples beside OOD-H: how far models fall, and whether they fall alike."""
+
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eyechart.oodbench.divisions import HARD, MINED
+
+from ..panels import ASIDE, above, counted, headed, panels
+from ..render import one_line
+from ..runs import Group, Pool
+from .cases import told_apart
+from .hard import FALLS, fall, falling, fitted, hard
+from .spread import PEARSON, SPEARMAN, VARIANCE, Resampled, Spread, spreads
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {MINED: "tab:blue", HARD: "tab:red"}
+WIDTH = 0.38
+SCALES = {VARIANCE: (10_000, "variance of falls (squared percentage points)"), PEARSON: (1, "Pearson's correlation"),
+          SPEARMAN: (1, "Spearman's correlation")}  # fmt: skip
+
+
+def f11(pool: Pool, _: str | None) -> "Figure":
+    """Figure 11: falls on hard samples and on OOD-H, the model that falls least on hard samples first."""
+    found = hard(pool, "oodbench-F11")
+    longest = max(len(entry.model) for group in found for entry in group.entries)
+    figure, axes = panels([2.6 + 0.06 * min(longest, 30)] * len(found), 1, 8)
+    titles = told_apart([group.title for group in found], [group.entries for group in found])
+    for (ax,), title, group in zip(axes, titles, found, strict=True):
+        falls(ax, group)
+        sizes = sorted({fall(entry, name)[0].n or 0 for entry in group.entries for name in FALLS})
+        headed(ax, f"{title}, {counted(sizes)}")
+    return figure
+
+
+def falls(ax: "Axes", group: Group) -> None:
+    """Two bars a model with their intervals, and both trends."""
+    entries = falling(group)
+    places = np.arange(len(entries))
+    for side, (name, head) in zip((-0.5, 0.5), FALLS.items(), strict=True):
+        numbers = [fall(entry, name)[0] for entry in entries]
+        at = places + side * WIDTH
+        ax.bar(at, [100 * (number.value or 0) for number in numbers], WIDTH, color=COLOURS[name], label=head)
+        for x, number in zip(at, numbers, strict=True):
+            low, high = number.ci or (0.0, 0.0)
+            ax.vlines(x, 100 * low, 100 * high, color="black", linewidth=1)
+        if curve := fitted(entries, name):
+            x = np.linspace(1, len(entries), 50)
+            ax.plot(x - 1, 100 * curve(x), "--", color=COLOURS[name], label=f"{curve.kind} trend")
+    ax.set_xticks(places, [one_line(entry.model) for entry in entries], rotation=30, ha="right", fontsize=7)
+    ax.axhline(0, color="black", linewidth=0.5)
+    ax.set_ylabel("fall of accuracy (points, 95 % interval)", fontsize=8)
+    ax.tick_params(axis="y", labelsize=7)
+    ax.legend(**ASIDE)
+
+
+def f12(pool: Pool, _: str | None) -> "Figure":
+    """Figure 12: the variance and both correlations of resampled hard samples, and where OOD-H is."""
+    found = spreads(pool)
+    figure, axes = panels([2.8] * len(found), 3, 11)
+    titles = told_apart([each.group.title for each in found], [each.group.entries for each in found])
+    for row, title, each in zip(axes, titles, found, strict=True):
+        for ax, (name, test) in zip(row, each.resampled.items(), strict=True):
+            baseline(ax, name, test)
+            ax.set_title(f"{fill(one_line(title), 44)}, {len(each.hard)} models\n{short(each)}", fontsize=8)
+    return figure
+
+
+def short(found: Spread) -> str:
+    """How the baseline was drawn, in a title."""
+    return f"{found.size:,} of {found.samples:,} hard samples{', with replacement' if found.replaced else ''}"
+
+
+def baseline(ax: "Axes", name: str, test: Resampled) -> None:
+    """A histogram of resampled hard samples, and OOD-H as a line."""
+    scale, label = SCALES[name]
+    drawn = scale * test.baseline[~np.isnan(test.baseline)]
+    ax.hist(drawn, 30, color="tab:blue", label="hard samples")
+    if not np.isnan(test.observed):
+        ax.axvline(scale * test.observed, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
+    ax.set_xlabel(label, fontsize=8)
+    ax.set_ylabel("resamples", fontsize=8)
+    above(ax)

@@ -1,0 +1,94 @@
+"""Figures of detectors' logits and probabilities, all categories together and one by one."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+from ..panels import above, panels, wrapped
+from ..render import one_line
+from ..runs import Pool
+from .logits import LOGIT, PROBABILITY, Bins, Distributed, distributed, firsts, others
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+ACROSS, MOST = 8, 80  # small panels in a row, and altogether
+TITLE, SMALL, BOTTOM = 0.6, 0.95, 0.25  # inches
+SHOWN = {(LOGIT, "0"): ("tab:gray", "absent"), (LOGIT, "1"): ("tab:blue", "present")}
+
+
+def f14(pool: Pool, _: str | None) -> "Figure":
+    """Figure 14: a row a detector, its logits and its purified probabilities."""
+    found = [each for of in distributed(pool, "oodbench-F14") for each in of]
+    figure, axes = panels([2.6] * len(found), 2, 9)
+    for (left, right), each in zip(axes, found, strict=True):
+        for kind, (colour, label) in SHOWN.items():
+            bars(left, each.overall.get(kind), colour, label)
+        bars(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
+        right.set_xlim(0, 1)
+        for ax, label in ((left, "logit"), (right, "probability, purified")):
+            ax.set_title(f"{wrapped(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
+            ax.set_xlabel(label, fontsize=8)
+            ax.set_ylabel("share of pairs", fontsize=8)
+            above(ax)
+    return figure
+
+
+def bars(ax: "Axes", bins: Bins | None, colour: str, label: str) -> None:
+    """A histogram as shares of its values; its number of pairs in the legend."""
+    if bins is not None:
+        shares, named = bins.count / bins.n, f"{label}, n={bins.n:,}"
+        ax.bar(bins.low, shares, bins.high - bins.low, align="edge", color=colour, alpha=0.6, label=named)
+
+
+def f15(pool: Pool, _: str | None) -> "Figure":
+    """Figure 15: the first detector's logits, a small panel a category."""
+    return small(firsts(pool))
+
+
+def f16(pool: Pool, _: str | None) -> "Figure":
+    """Figure 16: the second detector's logits, a small panel a category."""
+    return small(others(pool))
+
+
+def small(found: Sequence[Distributed]) -> "Figure":
+    """A block of small panels a detector and data set."""
+    from matplotlib.figure import Figure
+
+    rows = [ceil(min(len(each.categories), MOST) / ACROSS) for each in found]
+    heights = [SMALL * count + TITLE + BOTTOM for count in rows]
+    figure = Figure(figsize=(11, sum(heights)))
+    parts = figure.subfigures(len(found), 1, squeeze=False, height_ratios=heights)
+    for (part,), each, count, height in zip(parts, found, rows, heights, strict=True):
+        block(part, each, count, height)
+    return figure
+
+
+def block(part: "SubFigure", found: Distributed, rows: int, height: float) -> None:
+    """One detector and data set."""
+    names = found.categories[:MOST]
+    which = f"{len(names):,} of {len(found.categories):,} categories, those with most pairs"
+    which = which if len(names) < len(found.categories) else f"{len(names):,} categories"
+    title = f"{found.entry.model}, {found.group.title}: logits of {which}; blue: present, grey: absent"
+    part.suptitle(one_line(title), fontsize=9, y=1 - 0.15 / height)
+    part.subplots_adjust(
+        left=0.03, right=0.99, bottom=BOTTOM / height, top=1 - TITLE / height, hspace=0.75, wspace=0.15
+    )
+    axes = part.subplots(rows, ACROSS, squeeze=False).flat
+    for ax, name in zip(axes, names, strict=False):
+        one(ax, found, name)
+    for ax in axes[len(names) :]:
+        ax.set_axis_off()
+
+
+def one(ax: "Axes", found: Distributed, name: str) -> None:
+    """One category; on the axis that all of them share."""
+    for kind, (colour, label) in SHOWN.items():
+        bars(ax, found.logits.get(kind, {}).get(name), colour, label)
+    shown = [bins for kind, bins in found.overall.items() if kind in SHOWN]
+    ax.set_xlim(min(bins.low[0] for bins in shown), max(bins.high[-1] for bins in shown))
+    present = found.logits.get((LOGIT, "1"), {}).get(name)
+    ax.set_title(f"{one_line(name)} (n={present.n if present else 0:,})", fontsize=6, pad=2)
+    ax.tick_params(labelsize=6, length=2, pad=1)
+    ax.set_yticks([])

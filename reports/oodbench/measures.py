@@ -1,0 +1,43 @@
+"""The measures of OODBench with their intervals, from counts of answers."""
+
+import numpy as np
+
+from eyechart.metrics.alike import measure_intervals, share_interval
+from eyechart.metrics.resampling import clustered
+from eyechart.metrics.yes_no import measures
+
+from ..answers import Floats, Ints
+from ..render import Number
+
+TIMES = 2000
+HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
+RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
+
+
+def measured(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, Number]:
+    """Every measure and rate of a set with its interval over images; of one data set, what its record says."""
+    tables, said = counts[:, :4], counts[:, 4:]
+    _, units = np.unique(np.column_stack([strata, images]), axis=0, return_inverse=True)
+    units = units.ravel()
+    values, draws = measures(tables.sum(axis=0)), measures(clustered(tables, images, TIMES, seed, strata))
+    sure = measure_intervals(tables, draws, clusters=units)
+    parts, drawn = rates(said.sum(axis=0)), rates(clustered(said, images, TIMES, seed, strata))
+    of = {
+        name: share_interval(drawn[name], float(part), len(np.unique(units)))
+        for name, part in parts.items()
+        if part == part
+    }
+    return {
+        name: Number(float(value), ci=ends({**sure, **of}.get(name))) for name, value in {**values, **parts}.items()
+    }
+
+
+def rates(totals: Ints) -> dict[str, Floats]:
+    """Which share of the answers is yes, and which cannot be read, of totals (..., 3)."""
+    with np.errstate(invalid="ignore"):
+        return {name: totals[..., place] / totals[..., 2] for place, name in enumerate(RATES)}
+
+
+def ends(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    """An interval, if there is one."""
+    return None if interval is None or np.isnan(interval).any() else (interval[0], interval[1])

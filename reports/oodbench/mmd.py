@@ -1,0 +1,70 @@
+"""Whether OOD pairs of two splits come from one distribution: Section B.1.4 of arXiv 2602.18094."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..render import FRACTION, Cell, Number, Row, Style, Table
+from ..runs import Entry, Pool
+from .cases import DISTRIBUTION, FOLLOWS, about, distinct, nothing, number, pooled, source
+
+OOD, OWN = "OOD", ("reference", "bandwidth")
+SMALL = Style(10_000, 3)
+COLUMNS = (
+    "Encoder",
+    "Data",
+    "Reference",
+    "MMD² · 10⁴",
+    "τ · 10⁴",
+    "UCI · 10⁴",
+    "p",
+    "UCI < τ",
+    "Interval < τ",
+    "Bandwidth",
+)
+MEANING = (
+    "MMD² of image features with categories, unbiased; n: pairs of both. Brackets: 95 % intervals, bootstrap.",
+    "τ: 95th percentile of half-splits of the reference. UCI: that of permutations; p: of these, one-sided.",
+    "UCI < τ: the paper's criterion, which the observed MMD² is no part of. Interval < τ: its upper end is below τ.",
+)
+
+
+def mmd(pool: Pool, _: str | None) -> list[Table]:
+    """A row an encoder and split: how far its pairs are from those of the reference."""
+    found = pooled(pool, DISTRIBUTION, (*FOLLOWS, *OWN))
+    if not found:
+        what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
+        command = 'pytest -k "oodbench and distribution" --eye-reference=oodbench/coco-train --eye-data=ROOT'
+        raise nothing(pool, "oodbench-mmd", what, command)
+    return distinct([mmd_table(entries) for entries in found], found)
+
+
+def mmd_table(entries: Sequence[Entry]) -> Table:
+    """The splits that were divided in one way."""
+    return Table(
+        "OODBench: distance of OOD pairs from those of a reference",
+        COLUMNS,
+        tuple(map(row, entries)),
+        (*MEANING, *about(entries, (*FOLLOWS, *OWN))),
+        {"divided": entries[0].worded((*FOLLOWS, *OWN))},
+    )
+
+
+def row(entry: Entry) -> Row:
+    """One encoder and split."""
+    found, tau, null = (part(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
+    high = None if found.ci is None else found.ci[1]
+    p = replace(number(entry, "mmd2_p", OOD), n=None, style=FRACTION)
+    said = (below(null.value, tau.value), below(high, tau.value))
+    where = entry.choice("reference").removeprefix(f"{entry.record.benchmark}/")
+    return entry.model, source(entry), where, found, tau, null, p, *said, entry.choice("bandwidth") or None
+
+
+def part(entry: Entry, name: str) -> Number:
+    """One distance; only the observed one says of how many pairs it is."""
+    found = replace(number(entry, name, OOD), style=SMALL)
+    return found if name == "mmd2" else replace(found, n=None)
+
+
+def below(value: float | None, limit: float | None) -> Cell:
+    """Whether a value is below a limit."""
+    return None if value is None or limit is None else "yes" if value < limit else "no"

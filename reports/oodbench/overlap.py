@@ -1,0 +1,143 @@
+"""How much of a division models have read about in training: Section B.1 of arXiv 2602.18094."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyechart.errors import DataError, ReportError
+from eyechart.metrics.intervals import Interval, clopper_pearson
+from eyechart.metrics.overlap import accepts, population
+from eyechart.oodbench.corpora import Corpus, read_corpus, read_synonyms, stem
+from eyechart.oodbench.division_files import Pair, read_file
+from eyechart.oodbench.divisions import HARD, SIMPLE
+from eyechart.oodbench.semantic_overlap import semantic_overlap
+
+from ..answers import portion
+from ..render import Number, Row, Table
+from ..runs import Pool
+from .cases import nothing
+
+COMMAND = "python -m eyechart.reports overlap DIVISION.json --corpus MODEL=FILE"
+MEANING = (
+    "Read: pairs whose image the corpus has a text of; brackets: 95 % intervals, Wilson, of pairs.",
+    "Overlap: pairs whose category is named in one, r = H / C; brackets: 95 % intervals, Clopper and Pearson, pairs.",
+    "Z: whether the interval's upper end is below ε, so that the pairs are out of distribution for the model.",
+)
+OF_ALL = (
+    "Share with Z = 1, of all models that these were drawn from. Brackets: 95 % intervals; exact: Clopper and Pearson.",
+    "Posterior: from the prior Beta(1, 1). Models share data and makers, so that both intervals are too narrow.",
+)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to compare: a division's file, models' training corpora as MODEL=FILE, and when to accept."""
+
+    division: Path
+    corpora: tuple[str, ...]
+    epsilon: tuple[float, ...]
+    synonyms: Path | None = None
+
+
+@dataclass(frozen=True)
+class Learned:
+    """How many of a division's pairs a model has read about, of how many it has a text of the image.
+
+    The pair is the unit, since Eq. (2) of the paper, by which a model accepts, counts pairs as trials.
+    """
+
+    model: str
+    files: tuple[Corpus, ...]
+    hits: int
+    seen: int
+    n: int
+
+
+def refused(pool: Pool, _: str | None) -> list[Table]:
+    """There is nothing about training corpora in a run."""
+    what = "compares a division with what models were trained on, of which runs know nothing"
+    raise nothing(pool, "oodbench-population", what, COMMAND)
+
+
+def overlap(wish: Wish) -> list[Table]:
+    """A table of models, and one of what they say of all models."""
+    found = read_file(wish.division)
+    pairs = [pair for pair in found.pairs if pair.present and pair.set in (SIMPLE, HARD)]
+    if not pairs:
+        raise ReportError(f"{wish.division} has no present pair out of distribution. Name another division.")
+    words = read_synonyms(wish.synonyms, {pair.category for pair in found.pairs}) if wish.synonyms else {}
+    learned = [learn(name, files, pairs, words) for name, files in named(wish.corpora).items()]
+    made = ", ".join(f"{name} {value}" for name, value in found.parameters.items())
+    said = (
+        f"{found.benchmark}/{found.split}: {len(pairs):,} pairs of OOD-S and OOD-H before downsampling; {made}.",
+        *(f"{each.model}: {described(corpus)}." for each in learned for corpus in each.files),
+    )
+    return [models_table(learned, wish.epsilon, said), population_table(learned, wish.epsilon)]
+
+
+def named(corpora: Iterable[str]) -> Mapping[str, list[str]]:
+    """The files of each model, from MODEL=FILE."""
+    found: dict[str, list[str]] = {}
+    for text in corpora:
+        name, equals, file = text.partition("=")
+        if not (name and equals and file):
+            raise ReportError(f"--corpus={text} is not MODEL=FILE. Give a name and a file, such as llava=captions.json")
+        found.setdefault(name, []).append(file)
+    return found
+
+
+def learn(
+    model: str, files: Sequence[str], pairs: Sequence[Pair], synonyms: Mapping[str, Sequence[str]]
+) -> Learned:  # fmt: skip
+    """Look for every pair in all of a model's corpora."""
+    keys = [pair.key for pair in pairs]
+    read = tuple(read_corpus(file, {*map(stem, keys)}) for file in files)
+    texts: dict[str, list[str]] = {}
+    for corpus in read:
+        for image, said in corpus.texts.items():
+            texts.setdefault(image, []).extend(said)
+    try:
+        found = semantic_overlap(keys, [pair.category for pair in pairs], texts, synonyms)
+    except DataError as error:
+        raise DataError(f"--corpus={model}={files[0]}: {error}") from error
+    return Learned(model, read, found.hits, int(found.seen.sum()), len(pairs))
+
+
+def described(corpus: Corpus) -> str:
+    """One corpus: its file, what it is, and what was left out."""
+    out = "".join(f"; {each}" for each in corpus.excluded)
+    return f"{Path(corpus.source).name} ({corpus.format}, sha256 {corpus.sha256[:12]}){out}"
+
+
+def models_table(learned: Sequence[Learned], epsilon: Sequence[float], said: Sequence[str]) -> Table:
+    """A row a model."""
+    heads = [f"Z, ε = {100 * limit:g} %" for limit in epsilon]
+    rows: list[Row] = [
+        (
+            each.model,
+            portion(each.seen, each.n),
+            exact(each.hits / each.n, clopper_pearson(each.hits, each.n), each.n),
+            *(int(accepts(each.hits, each.n, limit)) for limit in epsilon),
+        )
+        for each in learned
+    ]
+    columns = ("Model", "Read (%)", "Overlap (%)", *heads)
+    return Table("OODBench: overlap with training", columns, tuple(rows), (*MEANING, *said), {"table": "models"})
+
+
+def population_table(learned: Sequence[Learned], epsilon: Sequence[float]) -> Table:
+    """A row a limit: of how many models it can be said that the pairs are out of distribution."""
+    rows: list[Row] = []
+    for limit in epsilon:
+        accepted = sum(accepts(each.hits, each.n, limit) for each in learned)
+        found = population(accepted, len(learned))
+        both = (exact(found.share, ends, len(learned)) for ends in (found.exact, found.posterior))
+        rows.append((f"{100 * limit:g} %", accepted, *both))
+    columns = ("ε", "Models with Z = 1", "Share (%), exact", "Share (%), posterior")
+    return Table("OODBench: models to which the pairs are out of distribution", columns, tuple(rows), OF_ALL,
+                 {"table": "population"})  # fmt: skip
+
+
+def exact(value: float, ci: Interval, n: int) -> Number:
+    """A share with its interval."""
+    return Number(value, n, (ci.low, ci.high))

@@ -1,0 +1,141 @@
+"""The image–category pairs of OODBench and what was answered to them, read back from the csv files that a run left."""
+
+import csv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.errors import ReportError
+from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES, tables
+from eyechart.oodbench.divisions import SETS
+from eyechart.records import Record
+
+from ..answers import Bools, Ints, intact
+
+PREDICTIONS = "predictions"
+INITIAL = "'"  # marks a set of the initial benchmark: everything that was flagged, before downsampling
+QUESTIONS = {"positive": 0, "negative": 1}
+CODES = {"yes": YES, "no": NO, "": UNPARSED}
+Columns = Mapping[str, tuple[str, ...]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs of one case in the order of the division, one a place.
+
+    `numbers` (m,) are their numbers in the division, `categories` (m,) classes, `sets` (m,) names; `main` (m,) says
+    which are of the main benchmark, `present` (m,) whether the category is in the image. `answers` (m, 2) to the
+    positive and the negative question are the codes of `eyechart.metrics.yes_no`, `expected` (m, 2) whether "yes" is
+    right.
+    """
+
+    numbers: Ints
+    keys: tuple[str, ...]
+    categories: Ints
+    names: tuple[str, ...]
+    sets: NDArray[np.str_]
+    main: Bools
+    present: Bools
+    answers: Ints
+    expected: Bools
+
+    def of(self, name: str) -> Bools:
+        """The pairs of a set: `OOD-S` of the main benchmark, `OOD-S'` of the initial one, which holds the former."""
+        chosen: Bools = self.sets == name.removesuffix(INITIAL)
+        return chosen if name.endswith(INITIAL) else chosen & self.main
+
+    def places(self, name: str) -> Ints:
+        """The places of a set's pairs by image and category, an order that no division's numbers change."""
+        found = np.flatnonzero(self.of(name)).tolist()
+        return np.array(sorted(found, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
+
+    @cached_property
+    def images(self) -> Ints:
+        """(m,) the image of each pair: equal numbers are pairs of one image, which are no independent samples."""
+        places = {key: place for place, key in enumerate(dict.fromkeys(self.keys))}
+        return np.array([places[key] for key in self.keys], np.int64)
+
+    @cached_property
+    def answered(self) -> Bools:
+        """(m,) which pairs have both answers; the others count nowhere, as in the records."""
+        complete: Bools = (self.answers != MISSING).all(axis=1)
+        return complete
+
+    @cached_property
+    def tables(self) -> Ints:
+        """(m, 4) TP, FP, FN, TN of each pair's answers."""
+        return tables(self.answers, self.expected)
+
+    @cached_property
+    def counts(self) -> Ints:
+        """(m, 7) the same, then how many answers were "yes", how many could not be read, and how many there are."""
+        said = [found.sum(axis=1) for found in (self.answers == YES, self.answers == UNPARSED, self.answers != MISSING)]
+        return np.column_stack((self.tables, *said)).astype(np.int64)
+
+    @cached_property
+    def identity(self) -> str:
+        """Names the main benchmark's pairs: two cases with the same were asked the same, whatever else they were."""
+        chosen = np.flatnonzero(self.main & np.isin(self.sets, SETS))
+        said = sorted(f"{self.sets[p]} {self.categories[p]} {self.present[p]} {self.keys[p]}" for p in chosen)
+        return sha256("\n".join(said).encode()).hexdigest()
+
+
+def columns(record: Record, folder: Path, name: str = PREDICTIONS) -> Columns:
+    """One csv of a case by its columns: what was answered, or an artifact such as `division`."""
+    return read(record, folder, name, lambda found: found)
+
+
+def read(record: Record, folder: Path, name: str, made: Callable[[Columns], T]) -> T:
+    """Make something of the columns of one csv of a case; one that does not fit is refused with the remedy."""
+    file = record.predictions if name == PREDICTIONS else record.artifacts.get(name)
+    if file is None:
+        raise ReportError(f"The record of {record.case} in {folder} names no {name}. Run the case again.")
+    text = intact(folder / file.path, folder, file)
+    try:
+        head, *rows = csv.reader(StringIO(text, newline=""))
+        if odd := next((number for number, row in enumerate(rows, 2) if len(row) != len(head)), None):
+            raise ValueError(f"row {odd} does not have {len(head)} fields")
+        return made({column: tuple(row[place] for row in rows) for place, column in enumerate(head)})
+    except (KeyError, ValueError) as error:
+        raise ReportError(f"{folder / file.path} cannot be read as {name} ({error}). Run the case again.") from error
+
+
+def read_pairs(record: Record, folder: Path) -> Pairs:
+    """The pairs of a case of the existence protocol."""
+    return read(record, folder, PREDICTIONS, pairs)
+
+
+def pairs(found: Columns) -> Pairs:
+    """The rows of questions as pairs."""
+    numbers, first, place = np.unique(whole(found["pair"]), return_index=True, return_inverse=True)
+    question = np.array([QUESTIONS[name] for name in found["question"]], np.int64)
+    if len(np.unique(2 * place + question)) < len(place):
+        raise ValueError("a question was asked twice")
+    answers, expected = np.full((len(numbers), 2), MISSING, np.int64), np.zeros((len(numbers), 2), bool)
+    said = zip(found["answer"], found["correct"], strict=True)
+    answers[place, question] = [CODES[answer] if correct else MISSING for answer, correct in said]
+    expected[place, question] = [{"yes": True, "no": False}[word] for word in found["expected"]]
+    return Pairs(
+        numbers,
+        tuple(found["key"][row] for row in first),
+        whole(found["category"])[first],
+        tuple(found["name"][row] for row in first),
+        np.array(found["set"], dtype=np.str_)[first],
+        whole(found["main"])[first].astype(bool),
+        whole(found["present"])[first].astype(bool),
+        answers,
+        expected,
+    )
+
+
+def whole(texts: tuple[str, ...]) -> Ints:
+    """Texts as whole numbers."""
+    return np.array([int(text) for text in texts], np.int64)

@@ -1,0 +1,188 @@
+"""From recognising to counting to comparing: Tables 3 and 14 to 17 of arXiv 2602.18094."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyechart.metrics.alike import share_interval
+from eyechart.metrics.resampling import clustered
+
+from ..answers import Floats, Ints
+from ..render import Cell, Number, Row, Table
+from ..runs import Entry, Group, Pool
+from .cases import (
+    BOOTSTRAP,
+    FOLLOWS,
+    PROGRESSION,
+    about,
+    alike,
+    as_published,
+    by_model,
+    distinct,
+    nothing,
+    number,
+    pooled,
+    rank,
+    source,
+    typed,
+)
+from .pairs import PREDICTIONS, Columns, read
+
+MEASURES = {"E-Acc": "e", "C-Acc": "c", "L-Acc": "l"}
+TIMES = 2000
+MEANING = (
+    "E: is the first category there? C: how many of the second are there? L: are there more of the first than second?",
+    "An answer to L counts only where that to C is right, too.",
+    BOOTSTRAP.format("images"),
+)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The samples of one case: each one's image, its set, and whether E, C and L were right (m, 3), NaN: no answer."""
+
+    images: Ints
+    sets: tuple[str, ...]
+    right: Floats
+
+    def of(self, name: str) -> tuple[Ints, Ints]:
+        """The image and (right, answered) for each measure, (m, 6), of the samples of a set."""
+        chosen = np.array([each == name for each in self.sets], bool)
+        right = self.right[chosen]
+        rows = np.column_stack((np.nan_to_num(right), ~np.isnan(right))).astype(np.int64)
+        return self.images[chosen], rows
+
+
+def samples(found: Columns) -> Samples:
+    """The columns of a csv of samples."""
+    keys = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
+    right = [[float(cell or "nan") for cell in found[name]] for name in MEASURES.values()]
+    images = np.array([keys[key] for key in found["key"]], np.int64)
+    return Samples(images, found["set"], np.array(right, np.float64).T)
+
+
+def t3(pool: Pool, _: str | None) -> list[Table]:
+    """Table 3: E-, C- and L-accuracy by model and set, all data sets pooled."""
+    found = pooled(pool, PROGRESSION)
+    if not found:
+        what = "shows how far models come from recognising to comparing"
+        raise nothing(pool, "oodbench-T3", what, 'pytest -k "oodbench and progression"')
+    return distinct([t3_table(entries) for entries in found], found)
+
+
+def t3_table(entries: Sequence[Entry]) -> Table:
+    """One way of asking, a row a model and set."""
+    rows = [row for of in by_model(entries).values() for row in pooled_rows(of)]
+    names = dict.fromkeys(map(source, sorted(entries, key=as_published)))
+    said = "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets."
+    return Table(
+        f"OODBench: progression (%), {' + '.join(names)} pooled",
+        ("Model", "Data", "Data Type", *MEASURES),
+        tuple(rows),
+        (*MEANING, said, *about(entries)),
+        {"asked": entries[0].worded(FOLLOWS)},
+    )
+
+
+def pooled_rows(entries: Sequence[Entry]) -> list[Row]:
+    """The sets of one model; what a single data set has is what its record says."""
+    entries = sorted(entries, key=as_published)
+    data = " + ".join(map(source, entries))
+    if len(entries) == 1:
+        return [(entries[0].model, data, typed(name), *recorded(entries[0], name)) for name in sets(entries[0])]
+    read_back = [read(entry.record, entry.folder, PREDICTIONS, samples) for entry in entries]
+    found = sorted({name for entry in entries for name in sets(entry)}, key=rank)
+    return [(entries[0].model, data, typed(name), *together(read_back, name)) for name in found]
+
+
+def together(cases: Sequence[Samples], name: str) -> list[Number]:
+    """The three measures of a set over several data sets, whose images are drawn separately."""
+    parts = [case.of(name) for case in cases]
+    total = sum((rows.sum(axis=0) for _, rows in parts), np.zeros(2 * len(MEASURES), np.int64))
+    seeded = enumerate(parts)
+    draws = np.add.reduce([clustered(rows, images, TIMES, seed) for seed, (images, rows) in seeded if len(rows)])
+    units = sum(len(np.unique(images)) for images, _ in parts)
+    return [drawn(total, draws, place, units) for place in range(len(MEASURES))]
+
+
+def drawn(total: Ints, draws: Ints, place: int, units: int) -> Number:
+    """One share with the interval of its draws, in which so many images were drawn."""
+    n = int(total[len(MEASURES) + place])
+    if not n:
+        return Number(None, 0)
+    value = float(total[place] / n)
+    with np.errstate(invalid="ignore"):
+        low, high = share_interval(draws[:, place] / draws[:, len(MEASURES) + place], value, units)
+    return Number(value, n, (low, high))
+
+
+def sets(entry: Entry) -> list[str]:
+    """The sets that a case was asked about."""
+    return sorted({metric.category for metric in entry.record.metrics if metric.name == "e_acc"}, key=rank)
+
+
+def recorded(entry: Entry, name: str) -> list[Cell]:
+    """The three measures of a set as a case's record has them."""
+    return [number(entry, f"{measure}_acc", name) for measure in MEASURES.values()]
+
+
+def of_source(name: str, wanted: str) -> Callable[[Pool, str | None], list[Table]]:
+    """Tables 14 to 17: E-, C- and L-accuracy and the time by model and set, of one data set."""
+
+    def made(pool: Pool, _: str | None) -> list[Table]:
+        found = [group for group in alike(pool, PROGRESSION) if source(group.entries[0]) == wanted]
+        if not found:
+            what = f"shows how far models come from recognising to comparing on {wanted}"
+            command = f'pytest -k "oodbench and progression" --eye-data=ROOT, where ROOT holds {wanted}'
+            raise nothing(pool, name, what, command)
+        return distinct([source_table(group, wanted) for group in found], [group.entries for group in found])
+
+    return made
+
+
+def source_table(group: Group, wanted: str) -> Table:
+    """One division of one data set."""
+    rows: list[Row] = [
+        (entry.model, typed(name), *recorded(entry, name), took(entry, name))
+        for entry in group.entries
+        for name in sets(entry)
+    ]
+    return Table(
+        f"{group.title}: {wanted}, progression (%)",
+        ("Model", "Data Type", *MEASURES, "Time"),
+        tuple(rows),
+        (*MEANING, timed(group.entries), *about(group.entries)),
+        {"split": group.title, "asked": group.entries[0].wording},
+    )
+
+
+def timed(entries: Sequence[Entry]) -> str:
+    """What the column Time means, and where models ran."""
+    devices = {entry.model: entry.record.model.device for entry in entries}
+    used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
+    said = "Time: how long it took to ask, of the set that was asked first with a model's start"
+    return f"{said}; kept: answers of an earlier run.{used}"
+
+
+def took(entry: Entry, name: str) -> str | None:
+    """How long a set took, if all of its answers were asked in this run; a replay's were asked elsewhere."""
+    served = entry.record.served
+    found = served.sets.get(name) if served else None
+    if found is None or entry.record.model.backend == "replay":
+        return None
+    if found.fresh < found.answers:
+        return "kept"
+    minutes, seconds = divmod(round(found.seconds), 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+
+
+TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {"oodbench-T3": t3} | {
+    name: of_source(name, wanted)
+    for name, wanted in {
+        "oodbench-T14": "COCO",
+        "oodbench-T15": "LVIS",
+        "oodbench-T16": "nuScenes",
+        "oodbench-T17": "Cityscapes",
+    }.items()
+}

@@ -1,0 +1,149 @@
+"""Whether models fall as reference models do: section B.2.2 and Figure 10 of arXiv 2602.18094."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from eyechart.errors import ReportError
+from eyechart.metrics.degradation import Equivalence, signature, tost
+from eyechart.metrics.intervals import Interval
+from eyechart.oodbench.divisions import ID
+from eyechart.spec import did_you_mean
+
+from ..answers import Ints
+from ..render import MISSING, PERCENT, Cell, Number, Table
+from ..runs import Pool
+from .blocks import called
+from .cases import nothing
+from .degradation import CHANGED, FALL, Fall, long_rows, titled, together, told
+from .measures import HEADS, TIMES, ends
+
+BAND = "Band: from the lowest lower to the highest upper end of the reference models' intervals of Δ."
+ALIKE = (
+    f"δ: the model's Δ less the mean Δ of the reference models, in % points, over pairs that all have answered; "
+    f"brackets: 90 % intervals of {TIMES:,} resamples, which draw the same images for all. η: the standard "
+    "deviation of the reference models' resampled Δ, pooled. Equivalent: the interval lies inside ±η (two one-sided "
+    "tests at 5 %)."
+)
+
+
+@dataclass(frozen=True)
+class Candidate(Fall):
+    """A model's fall beside those of reference models that were asked the same in the same way."""
+
+    references: tuple[Fall, ...] = ()
+
+    @cached_property
+    def bands(self) -> Mapping[str, Interval]:
+        """The band of the reference models' falls."""
+        return {measure: signature([fall.found[measure].ci for fall in self.references]) for measure in HEADS}
+
+    @cached_property
+    def equivalence(self) -> Mapping[str, Equivalence]:
+        """Whether the model falls as the reference models do on average."""
+        one, other = (self.all_answered(name) for name in (ID, self.name))
+        strata, images = (one[1], other[1]), (one[2], other[2])
+        return tost(one[0], other[0], TIMES, self.block.seed, strata, images)
+
+    def all_answered(self, name: str) -> tuple[Ints, Ints, Ints]:
+        """Every model's tables of a set's pairs that all answered, (models, m, 4), their data sets and images."""
+        rows = [block.rows(name) for block in (self.block, *(fall.block for fall in self.references))]
+        kept = np.all([answered for *_, answered in rows], axis=0)
+        return np.stack([counts[kept, :4] for counts, *_ in rows]), rows[0][1][kept], rows[0][2][kept]
+
+
+def candidates(pool: Pool, name: str) -> list[list[Candidate]]:
+    """Every model that is no reference, with its references: all other models, if none is named."""
+    found = together(pool, name)
+    chosen = named(pool, [fall for of in found for fall in of])
+    made = [[each for fall in of if (each := beside(fall, of, chosen)).references] for of in found]
+    if not any(made):
+        what = "compares models with reference models that were asked the same pairs in the same way"
+        raise nothing(pool, name, what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B')
+    return [of for of in made if of]
+
+
+def beside(fall: Fall, others: Sequence[Fall], chosen: Sequence[str]) -> Candidate:
+    """A fall with those of the reference models from the same pairs, asked in the same way; a reference has none."""
+    alike = [
+        other
+        for other in others
+        if (other.name, other.block.worded()) == (fall.name, fall.block.worded())
+        and other.block.model != fall.block.model
+    ]
+    if chosen:
+        alike = [other for other in alike if other.block.model in chosen and fall.block.model not in chosen]
+    return Candidate(fall.block, fall.name, tuple(alike))
+
+
+def named(pool: Pool, found: Sequence[Fall]) -> tuple[str, ...]:
+    """The reference models that were named, by their names in tables."""
+    known = {fall.block.entries[0].record.model.title: fall.block.model for fall in found}
+    known |= {model: model for model in known.values()}
+    for name in pool.references:
+        if name not in known:
+            raise ReportError(
+                f"--reference={name} is no model that these runs asked{did_you_mean(name, [*known])} "
+                f"There are: {', '.join(known)}."
+            )
+    return tuple(known[name] for name in pool.references)
+
+
+def signed(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+    """The behavioural signature: the band of the reference models' falls, and where the other models' lie."""
+    columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Band low", "Band high", "Δ lies")
+    return told(
+        candidates(pool, "oodbench-signature"),
+        lambda of: titled(
+            of, "behavioural signature", columns, list(long_rows(of, banded)), FALL, BAND, *compared_with(of)
+        ),
+    )
+
+
+def banded(fall: Candidate, measure: str) -> Iterator[Cell]:
+    """The cells of one measure: its fall, and where it lies."""
+    low, high = fall.bands[measure]
+    delta = fall.found[measure].delta
+    yield fall.delta(measure)
+    yield from (Number(end, style=CHANGED) for end in (low, high))
+    yield MISSING if np.isnan([low, delta]).any() else "below" if delta < low else "above" if delta > high else "inside"
+
+
+def f10(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+    """Figure 10 as a table: the test for equivalence with the reference models."""
+    columns = ("Model", "Data Type", "Num", "Measure", "δ", "η", "Equivalent")
+    return told(
+        candidates(pool, "oodbench-F10"),
+        lambda of: titled(
+            of, "equivalence of falls", columns, list(long_rows(of, equal, shared)), ALIKE, *compared_with(of)
+        ),
+    )
+
+
+def shared(fall: Candidate) -> int:
+    """How many answers of the model are to pairs that all have answered."""
+    return sum(int(fall.all_answered(name)[0][0].sum()) for name in (ID, fall.name))
+
+
+def equal(fall: Candidate, measure: str) -> Iterator[Cell]:
+    """The cells of one measure: the difference, what does not matter, and the decision."""
+    found = fall.equivalence[measure]
+    yield Number(found.delta, ci=ends(found.ci), style=CHANGED)
+    yield Number(found.eta, style=PERCENT)
+    yield MISSING if np.isnan(found.delta) else "yes" if found.equivalent else "no"
+
+
+def compared_with(found: Sequence[Candidate]) -> Iterator[str]:
+    """Which models are the reference of which."""
+    names = called([fall.block for of in found for fall in (of, *of.references)])
+    for block, references in {id(fall.block): (fall.block, fall.references) for fall in found}.values():
+        others = ", ".join(names[id(other.block)] for other in references)
+        yield f"Reference of {names[id(block)]}{block.mark}: {others}."
+
+
+TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+    "oodbench-signature": signed,
+    "oodbench-F10": f10,
+}

@@ -1,0 +1,197 @@
+"""Whether models fall on OOD-H as they do on hard samples: Figure 12 and Section C.1 of arXiv 2602.18094."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyechart.errors import ReportError
+from eyechart.metrics.intervals import Interval, clopper_pearson
+from eyechart.metrics.resampling import percentile
+from eyechart.metrics.spread import Correlation, FTest, correlation, empirical, f_test
+from eyechart.oodbench.divisions import HARD, ID, MINED
+
+from ..answers import Floats, Ints
+from ..render import FRACTION, Number, Row, Style, Table
+from ..runs import Group, Pool
+from .cases import about, distinct
+from .hard import hard, overlaps
+from .pairs import Pairs
+
+TIMES, SIZE = 1000, 500
+POINTS = Style(10_000, 2)  # a variance of fractions in squared percentage points
+COEFFICIENT = Style(1, 2)
+VARIANCE, PEARSON, SPEARMAN = "variance", "Pearson", "Spearman"
+OWN = (
+    "Own hard samples are the first detector's most probable categories, on which it hardly ever fails itself: that "
+    "hardly any is in OOD-H (5) follows from this. Give an object detector's results: --eye-hard=FILE.json."
+)
+BESIDE = "of OOD-H with hard samples"
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """A statistic of OOD-H, the same of resampled hard samples (times,), and how far out the former is."""
+
+    observed: float
+    baseline: Floats
+
+    @property
+    def p(self) -> float:
+        """The p-value of the left tail."""
+        return empirical(self.observed, self.baseline)
+
+    @property
+    def p_ci(self) -> Interval:
+        """How well the resamples tell the p-value."""
+        times = len(self.baseline)
+        return clopper_pearson(round(self.p * (times + 1)) - 1, times) if not np.isnan(self.p) else Interval(0, 1)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What the falls of a division's models on hard samples and OOD-H say (models,)."""
+
+    group: Group
+    hard: Floats
+    ood: Floats
+    size: int
+    replaced: bool
+    samples: int
+    resampled: Mapping[str, Resampled]
+
+    @property
+    def variances(self) -> FTest:
+        """Whether they vary more on hard samples."""
+        return f_test(self.hard, self.ood)
+
+    @property
+    def aligned(self) -> Correlation:
+        """Whether the same models fall."""
+        return correlation(self.hard, self.ood)
+
+    @property
+    def drawn(self) -> str:
+        """How the baseline was drawn."""
+        how = "with replacement" if self.replaced else "without replacement"
+        return f"{TIMES:,} times {self.size:,} of {self.samples:,} hard samples, {how}"
+
+
+def spreads(pool: Pool) -> list[Spread]:
+    """Every division with two models or more that were asked about hard samples."""
+    return [spread(group) for group in hard(pool, "oodbench-F12", least=2)]
+
+
+def spread(group: Group) -> Spread:
+    """The falls of one division's models, and those on resampled hard samples."""
+    pairs = [entry.pairs for entry in group.entries]
+    mined = np.stack([right(each, MINED) for each in same(group, pairs)])
+    start, far = (np.array([share(right(each, name).sum(axis=0)) for each in pairs]) for name in (ID, HARD))
+    falls, ood = start - share(mined.sum(axis=1)), start - far
+    chosen, replaced = draws(mined.shape[1])
+    totals = np.stack([mined[:, rows].sum(axis=1) for rows in chosen])
+    tested = tests(start - share(totals), falls, ood)
+    return Spread(group, falls, ood, chosen.shape[1], replaced, mined.shape[1], tested)
+
+
+def same(group: Group, pairs: list[Pairs]) -> list[Pairs]:
+    """The pairs, if all models were asked about the same hard samples."""
+    wanted = pairs[0].numbers[pairs[0].of(MINED)].tolist()
+    for entry, each in zip(group.entries, pairs, strict=True):
+        if each.numbers[each.of(MINED)].tolist() != wanted:
+            raise ReportError(
+                f"{entry.folder}: the answers to {entry.record.case} are not about the same hard samples as those of "
+                f"{group.entries[0].model}, though the division is. Run both again."
+            )
+    return pairs
+
+
+def right(pairs: Pairs, name: str) -> Ints:
+    """(m, 2) right answers and answers to the pairs of a set."""
+    counts = pairs.tables[pairs.of(name)]
+    return np.column_stack((counts[:, 0] + counts[:, 3], counts.sum(axis=1)))
+
+
+def share(totals: Ints) -> Floats:
+    """Right answers of answers (..., 2); NaN of none."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(totals[..., 0] / totals[..., 1], np.float64)
+
+
+def draws(n: int) -> tuple[Ints, bool]:
+    """(times, size) places among n hard samples, and whether one may be drawn twice: 500 of more, else as many as n.
+
+    The pair is what is drawn, since OOD-H and its hard samples are sets of pairs of one size in the published test.
+    """
+    rng = np.random.default_rng(0)
+    if n <= SIZE:
+        return rng.integers(0, n, (TIMES, n)), True
+    return np.stack([rng.choice(n, SIZE, replace=False) for _ in range(TIMES)]), False
+
+
+def tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, Resampled]:
+    """The variance of falls, and their correlations with those on all hard samples; `baseline` (times, models)."""
+    each, observed = [correlation(falls, row) for row in baseline], correlation(falls, ood)
+    return {
+        VARIANCE: Resampled(float(ood.var(ddof=1)), baseline.var(axis=1, ddof=1)),
+        PEARSON: Resampled(observed.pearson, np.array([found.pearson for found in each])),
+        SPEARMAN: Resampled(observed.spearman, np.array([found.spearman for found in each])),
+    }
+
+
+def f12(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 12 as a table, with the tests on full sets and the overlap of hard samples with OOD-H."""
+    found = spreads(pool)
+    return distinct(list(map(spread_table, found)), [each.group.entries for each in found])
+
+
+def spread_table(found: Spread) -> Table:
+    """One division, the paper's five lines of evidence."""
+    said = (
+        "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test.",
+        "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models.",
+        f"3 and 4: OOD-H against a baseline of {found.drawn}.",
+        "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval.",
+        "A variance is in squared percentage points.",
+        "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images.",
+    )
+    return Table(
+        f"{found.group.title}: hard samples against OOD-H over {len(found.hard)} models",
+        ("Evidence", "Statistic", "Value", "Baseline", "p"),
+        (*full_sets(found), *baselines(found), *overlaps(found.group.entries[0])),
+        (
+            *said,
+            *[OWN] * (found.group.entries[0].choice("hard") == "own"),
+            *about(found.group.entries),
+        ),
+        {"split": found.group.title, "asked": found.group.entries[0].wording},
+    )
+
+
+def full_sets(found: Spread) -> list[Row]:
+    """The F-test and both correlations."""
+    test, both = found.variances, found.aligned
+    head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
+    r, rho = coefficient(both.pearson, both.pearson_ci, both.n), coefficient(both.spearman, both.spearman_ci, both.n)
+    return [
+        ("1", head, Number(test.f, both.n, style=COEFFICIENT), None, Number(test.p, style=FRACTION)),
+        ("2", PEARSON, r, None, Number(both.pearson_p, style=FRACTION)),
+        ("2", SPEARMAN, rho, None, Number(both.spearman_p, style=FRACTION)),
+    ]
+
+
+def coefficient(value: float, ci: Interval, n: int) -> Number:
+    """A correlation over n models."""
+    return Number(value, n, None if np.isnan(ci.low) else (ci.low, ci.high), style=COEFFICIENT)
+
+
+def baselines(found: Spread) -> list[Row]:
+    """The three resampling tests."""
+    rows: list[Row] = []
+    for name, test in found.resampled.items():
+        evidence, what, style = ("3", "of falls on OOD-H", POINTS) if name == VARIANCE else ("4", BESIDE, COEFFICIENT)
+        low, high = percentile(test.baseline, 0.9)
+        baseline = Number(float(np.median(test.baseline)), ci=(low, high), style=style)
+        p = Number(test.p, ci=(test.p_ci.low, test.p_ci.high), style=FRACTION)
+        rows.append((evidence, f"{name} {what}", Number(test.observed, style=style), baseline, p))
+    return rows

@@ -1,0 +1,1 @@
+"""RealBirdID's tables and figures: arXiv 2603.27033."""

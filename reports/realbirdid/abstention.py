@@ -1,0 +1,183 @@
+"""How often models abstain under many wordings of one question: Table 4 and Figure 7 of arXiv 2603.27033."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from eyechart.data.observations import REASONS
+
+from ..oodbench.cases import nothing
+from ..oodbench.pairs import Columns, read
+from ..render import CHANCE, PERCENT, Cell, Number, Row, Style, Table
+from ..runs import Entry, Pool
+from .families import Shown, shown, styled
+from .homes import ABSTENTION, WORDS
+
+RATE, THOUSANDTHS, STATISTIC = "abstention", Style(1, 3), Style(1, 2)
+ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": REASONS[2]}  # as Table 4 calls them
+SETS = {"UA": "unanswerable", "A": "answerable"}
+GIVEN = (
+    "The share of answers that abstain, for whatever reason, of the unanswerable images with an issue, over all "
+    "wordings of a level; n: such answers. Brackets: 95 % intervals, bootstrap over observations, each with all its "
+    "images and their answers."
+)
+OVER = (
+    "Mean, SD, Min and Max: of the share of images abstained on, over a level's wordings; the SD is that of a sample. "
+    "Brackets: 95 % intervals over observations, each with all its images, of Min and Max Wilson's."
+)
+COCHRAN = (
+    "Q: Cochran's, over the images that all wordings have an answer to, divided by the design effect of observations; "
+    "p: of its chi-squared with df."
+)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One model at one level of encouragement, on the unanswerable images (`UA`) or the answerable ones (`A`)."""
+
+    entry: Entry
+    model: str
+    images: str
+    name: str
+
+    def number(self, name: str, style: Style = PERCENT) -> Number:
+        """One number of the level."""
+        return styled(self.entry, name, WORDS, f"{self.images}/{self.name}", style)
+
+    @property
+    def mean(self) -> Number:
+        """The mean share over wordings."""
+        return self.number(RATE)
+
+    @property
+    def sd(self) -> Number:
+        """How far the shares lie apart."""
+        return self.number(f"{RATE}_sd")
+
+    @property
+    def points(self) -> list[Number]:
+        """The share under each wording."""
+        start = f"{self.images}/{self.name}/"
+        found = [m for m in self.entry.record.metrics if m.name == RATE and m.category.startswith(start)]
+        return [Number(m.value, m.n, m.ci) for m in sorted(found, key=lambda m: m.category)]
+
+    @property
+    def ends(self) -> tuple[Number, Number]:
+        """The lowest and the highest of these."""
+        some = [point for point in self.points if point.value is not None]
+        if not some:
+            return Number(None), Number(None)
+        values = [point.value or 0.0 for point in some]
+        return some[values.index(min(values))], some[values.index(max(values))]
+
+    @property
+    def test(self) -> tuple[Number, int | None, Number]:
+        """Cochran's Q, its degrees of freedom, and p."""
+        statistic = self.number("cochran_q", STATISTIC)
+        df = len(self.points) - 1 if statistic.known else None
+        return statistic, df, self.number("cochran_p", CHANCE)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of the models about the same images, a model's beneath one another."""
+
+    found: Shown
+    levels: tuple[Level, ...]
+
+
+def levels(pool: Pool, name: str) -> list[Levels]:
+    """Every level of every case."""
+    return [Levels(found, tuple(each_level(found))) for found in shown(pool, ABSTENTION, name, None, WORDS)]
+
+
+def unanswerable_levels(pool: Pool, name: str) -> list[Levels]:
+    """Return the levels of the groups with unanswerable images; refuse where there are none."""
+    found = [each for each in levels(pool, name) if any(level.images == "UA" for level in each.levels)]
+    if not found:
+        what = "shows how models abstain on unanswerable images, and none was asked about"
+        raise nothing(pool, name, what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
+    return found
+
+
+def each_level(found: Shown) -> Iterator[Level]:
+    """The levels of every model in the order of the wordings, unanswerable images first."""
+    for entry in found.group.entries:
+        spots = [m.category.split("/") for m in entry.record.metrics if m.name == RATE]
+        for images in SETS:
+            for parts in spots:
+                if len(parts) == 2 and parts[0] == images:  # a set and a level, no wording
+                    yield Level(entry, found.names[id(entry)], images, parts[1])
+
+
+def t4(pool: Pool, _: str | None) -> list[Table]:
+    """Table 4: how likely a model is to abstain, by what is the matter."""
+    return [t4_table(each) for each in unanswerable_levels(pool, "realbirdid-T4")]
+
+
+def t4_table(each: Levels) -> Table:
+    """The models about the same images, a row a level."""
+    rows: list[Row] = [
+        (level.model, level.name, *(given(level, issue) for issue in ISSUES.values()))
+        for level in each.levels
+        if level.images == "UA"
+    ]
+    return each.found.table("P(abstain) by ground-truth issue", ("Model", "Level", *ISSUES), rows, GIVEN)
+
+
+def given(level: Level, issue: str, style: Style = THOUSANDTHS) -> Number:
+    """How likely abstaining is on an issue."""
+    return styled(level.entry, "p_abstain", WORDS, f"{level.name}/{issue}", style)
+
+
+def f7(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 7 as a table: the shares under a level's wordings, and whether they differ by more than chance."""
+    return [f7_table(each) for each in levels(pool, "realbirdid-F7")]
+
+
+def f7_table(each: Levels) -> Table:
+    """The models about the same images, a row a level."""
+    columns = ("Model", "Level", "Images", "Wordings", "Mean", "SD", "Min", "Max", "Q", "df", "p")
+    rows = [(level.model, level.name, SETS[level.images], *spread(level)) for level in each.levels]
+    return each.found.table("abstention over equivalent wordings (%)", columns, rows, OVER, COCHRAN)
+
+
+def spread(level: Level) -> list[Cell]:
+    """The numbers of a level."""
+    return [len(level.points), level.mean, level.sd, *level.ends, *level.test]
+
+
+def wordings(pool: Pool, _: str | None) -> list[Table]:
+    """Each wording's text with the share of unanswerable images abstained on: the points of Figure 7."""
+    return [wordings_table(found) for found in shown(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)]
+
+
+def wordings_table(found: Shown) -> Table:
+    """The models about the same images, a row a model and wording."""
+    rows = [
+        (found.names[id(e)], *row) for e in found.group.entries for row in read(e.record, e.folder, "wordings", asked)
+    ]
+    columns = ("Model", "Level", "Wording", "Text", "abstained", "Abstention")
+    said = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."
+    return found.table("abstention by wording (%)", columns, rows, said)
+
+
+def asked(found: Columns) -> Sequence[Row]:
+    """The rows of the csv."""
+    places = range(len(found["level"]))
+    return [
+        (*(found[name][at] for name in ("level", "wording", "text")), int(found["abstained"][at]), rate(found, at))
+        for at in places
+    ]
+
+
+def rate(found: Columns, at: int) -> Number:
+    """One wording's share with its interval."""
+    value, low, high = (float(found[name][at] or "nan") for name in ("rate", "ci_low", "ci_high"))
+    return Number(value, int(found["n"][at]), (low, high))
+
+
+TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {
+    "realbirdid-T4": t4,
+    "realbirdid-F7": f7,
+    "realbirdid-wordings": wordings,
+}

@@ -1,0 +1,129 @@
+"""Figures 4 and 16 of RealBirdID: a flat list against a tree, and class-averaged results, a bar a number."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..panels import wrapped
+from ..render import Number
+from ..runs import Pool
+from .families import Shown, shown
+from .flat import FLAT_LIST, PARTS, TREE, Compared, compared
+from .homes import SPECIES, number
+from .looks import captioned, parts
+from .summary import AVERAGED, SPOTS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+COLOURS = {FLAT_LIST: "tab:orange", TREE: "tab:blue"}
+AVERAGES = dict(zip(AVERAGED, ("tab:blue", "tab:cyan", "tab:orange"), strict=True))
+BAR, MORE = 0.19, 1.1  # inches of a bar, and of what a block has besides
+WIDTH = 11
+HEIGHT = 0.8  # of a bar, in its place
+LIMITS = (0, 140)  # room for the numbers beside full bars
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One number of one model."""
+
+    model: str
+    kind: str
+    number: Number
+
+
+Bars = Mapping[str, Sequence[Bar]]  # by the panels' titles, in each panel the same models and kinds
+
+
+def f4(pool: Pool, labels: str | None) -> "Figure":
+    """Figure 4: both accuracies and their harmonic mean, a flat list beside a tree."""
+    found = compared(pool, labels)
+    return blocks([(each.found, methods(each)) for each in found], COLOURS)
+
+
+def methods(found: Compared) -> Bars:
+    """A bar a model and method."""
+    return {head: [Bar(m.model, m.name, m.numbers[head]) for m in found.methods] for head in PARTS}
+
+
+def f16(pool: Pool, labels: str | None) -> "Figure":
+    """Figure 16: AUC and accuracy averaged over classes."""
+    found = shown(pool, SPECIES, "realbirdid-F16", labels)
+    return blocks([(each, averages(each)) for each in found], AVERAGES)
+
+
+def averages(found: Shown) -> Bars:
+    """A bar a model and average."""
+    return {
+        head: [
+            Bar(found.names[id(entry)], kind, number(entry, name, found.labels, of))
+            for entry in found.group.entries
+            for kind, name in AVERAGED.items()
+        ]
+        for head, of in SPOTS.items()
+    }
+
+
+def blocks(found: Sequence[tuple[Shown, Bars]], colours: Mapping[str, str]) -> "Figure":
+    """A block of panels a set of birds."""
+    heights = [BAR * len(next(iter(bars.values()))) + MORE for _, bars in found]
+    figure, under = parts(heights, WIDTH)
+    for part, (of, bars) in zip(under, found, strict=True):
+        block(part, bars, colours)
+        captioned(part, of.group, [of.labels], WIDTH)
+    return figure
+
+
+def block(part: "SubFigure", bars: Bars, colours: Mapping[str, str]) -> None:
+    """One set of birds; the models' names stand at the left, what colours mean beneath."""
+    from matplotlib.patches import Patch
+
+    axes = part.subplots(1, len(bars), squeeze=False)[0]
+    for place, (ax, (head, some)) in enumerate(zip(axes, bars.items(), strict=True)):
+        panel(ax, some, colours, named=place == 0)
+        ax.set_title(f"{head} (%)", fontsize=9)
+    kinds = [Patch(color=colour, label=kind) for kind, colour in colours.items()]
+    part.legend(handles=kinds, loc="outside lower center", ncols=len(kinds), fontsize=7, frameon=False)
+
+
+def panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, named: bool) -> None:
+    """The bars of one number, each with its interval."""
+    for place, bar in enumerate(bars):
+        if bar.number.known:
+            ax.barh(place, 100 * (bar.number.value or 0), HEIGHT, color=colours[bar.kind])
+            beside(ax, place, bar.number)
+    middles = places(bars)
+    ax.set_yticks([*middles.values()], [wrapped(model) if named else "" for model in middles], fontsize=7)
+    for edge in [place for place in range(1, len(bars)) if bars[place].model != bars[place - 1].model]:
+        ax.axhline(edge - 0.5, color="tab:gray", linewidth=0.3)
+    ax.set_xlim(*LIMITS)
+    ax.set_ylim(len(bars) - 0.5, -0.5)
+    ax.set_xticks(range(0, 101, 25))
+    ax.tick_params(axis="x", labelsize=7)
+
+
+def places(bars: Sequence[Bar]) -> dict[str, float]:
+    """The middle of each model's bars."""
+    found: dict[str, list[int]] = {}
+    for place, bar in enumerate(bars):
+        found.setdefault(bar.model, []).append(place)
+    return {model: sum(of) / len(of) for model, of in found.items()}
+
+
+def beside(ax: "Axes", place: float, found: Number) -> None:
+    """A number behind its bar, and its interval as a line across the bar's end."""
+    value = 100 * (found.value or 0)
+    low, high = (100 * end for end in found.ci) if found.ci else (value, value)
+    ax.hlines(place, low, high, color="black", linewidth=0.8)
+    ax.annotate(spoken(found), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=6, va="center")
+
+
+def spoken(found: Number) -> str:
+    """A number with one digit, its interval behind it."""
+    low, high = (f"{100 * end:.1f}" for end in found.ci) if found.ci else ("", "")
+    return f"{100 * (found.value or 0):.1f}" + (f" [{low}, {high}]" if low else "")
+
+
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F4": f4, "realbirdid-F16": f16}

@@ -1,0 +1,47 @@
+"""RealBirdID's tables and figures by their names, in the order of arXiv 2603.27033."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ..render import Table
+from ..runs import Pool
+from . import (
+    abstention,
+    bar_charts,
+    choice_charts,
+    choices,
+    curve_charts,
+    curves,
+    flat,
+    genera,
+    genus_charts,
+    range_charts,
+    ranges,
+    reasons,
+    summary,
+    word_charts,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+    **summary.TABLES,
+    **abstention.TABLES,
+    "realbirdid-T5": genera.t5,
+    "realbirdid-F3": genera.f3,
+    **flat.TABLES,
+    **ranges.TABLES,
+    **reasons.TABLES,
+    **curves.TABLES,
+    **choices.TABLES,
+}
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
+    **genus_charts.FIGURES,
+    **bar_charts.FIGURES,
+    **curve_charts.FIGURES,
+    **range_charts.FIGURES,
+    **word_charts.FIGURES,
+    **choice_charts.FIGURES,
+}
+OVERVIEW = ("T2", "T3", "F4", "F19", "free-form", "T4", "F7", "F8")  # what the overview shows of them

@@ -1,0 +1,88 @@
+"""Figure 11 of RealBirdID: frequency, entropy and max probability by how many species a range list leaves."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..panels import wrapped
+from ..render import Number
+from ..runs import Pool
+from .choices import KINDS, MEASURES, ByChoices, Chosen, by_choices
+from .looks import captioned, parts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+COLOURS = {"frequency": "tab:gray", "entropy": "tab:blue", "p": "tab:orange"}
+LABELS = {"frequency": "Frequency", **MEASURES}
+ACROSS, WIDE, HIGH, MORE = 3, 4.2, 2.2, 0.9  # models beside one another; inches of a panel, and of all else
+BAR = 0.27
+
+
+def f11(pool: Pool, _: str | None) -> "Figure":
+    """Figure 11: two panels a model, the answerable images above; each series as parts of its highest bar."""
+    found = by_choices(pool)
+    across = min(ACROSS, max(len(models(each)) for each in found))
+    figure, under = parts([HIGH * len(kinds(each)) * lines(each, across) + MORE for each in found], WIDE * across)
+    for part, each in zip(under, found, strict=True):
+        block(part, each, across)
+        captioned(part, each.found.group, [each.found.labels], WIDE * across)
+    return figure
+
+
+def models(found: ByChoices) -> list[str]:
+    """The models, each once."""
+    return [*dict.fromkeys(each.model for each in found.chosen)]
+
+
+def kinds(found: ByChoices) -> list[str]:
+    """The kinds of images that there are."""
+    return [kind for kind in KINDS if any(each.kind == kind for each in found.chosen)]
+
+
+def lines(found: ByChoices, across: int) -> int:
+    """How many models stand beneath one another."""
+    return -(-len(models(found)) // across)
+
+
+def block(part: "SubFigure", found: ByChoices, across: int) -> None:
+    """The models about the same images."""
+    from matplotlib.patches import Patch
+
+    there = kinds(found)
+    rows = len(there) * lines(found, across)
+    for each in found.chosen:
+        line, column = divmod(models(found).index(each.model), across)
+        row = len(there) * line + there.index(each.kind)
+        panel(part.add_subplot(rows, across, across * row + column + 1), each)
+    shades = [Patch(color=colour, label=LABELS[name]) for name, colour in COLOURS.items()]
+    part.legend(handles=shades, loc="outside lower center", ncols=len(shades), fontsize=7, frameon=False)
+
+
+def panel(ax: "Axes", found: Chosen) -> None:
+    """One kind of image of one model."""
+    series = {"frequency": [each.frequency for each in found.bins]}
+    series |= {name: [each.means[name] for each in found.bins] for name in MEASURES}
+    for side, (name, numbers) in enumerate(series.items(), -1):
+        bars(ax, numbers, side * BAR, COLOURS[name])
+    step = -(-len(found.bins) // 12)
+    ax.set_xticks(range(0, len(found.bins), step), [each.name for each in found.bins[::step]], fontsize=6)
+    ax.set_ylim(0, 1.35)
+    ax.tick_params(axis="y", labelsize=6)
+    ax.set_xlabel("choices", fontsize=7)
+    ax.set_ylabel("part of the highest bar", fontsize=7)
+    rho = ", ".join(f"{LABELS[name]} {each.text(with_n=False)}" for name, each in found.correlations.items())
+    ax.set_title(f"{wrapped(found.model)}, {found.kind}, n={found.n:,}\nρ: {rho}", fontsize=7)
+
+
+def bars(ax: "Axes", numbers: Sequence[Number], aside: float, colour: str) -> None:
+    """One series, divided by its highest bar, with its intervals."""
+    highest = max(number.value or 0 for number in numbers) or 1.0
+    places = [place + aside for place in range(len(numbers))]
+    ax.bar(places, [(number.value or 0) / highest for number in numbers], BAR, color=colour)
+    for place, number in zip(places, numbers, strict=True):
+        if number.ci:
+            ax.vlines(place, max(0, number.ci[0]) / highest, number.ci[1] / highest, color="black", linewidth=0.5)
+
+
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F11": f11}

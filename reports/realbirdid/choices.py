@@ -1,0 +1,184 @@
+"""How sure models are by how many species a range list leaves: Figure 11 of arXiv 2603.27033 as a table."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import ceil, log
+
+import numpy as np
+
+from eyechart.metrics.clusters import clustered_t_interval, effective_number
+from eyechart.metrics.intervals import fisher
+
+from ..answers import Bools, Floats, Ints, clustered_portion
+from ..oodbench.measures import ends
+from ..oodbench.pairs import PREDICTIONS, Columns, read, whole
+from ..render import CORRELATION, Number, Row, Style, Table
+from ..runs import Entry, Pool
+from .families import SETS, Shown, shown
+from .homes import RANGE, SPECIES
+
+MOST = 40  # bins of one figure
+KINDS = {"A": "answerable", "UA": "unanswerable"}
+MEASURES = {"entropy": "Entropy", "p": "Max probability"}  # of the species' probabilities
+VALUE = Style(1, 3)
+MEANING = (
+    "Choices: how many species the image's range list has. Frequency: the share of the set's images, with Wilson's "
+    "interval. Entropy (nats) and max probability of the listed species: means, with Student's interval within what so "
+    "many choices can have. All brackets are 95 % intervals over observations, each with all its images."
+)
+RHO = (
+    "ρ: Spearman's correlation with the number of choices over a set's images, with Fisher's interval at their "
+    "effective number, which several images of one observation lower: {}."
+)
+
+
+@dataclass(frozen=True)
+class Sure:
+    """The images with a list: (n,) choices, whether each is answerable, its observation, and its measures."""
+
+    choices: Ints
+    answerable: Bools
+    observations: Ints
+    measures: dict[str, Floats]
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Numbers of choices from `low` to `high`: which share of a set's images, and the means of the measures."""
+
+    low: int
+    high: int
+    frequency: Number
+    means: dict[str, Number]
+
+    @property
+    def name(self) -> str:
+        """As a table has it: `3`, or `3–5`."""
+        return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One model and one kind of image, by number of choices."""
+
+    entry: Entry
+    model: str
+    kind: str
+    n: int
+    bins: tuple[Bin, ...]
+    correlations: dict[str, Number]
+
+    @property
+    def told(self) -> str:
+        """The correlations in words."""
+        return ", ".join(f"{MEASURES[name]} {found.text(with_n=False)}" for name, found in self.correlations.items())
+
+
+@dataclass(frozen=True)
+class ByChoices:
+    """The models about the same images."""
+
+    found: Shown
+    chosen: tuple[Chosen, ...]
+
+
+def by_choices(pool: Pool, name: str = "realbirdid-F11") -> list[ByChoices]:
+    """Every model, its answerable images first."""
+    return [ByChoices(found, tuple(each_kind(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
+
+
+def each_kind(found: Shown) -> Iterator[Chosen]:
+    """Both kinds of images of every model."""
+    for entry in found.group.entries:
+        sure = read(entry.record, entry.folder, PREDICTIONS, columns)
+        edges = binned(sure.choices)
+        for kind in KINDS:
+            chosen = sure.answerable == (kind == "A")
+            if chosen.any():
+                yield of_kind(entry, found.names[id(entry)], kind, part(sure, chosen), edges)
+
+
+def columns(found: Columns) -> Sure:
+    """The images that have an answer under their range list."""
+    every = {name: np.array([float(text or "nan") for text in found[f"range.species.{name}"]]) for name in MEASURES}
+    told = ~np.isnan(every["p"])
+    choices, answerable = whole(found["range.choices"]), np.array(found["answerable"]) == "1"
+    observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
+    return part(Sure(choices, answerable, observations, every), told)
+
+
+def part(sure: Sure, chosen: Bools) -> Sure:
+    """Some of the images."""
+    measures = {name: values[chosen] for name, values in sure.measures.items()}
+    return Sure(sure.choices[chosen], sure.answerable[chosen], sure.observations[chosen], measures)
+
+
+def binned(choices: Ints) -> list[tuple[int, int]]:
+    """The first and last number of choices of each bin: one a number, or as few as it takes to have no more than 40."""
+    found = np.unique(choices).tolist()
+    if len(found) <= MOST:
+        return [(number, number) for number in found]
+    width = ceil((found[-1] - found[0] + 1) / MOST)
+    return [(low, low + width - 1) for low in range(found[0], found[-1] + 1, width)]
+
+
+def of_kind(entry: Entry, model: str, kind: str, sure: Sure, edges: list[tuple[int, int]]) -> Chosen:
+    """One kind of image."""
+    bins = [bin_of(sure, low, high) for low, high in edges]
+    rho = {name: correlation(sure.choices, values, sure.observations) for name, values in sure.measures.items()}
+    return Chosen(entry, model, kind, len(sure.choices), tuple(each for each in bins if each.frequency.value), rho)
+
+
+def bin_of(sure: Sure, low: int, high: int) -> Bin:
+    """The images with so many choices."""
+    inside = (sure.choices >= low) & (sure.choices <= high)
+    possible = {"entropy": (0.0, log(max(high, 1))), "p": (1 / max(high, 1), 1.0)}
+    units = sure.observations[inside]
+    means = {name: mean(values[inside], units, *possible[name]) for name, values in sure.measures.items()}
+    frequency = replace(clustered_portion(inside, sure.observations), n=int(inside.sum()))
+    return Bin(low, high, frequency, means)
+
+
+def mean(values: Floats, observations: Ints, least: float, most: float) -> Number:
+    """A mean of numbers from `least` to `most`, with Student's interval, no further, of several observations."""
+    if not len(values):
+        return Number(None, style=VALUE)
+    value, found = float(values.mean()), ends(clustered_t_interval(values, observations))
+    ci = (min(value, max(least, found[0])), max(value, min(most, found[1]))) if found else None
+    return Number(value, ci=ci, style=VALUE)
+
+
+def correlation(one: Ints, other: Floats, observations: Ints) -> Number:
+    """Return Spearman's correlation with Fisher's interval at the effective number; none where either is constant.
+
+    The design effect is that of the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan and
+    J. R. Kettenring, Biometrika 62 (1975) 531-545).
+    """
+    from scipy.stats import rankdata  # half a second that few tables need
+
+    if len({*one.tolist()}) < 2 or len({*other.tolist()}) < 2:
+        return Number(None, len(one), style=CORRELATION)
+    x, y = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(one), rankdata(other)))
+    r = float(np.clip((x * y).mean(), -1, 1))
+    n = int(effective_number(x * y - r * (x**2 + y**2) / 2, observations) + 1e-9)
+    return Number(r, len(one), ends(fisher(r, n, "spearman")), style=CORRELATION)
+
+
+def f11(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 11 as a table: a row a number of choices."""
+    return [f11_table(each) for each in by_choices(pool)]
+
+
+def f11_table(each: ByChoices) -> Table:
+    """The models about the same images."""
+    rows: list[Row] = [
+        (of.model, KINDS[of.kind], found.name, found.frequency, *found.means.values())
+        for of in each.chosen
+        for found in of.bins
+    ]
+    heads = ("Model", "Images", "Choices", "Frequency", *MEASURES.values())
+    said = [RHO.format(f"{of.model}, {of.kind} (n={of.n:,}): {of.told}") for of in each.chosen]
+    return each.found.table("how sure models are by number of choices", heads, rows, MEANING, SETS, *said)
+
+
+TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {"realbirdid-F11": f11}

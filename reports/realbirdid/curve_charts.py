@@ -1,0 +1,82 @@
+"""Figures 5, 9, 10, 17 and 18 of RealBirdID: curves over every threshold, the area under each beside it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..render import Number
+from ..runs import Pool
+from .curves import GRIDS, Curve, Panel, Swept, swept
+from .looks import Look, captioned, legend, legend_height, looks, parts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+WIDE, HIGH, ENTRY = 4.4, 2.9, 0.14  # inches of a panel, and of a line beside it
+OFTEN = 0.12  # a marker each so much of a panel
+ASIDE: Any = {"fontsize": 6, "loc": "upper left", "bbox_to_anchor": (1, 1), "handlelength": 1.5, "frameon": False}
+
+
+def drawn(name: str) -> Callable[[Pool, str | None], "Figure"]:
+    """A figure of curves."""
+    return lambda pool, labels: figure(pool, swept(pool, name, labels))
+
+
+def figure(pool: Pool, found: Sequence[Swept]) -> "Figure":
+    """A block of panels for each set of birds."""
+    width = WIDE * max(len(row) for each in found for row in each.grid)
+    made, under = parts([height(each, width) for each in found], width)
+    for part, each in zip(under, found, strict=True):
+        group = each.shown.group
+        looked = looks(pool, group.entries)
+        grid(part, each, looked)
+        captioned(part, group, [labels for row in each.grid for _, labels in row], width)
+        legend(part, list(zip([case.name for case in each.cases], looked, strict=True)), width)
+    return made
+
+
+def height(found: Swept, width: float) -> float:
+    """How high a block is, in inches."""
+    one = max(HIGH, ENTRY * len(found.cases) + 0.9)
+    return one * len(found.grid) + legend_height([case.name for case in found.cases], width) + 0.5
+
+
+def grid(part: "SubFigure", found: Swept, looks: list[Look]) -> None:
+    """The panels of one set of birds."""
+    across = max(map(len, found.grid))
+    for row, panels in enumerate(found.grid):
+        for column, shown in enumerate(panels):
+            panel(part.add_subplot(len(found.grid), across, across * row + column + 1), shown, found, looks)
+
+
+def panel(ax: "Axes", shown: Panel, found: Swept, looks: list[Look]) -> None:
+    """One curve a model; the area under it stands in the legend."""
+    sweep, labels = shown
+    for case, look in zip(found.cases, looks, strict=True):
+        if curve := sweep.line(case, labels):
+            line(ax, curve, look, area(sweep.number(case, labels)))
+    if sweep.curve.startswith("abstention"):
+        ax.plot([0, 100], [0, 100], color="black", linestyle=":", linewidth=0.7)
+    ax.set_title(f"{sweep.head} ({labels})", fontsize=9)
+    ax.set_xlabel(sweep.x, fontsize=8)
+    ax.set_ylabel(sweep.y, fontsize=8)
+    ax.set_xlim(-2, 102)
+    ax.set_ylim(-2, 102)
+    ax.tick_params(labelsize=7)
+    ax.legend(**ASIDE, title=f"{sweep.sign} (%)", title_fontsize=6)
+
+
+def line(ax: "Axes", curve: Curve, look: Look, label: str) -> None:
+    """One model's curve."""
+    ax.plot(100 * curve.x, 100 * curve.y, label=label, markevery=OFTEN, **look.line)
+
+
+def area(found: Number) -> str:
+    """A number as a legend has it: with one digit."""
+    low, high = (100 * end for end in found.ci) if found.ci else (None, None)
+    if not found.known:
+        return ""
+    return f"{100 * (found.value or 0):.1f}" + ("" if low is None else f" [{low:.1f}, {high:.1f}]")
+
+
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {name: drawn(name) for name in GRIDS}

@@ -1,0 +1,128 @@
+"""The families of models in RealBirdID's tables, and what their tables have in common."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ..oodbench.cases import nothing
+from ..render import PERCENT, Cell, Number, Row, Style, Table
+from ..runs import Entry, Group, Pool, remarks
+from .homes import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, homes, named, number, under
+
+ENCODERS, TALKERS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
+FAMILIES = (ENCODERS, TALKERS, REPLAYED)  # the published order
+FOLLOWS = ("scale",)  # what an encoder brings along
+SETS = "A: answerable images; UA: unanswerable ones, of which the genus is known alone."
+LEGEND = "Bold: the highest; underlined: the next."
+MEANING = {
+    ALL: "All species: every image, every species of the taxonomy.",
+    ELIGIBLE: "Eligible: the images with a location and candidates, every species of the taxonomy.",
+    RANGE: "Range: the images with a location and candidates, of each image its candidates alone.",
+    WORDS: "Every image that was asked about, answers in words.",
+}
+LISTED = "which observations with latitude and longitude and candidates (or a table of ranges) have"
+REMEDIES = {ELIGIBLE: LISTED, RANGE: LISTED}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The cases of one table: a protocol's, about the same images, in the published order, under some labels."""
+
+    group: Group
+    labels: str
+
+    @property
+    def title(self) -> str:
+        """The benchmark and how much of it."""
+        return self.group.title
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """What stands in the column Model, by the case's identity."""
+        entries = self.group.entries
+        return dict(zip(map(id, entries), named(entries), strict=True))
+
+    @property
+    def families(self) -> Iterator[tuple[str, list[Entry]]]:
+        """The families that have a case."""
+        for name in FAMILIES:
+            if found := [entry for entry in self.group.entries if family(entry) == name]:
+                yield name, found
+
+    def notes(self, *said: str) -> tuple[str, ...]:
+        """What the numbers mean, which images they come from and how models were asked."""
+        return (*said, *filter(None, [MEANING.get(self.labels)]), *told(self.group))
+
+    def table(self, what: str, columns: Sequence[str], rows: Iterable[Row], *said: str) -> Table:
+        """A table of these cases."""
+        context = {"split": self.title, "labels": self.labels}
+        return Table(f"{self.title}: {what}", tuple(columns), tuple(rows), self.notes(*said), context)
+
+    def sections(
+        self, what: str, columns: Sequence[str], cells: Callable[[Entry], Sequence[Cell]], *said: str
+    ) -> Table:
+        """A row a model beneath the name of its family; in a csv the family is a column."""
+        found = {name: [(self.names[id(e)], *cells(e)) for e in entries] for name, entries in self.families}
+        blank = ("",) * len(columns)
+        plain = [(name, *row) for name, rows in found.items() for row in rows]
+        data = self.table(what, ("Family", "Model", *columns), plain)
+        shown = [row for name, rows in found.items() for row in ((name, *blank), *rows)]
+        return replace(self.table(what, ("Model", *columns), shown, *said), data=data)
+
+
+def shown(pool: Pool, protocol: str, name: str, labels: str | None, default: str = ALL) -> list[Shown]:
+    """What a table shows, about the same images together; cases without a number under its labels are left out."""
+    groups = homes(pool, protocol, name)
+    chosen = under(groups, labels, default)
+    kept = [group.only(sorted(having(group.entries, chosen), key=published)) for group in groups]
+    if not any(group.entries for group in kept):
+        whose = "answers about unanswerable birds" if protocol == ABSTENTION else "answers without an error"
+        what = f"needs numbers under '{chosen}', {REMEDIES.get(chosen, f'of {whose}')}"
+        raise nothing(pool, name, what, f'pytest -k "realbirdid and {protocol}"')
+    return [Shown(group, chosen) for group in kept if group.entries]
+
+
+def having(entries: Iterable[Entry], labels: str) -> list[Entry]:
+    """The cases that have a number under some labels."""
+    return [e for e in entries if any(m.labels == labels and m.n and m.value is not None for m in e.record.metrics)]
+
+
+def family(entry: Entry) -> str:
+    """Which part of the published tables a model belongs to."""
+    variant = entry.record.variant
+    if entry.record.protocol in (FREE, ABSTENTION) or "stop" in variant:
+        return TALKERS
+    return ENCODERS if "templates" in variant else REPLAYED
+
+
+def published(entry: Entry) -> tuple[int, str, str]:
+    """Sorts by family, then by model, then by how it was asked."""
+    return FAMILIES.index(family(entry)), entry.model, entry.wording
+
+
+def told(group: Group) -> Iterator[str]:
+    """Which images, and how the models of each family were asked about them."""
+    yield from dict.fromkeys(map(described, group.entries))
+    yield from dict.fromkeys(f"{family(e)}: {e.worded(FOLLOWS) or 'no choices'}." for e in group.entries)
+    yield from remarks(group.entries)
+
+
+def described(entry: Entry) -> str:
+    """The images and what answers are held against."""
+    record = entry.record
+    limited = "" if record.limit is None else f" (a choice with seed {record.seed})"
+    held = "".join(f"; {name} {sha[:12]}" for name, sha in record.data.labels.items())
+    where = f"{record.benchmark}/{record.split}: {record.data.n:,} images{limited}"
+    return f"{where}, fingerprint {record.data.fingerprint[:12]}{held}."
+
+
+def styled(entry: Entry, name: str, labels: str, category: str, style: Style = PERCENT) -> Number:
+    """One number of a case, written in some way."""
+    return replace(number(entry, name, labels, category), style=style)
+
+
+def standing(numbers: Sequence[Number]) -> list[Number]:
+    """The same numbers, the highest marked as best and the next as second; of one alone there is nothing to say."""
+    values = sorted({n.value for n in numbers if n.known and n.value is not None}, reverse=True)
+    places = {value: place for place, value in enumerate(values[:2], 1)} if len(values) > 1 else {}
+    return [replace(n, standing=places.get(n.value)) if n.known and n.value is not None else n for n in numbers]

@@ -1,0 +1,139 @@
+"""Which genera RealBirdID's images are of: Table 5 and Figure 3 of arXiv 2603.27033."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..oodbench.cases import nothing
+from ..oodbench.pairs import Columns, read, whole
+from ..render import FRACTION, Number, Row, Table
+from ..runs import Entry, Group, Pool, remarks
+from .families import described
+
+GENERA = "genera"
+MORE = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it
+ANSWERABLE, UNANSWERABLE = "A", "UA"
+COUNTED = "Counts of the data set's own images, which no sampling stands behind: they have no interval."
+SHARES = "freq: the genus' share of the {} images; cdf: of all down to this row."
+
+
+@dataclass(frozen=True)
+class Genus:
+    """A genus: how many species it has, and how many answerable and unanswerable images."""
+
+    name: str
+    species: int
+    answerable: int
+    unanswerable: int
+
+
+@dataclass(frozen=True)
+class Genera:
+    """The genera of one data set."""
+
+    group: Group
+    genera: tuple[Genus, ...]
+
+    @property
+    def entry(self) -> Entry:
+        """A case about the data set."""
+        return self.group.entries[0]
+
+    def ordered(self, name: str) -> list[Genus]:
+        """Those with images of a set, most first, then by name."""
+        some = [genus for genus in self.genera if count(genus, name)]
+        return sorted(some, key=lambda genus: (-count(genus, name), genus.name))
+
+    @cached_property
+    def totals(self) -> dict[str, int]:
+        """How many images each set has."""
+        return {name: sum(count(genus, name) for genus in self.genera) for name in (ANSWERABLE, UNANSWERABLE)}
+
+    def shares(self, name: str) -> Iterator[tuple[Genus, Number, Number]]:
+        """Each genus of a set with its share of the images, and that of all down to it."""
+        seen, total = 0, self.totals[name]
+        for genus in self.ordered(name):
+            seen += count(genus, name)
+            yield genus, fraction(count(genus, name), total), fraction(seen, total)
+
+    @property
+    def concentrated(self) -> str:
+        """How few genera most unanswerable images are of, as the caption of Figure 3 says it."""
+        many = [genus.unanswerable for genus in self.genera if genus.unanswerable > MORE]
+        total = self.totals[UNANSWERABLE]
+        share = 100 * sum(many) / total if total else 0.0
+        return (
+            f"{share:.0f} % of the {total:,} unanswerable images are of the {len(many)} genera that have more than "
+            f"{MORE} each; {len(self.ordered(UNANSWERABLE))} genera have any, {len(self.ordered(ANSWERABLE))} have "
+            f"answerable ones."
+        )
+
+
+def fraction(part: int, total: int) -> Number:
+    """A share of the data set's images."""
+    return Number(part / total, total, style=FRACTION)
+
+
+def count(genus: Genus, name: str) -> int:
+    """How many images of a set a genus has."""
+    return genus.answerable if name == ANSWERABLE else genus.unanswerable
+
+
+def genera(pool: Pool, name: str) -> list[Genera]:
+    """The genera of every data set, each once."""
+    found: dict[tuple[str, str], Genera] = {}
+    for group in pool.groups:
+        for entry in group.entries:
+            if (file := entry.record.artifacts.get(GENERA)) and (group.title, file.sha256) not in found:
+                rows = read(entry.record, entry.folder, GENERA, table)
+                found[group.title, file.sha256] = Genera(group.only([entry]), rows)
+    if not found:
+        raise nothing(pool, name, "shows which genera images are of", "pytest -k realbirdid")
+    return list(found.values())
+
+
+def table(found: Columns) -> tuple[Genus, ...]:
+    """The rows of the csv."""
+    numbers = [whole(found[name]).tolist() for name in ("species", "answerable", "unanswerable")]
+    return tuple(map(Genus, found["genus"], *numbers))
+
+
+def t5(pool: Pool, _: str | None) -> list[Table]:
+    """Table 5: the genera of unanswerable images, most common first."""
+    found = [each for each in genera(pool, "realbirdid-T5") if each.totals[UNANSWERABLE]]
+    if not found:
+        what = "shows which genera unanswerable images are of, and all that were asked about are answerable"
+        raise nothing(pool, "realbirdid-T5", what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
+    return [t5_table(each) for each in found]
+
+
+def t5_table(found: Genera) -> Table:
+    """One data set."""
+    rows = [(g.name, g.unanswerable, freq, cdf, g.species) for g, freq, cdf in found.shares(UNANSWERABLE)]
+    columns = ("genus", "count", "freq", "cdf", "species")
+    said = ("count: unanswerable images; species: how many the genus has.", SHARES.format("unanswerable"))
+    return made(found, "genera of the unanswerable images", columns, rows, *said)
+
+
+def f3(pool: Pool, _: str | None) -> list[Table]:
+    """Figure 3 as a table: the images over genera, answerable and unanswerable."""
+    return [f3_table(found) for found in genera(pool, "realbirdid-F3")]
+
+
+def f3_table(found: Genera) -> Table:
+    """One data set: a set after the other, each with its genera in their order."""
+    rows = [
+        (name, place, genus.name, count(genus, name), freq, cdf, genus.species)
+        for name in (ANSWERABLE, UNANSWERABLE)
+        for place, (genus, freq, cdf) in enumerate(found.shares(name), 1)
+    ]
+    columns = ("Set", "Place", "genus", "count", "freq", "cdf", "species")
+    said = (found.concentrated, SHARES.format("set's"))
+    return made(found, "images over genera, answerable (A) and unanswerable (UA)", columns, rows, *said)
+
+
+def made(found: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *said: str) -> Table:
+    """A table of one data set."""
+    notes = (*said, COUNTED, described(found.entry), *remarks([found.entry]))
+    title = found.group.title
+    return Table(f"{title}: {what}", tuple(columns), tuple(rows), notes, {"split": title})

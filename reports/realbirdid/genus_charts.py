@@ -1,0 +1,81 @@
+"""Figure 3 of RealBirdID: how images lie over genera, a long tail."""
+
+from collections.abc import Callable, Mapping
+from textwrap import fill
+from typing import TYPE_CHECKING, Literal
+
+from ..render import one_line
+from ..runs import Pool
+from .genera import ANSWERABLE, MORE, UNANSWERABLE, Genera, count, genera
+from .looks import INCH, parts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LOOKS = {ANSWERABLE: ("tab:blue", "o", "answerable (A)"), UNANSWERABLE: ("tab:red", "s", "unanswerable (UA)")}
+NAMED = 3  # genera with their names, of each kind
+WIDTH, HIGH = 10, 3.6  # inches
+
+
+def f3(pool: Pool, _: str | None) -> "Figure":
+    """Figure 3: the images of each genus, and of all genera down to it; each kind of image in its own order."""
+    found = genera(pool, "realbirdid-F3")
+    figure, under = parts([HIGH] * len(found), WIDTH)
+    for part, each in zip(under, found, strict=True):
+        left, right = part.subplots(1, 2)
+        for name in LOOKS:
+            tail(left, each, name)
+            cumulated(right, each, name)
+        left.axhline(
+            MORE + 0.5, color="tab:gray", linestyle=":", linewidth=0.8, label=f"above: more than {MORE} images"
+        )
+        counts(left, "y")
+        left.set_ylabel("images of the genus", fontsize=8)
+        right.set_ylabel("images of all genera so far (%)", fontsize=8)
+        finished(left, "upper right")
+        finished(right, "lower right")
+        text = f"{each.group.title}: {each.concentrated}"
+        part.suptitle(fill(one_line(text), INCH * WIDTH, break_on_hyphens=False), fontsize=9)
+    return figure
+
+
+def tail(ax: "Axes", found: Genera, name: str) -> None:
+    """The genera of one kind of image, those with most first, these with their names."""
+    colour, marker, label = LOOKS[name]
+    every = found.ordered(name)
+    images = [count(genus, name) for genus in every]
+    said = f"{label}, n={sum(images):,} of {len(every):,} genera"
+    ax.plot(range(1, len(every) + 1), images, color=colour, marker=marker, markersize=3, linewidth=0.8, label=said)
+    for place, (genus, number) in enumerate(zip(every[:NAMED], images, strict=False), 1):
+        ax.annotate(one_line(genus.name), (place, number), (4, 3), textcoords="offset points", fontsize=6, color=colour)
+
+
+def cumulated(ax: "Axes", found: Genera, name: str) -> None:
+    """Which share of the images the most common genera have together."""
+    colour, marker, label = LOOKS[name]
+    shares = [100 * (of_all.value or 0) for _, _, of_all in found.shares(name)]
+    places = range(1, len(shares) + 1)
+    ax.plot(places, shares, color=colour, marker=marker, markersize=3, linewidth=0.8, label=label)
+    ax.set_ylim(0, 102)
+
+
+def counts(ax: "Axes", name: Literal["x", "y"]) -> None:
+    """A logarithmic axis of counts, its numbers written out: powers would need mathematics."""
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter
+
+    (ax.set_xscale if name == "x" else ax.set_yscale)("log")
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def finished(ax: "Axes", corner: Literal["upper right", "lower right"]) -> None:
+    """What both panels have."""
+    counts(ax, "x")
+    ax.set_xlabel("place of the genus, those with most images first", fontsize=8)
+    ax.tick_params(labelsize=7)
+    ax.legend(fontsize=7, loc=corner)
+
+
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F3": f3}

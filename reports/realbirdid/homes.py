@@ -1,0 +1,62 @@
+"""Cases of RealBirdID that may stand in one figure: the same birds, asked about by one protocol."""
+
+from collections.abc import Sequence
+
+from eyechart.errors import ReportError
+from eyechart.spec import did_you_mean
+
+from ..oodbench.cases import nothing, told_apart
+from ..render import Number
+from ..runs import Entry, Group, Pool
+
+ALL, ELIGIBLE, RANGE = "all species", "eligible", "range"  # labels of numbers
+WORDS = "observations"  # of numbers about answers in words
+SPECIES, FLAT, FREE, ABSTENTION = "species", "flat_list", "free_form", "abstention"
+ASKS = {SPECIES: "asks models for a probability of every species", FLAT: "offers species and genera in one list",
+        FREE: "asks models for a species in free words",
+        ABSTENTION: "asks models in many wordings whether they can tell"}  # fmt: skip
+SHOWN = ("prompt", "templates", "wordings", "called", "extraction", "about")  # choices that a caption has
+
+
+def homes(pool: Pool, protocol: str, name: str) -> list[Group]:
+    """The cases of a protocol about the same observations, by model; a figure of none is refused with the remedy."""
+    found: dict[tuple[int, tuple[tuple[str, str], ...]], list[Entry]] = {}
+    for place, group in enumerate(pool.groups):
+        for entry in group.of(protocol).entries:
+            found.setdefault((place, tuple(sorted(entry.record.data.labels.items()))), []).append(entry)
+    if not found:
+        raise nothing(pool, name, f"needs {protocol}, which {ASKS[protocol]}", f'pytest -k "realbirdid and {protocol}"')
+    return [pool.groups[place].only(sorted(of, key=by_name)) for (place, _), of in found.items()]
+
+
+def by_name(entry: Entry) -> tuple[str, str]:
+    """Sorts by model, then by what was chosen."""
+    return entry.model, entry.wording
+
+
+def named(entries: Sequence[Entry]) -> list[str]:
+    """The models' names, with the choices in which cases of one model differ."""
+    return told_apart([entry.model for entry in entries], [[entry] for entry in entries])
+
+
+def number(entry: Entry, name: str, labels: str, category: str) -> Number:
+    """One number of a case."""
+    found = entry.metric(name, labels, category)
+    return Number(None) if found is None else Number(found.value, found.n, found.ci)
+
+
+def under(groups: Sequence[Group], labels: str | None, default: str = ALL) -> str:
+    """The labels to show: those that were asked for, if there are any numbers under them."""
+    known = dict.fromkeys(m.labels for group in groups for entry in group.entries for m in entry.record.metrics)
+    if labels is not None and labels not in known:
+        raise ReportError(
+            f"No number is under '{labels}'{did_you_mean(labels, [*known])} There are: {', '.join(known)}."
+        )
+    return labels or default
+
+
+def put(entries: Sequence[Entry]) -> str:
+    """How questions were put: `templates bird (0123abcd); prompt species (89abcdef)`."""
+    found = {name: [*dict.fromkeys(entry.choice(name) for entry in entries)] for name in SHOWN}
+    said = {name: [value for value in values if value not in ("", "own")] for name, values in found.items()}
+    return "; ".join(f"{name} {', '.join(values)}" for name, values in said.items() if values)

@@ -1,0 +1,94 @@
+"""How RealBirdID's figures look: a model has one colour, marker and dash in all of them, and captions say of what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from ..panels import counted
+from ..render import one_line
+from ..runs import Entry, Group, Pool
+from .homes import number, put
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure, SubFigure
+
+BENCHMARK = "realbirdid"
+COLOURS = tuple(
+    f"tab:{name}" for name in ("blue", "orange", "green", "red", "purple", "brown", "pink", "olive", "cyan")
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", ":", "-.")
+SPOTS = {"A": "A.species", "UA": "UA.genus"}  # of the accuracies whose n is that of all images of the kind
+INCH, SMALL = 12, 15  # letters of a caption on an inch, and of a legend
+ENTRY = 0.14  # inches of a line of a legend
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one case is drawn."""
+
+    colour: str
+    marker: str
+    dash: str
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """As a line's settings."""
+        return {"color": self.colour, "marker": self.marker, "linestyle": self.dash, "markersize": 4, "linewidth": 1}
+
+
+def looks(pool: Pool, entries: Sequence[Entry]) -> list[Look]:
+    """How cases are drawn: a colour and a marker a model of all runs, a dash a case of it beside the others."""
+    every = (entry for group in pool.groups for entry in group.entries if entry.record.benchmark == BENCHMARK)
+    models = sorted({entry.model for entry in every} | {entry.model for entry in entries})
+    seen: dict[str, int] = {}
+    found = []
+    for entry in entries:
+        place, again = models.index(entry.model), seen.get(entry.model, 0)
+        seen[entry.model] = again + 1
+        dash = DASHES[(again + place // len(COLOURS)) % len(DASHES)]
+        found.append(Look(COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], dash))
+    return found
+
+
+def parts(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFigure"]]:
+    """A figure of parts with these heights in inches, one under the other, each with a caption of its own."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, sum(heights)), layout="constrained")
+    found = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=list(heights))
+    return figure, [part for (part,) in found]
+
+
+def captioned(part: "SubFigure", group: Group, labels: Sequence[str], width: float, *more: str) -> None:
+    """Say which birds a part is about, how many under each of the labels, and how questions were put."""
+    numbers = [sizes(group.entries, name) for name in dict.fromkeys(labels)]
+    text = "; ".join(filter(None, [group.title, *numbers, put(group.entries), *more]))
+    part.suptitle(fill(one_line(text), int(INCH * width), break_on_hyphens=False), fontsize=9)
+
+
+def sizes(entries: Sequence[Entry], labels: str) -> str:
+    """How many answerable and unanswerable images there are under some labels: `range: A n=90, UA n=8`."""
+    found = {of: {number(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()}
+    return f"{labels}: " + ", ".join(f"{of} {counted(sorted(n for n in every if n))}" for of, every in found.items())
+
+
+def legend(part: "SubFigure", cases: Sequence[tuple[str, Look]], width: float) -> None:
+    """Name every model once, beneath its panels."""
+    from matplotlib.lines import Line2D
+
+    lines = [Line2D([], [], label=one_line(name), **look.line) for name, look in cases]
+    across = columns([name for name, _ in cases], width)
+    part.legend(handles=lines, loc="outside lower center", ncols=across, fontsize=7, frameon=False)
+
+
+def columns(names: Sequence[str], width: float) -> int:
+    """How many names stand beside one another in a legend."""
+    longest = max(map(len, names)) + 8
+    return max(1, min(len(names), int(SMALL * width / longest)))
+
+
+def legend_height(names: Sequence[str], width: float) -> float:
+    """How high a legend is, in inches."""
+    return ENTRY * -(-len(names) // columns(names, width)) + 0.2

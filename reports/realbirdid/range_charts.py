@@ -1,0 +1,145 @@
+"""Figures 6 and 19 of RealBirdID: what range lists add to a number, or take from it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..panels import wrapped
+from ..render import Number
+from ..runs import Pool
+from .bar_charts import spoken
+from .homes import ELIGIBLE, RANGE
+from .looks import captioned, parts
+from .ranges import EVERY, MEASURES, Effects, effects, mean_and_sd
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+SHADES = {"IG": ("#1f77b4", "#aec7e8", "#0b3c5d"), "UA/A": ("#d62728", "#ff9896", "#7f1010")}
+KINDS = ("with and without range lists", "gained with them (lighter)", "lost with them (darker)")
+BAR, POINT, MORE, WIDTH = 0.34, 0.06, 1.3, 11  # inches of a bar, of a model in it, of all else, and across
+HEIGHT, ASIDE = 0.7, 0.18  # of a bar in its place, and how far its two intervals are from its middle
+SPREAD = 0.35  # how far a family's models are from its middle
+MODEL: Any = {"marker": "o", "markevery": [1], "markersize": 3, "markerfacecolor": "black", "markeredgecolor": "white",
+              "markeredgewidth": 0.5, "color": "0.6", "linewidth": 0.7}  # fmt: skip
+LIMITS = (0, 185)  # room for the numbers beside full bars
+NOTHING = "these images have no such number"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One number without range lists and with them; of several models also where each of them lies."""
+
+    name: str
+    without: Number
+    with_list: Number
+    delta: Number
+    points: Sequence[tuple[float, float]] = ()
+
+
+Bars = Mapping[str, Sequence[Bar]]  # by measure
+
+
+def f19(pool: Pool, _: str | None) -> "Figure":
+    """Figure 19: every model."""
+    return drawn(effects(pool, "realbirdid-F19"), models)
+
+
+def f6(pool: Pool, _: str | None) -> "Figure":
+    """Figure 6: the mean over the models of a family, and each model as a pair of marks."""
+    return drawn(effects(pool, "realbirdid-F6"), families)
+
+
+def models(found: Effects) -> Bars:
+    """A bar a model."""
+    return {measure: [Bar(e.model, *e.numbers) for e in found.of(measure)] for measure in MEASURES}
+
+
+def families(found: Effects) -> Bars:
+    """A bar a family, and one for all."""
+    names = [name for name, _ in found.found.families]
+    groups = [*names, EVERY] if len(names) > 1 else names
+    return {measure: [bar for name in groups for bar in mean(found, measure, name)] for measure in MEASURES}
+
+
+def mean(found: Effects, measure: str, family: str) -> list[Bar]:
+    """The means over a family's models, of those that have all numbers."""
+    known = [e.numbers for e in found.of(measure, family) if all(number.known for number in e.numbers)]
+    if not known:
+        return []
+    without, with_list, delta = (mean_and_sd(side)[0] for side in zip(*known, strict=True))
+    points = [(before.value or 0.0, after.value or 0.0) for before, after, _ in known]
+    return [Bar(f"{family}, {len(known)} model{'s' * (len(known) > 1)}", without, with_list, delta, points)]
+
+
+def drawn(found: Sequence[Effects], bars: Callable[[Effects], Bars]) -> "Figure":
+    """A block of two panels a set of birds."""
+    made = [bars(each) for each in found]
+    figure, under = parts([sum(map(high, each["IG"])) + MORE for each in made], WIDTH)
+    for part, each, of in zip(under, made, found, strict=True):
+        block(part, each)
+        captioned(part, of.found.group, [ELIGIBLE, RANGE], WIDTH)
+    return figure
+
+
+def high(bar: Bar) -> float:
+    """How much room a bar needs, in inches."""
+    return max(BAR, POINT * len(bar.points))
+
+
+def block(part: "SubFigure", bars: Bars) -> None:
+    """One set of birds; what shades mean stands beneath."""
+    from matplotlib.patches import Patch
+
+    for place, (ax, (measure, some)) in enumerate(zip(part.subplots(1, 2), bars.items(), strict=True)):
+        panel(ax, some, SHADES[measure])
+        ax.set_title(f"{measure} (%)", fontsize=9)
+        ax.set_yticks(range(len(some)), ["" if place else wrapped(bar.name) for bar in some], fontsize=7)
+    shades = zip(*SHADES.values(), strict=True)
+    patches = [Patch(color=shade, label=label) for label, pair in zip(KINDS, shades, strict=True) for shade in pair]
+    for patch in patches[::2]:
+        patch.set_label("")
+    part.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize=7, frameon=False)
+
+
+def panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
+    """One number of all: as far as both go, then what is gained or lost; both intervals, that without lists above."""
+    for place, bar in enumerate(bars):
+        if bar.without.known and bar.with_list.known:
+            both(ax, place, bar, shades)
+    if not any(bar.without.known and bar.with_list.known for bar in bars):
+        ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", fontsize=7)
+    ax.set_xlim(*LIMITS)
+    ax.set_ylim(max(len(bars), 1) - 0.5, -0.5)
+    ax.set_xticks(range(0, 101, 25))
+    ax.tick_params(axis="x", labelsize=7)
+
+
+def both(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
+    """One bar."""
+    before, after = (100 * (number.value or 0) for number in (bar.without, bar.with_list))
+    common, gained, lost = shades
+    ax.barh(place, min(before, after), HEIGHT, color=common)
+    ax.barh(place, abs(after - before), HEIGHT, left=min(before, after), color=gained if after > before else lost)
+    for number, at in ((bar.without, place - ASIDE), (bar.with_list, place + ASIDE)):
+        if number.ci:
+            ax.hlines(at, max(0, 100 * number.ci[0]), min(100, 100 * number.ci[1]), color="black", linewidth=0.8)
+    for at, points in zip(np.linspace(-SPREAD, SPREAD, len(bar.points) + 2)[1:-1], bar.points, strict=True):
+        ax.plot(100 * np.array(points), [place + at] * 2, **MODEL)
+    text = f"{spoken(bar.without)} → {spoken(bar.with_list)}\n{change(bar.delta)}"
+    ends = [before, after, *(100 * end for n in (bar.without, bar.with_list) if n.ci for end in n.ci)]
+    ends += [100 * end for point in bar.points for end in point]
+    ax.annotate(text, (min(100, max(ends)), place), (4, 0), textcoords="offset points", fontsize=6, va="center")
+
+
+def change(found: Number) -> str:
+    """A difference in points, its interval behind it."""
+    value = 100 * (found.value or 0)
+    ci = f" [{100 * found.ci[0]:+.1f}, {100 * found.ci[1]:+.1f}]" if found.ci else ""
+    return f"Δ {value:+.1f}{ci}"
+
+
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F6": f6, "realbirdid-F19": f19}

@@ -1,0 +1,115 @@
+"""What models are worth on RealBirdID: Tables 2 and 3 and Figure 16 of arXiv 2603.27033."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..render import Cell, Number, Row, Table
+from ..runs import Entry, Pool
+from .families import LEGEND, SETS, Shown, shown, standing
+from .homes import FREE, SPECIES, WORDS, number
+
+MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}  # the published rows
+SPOTS = {"A Species": "A.species", "A Genus": "A.genus", "UA Genus": "UA.genus"}  # the published columns
+MICRO = {"AUC": "auc", "Acc": "acc"}
+AVERAGED = {"AUC macro": "auc_macro", "AUC balanced": "auc_balanced", "Acc macro": "acc_macro"}
+NAMED = {
+    "A Species": ("acc", "A.species"), "A Genus": ("acc", "A.genus"), "UA Genus": ("acc", "UA.genus"),
+    "Unanswerable": ("acc", "UA"), "HM": ("hm", "all"), "A abstained": ("abstained", "A"),
+    "UA abstained": ("abstained", "UA"),
+}  # fmt: skip
+SAID = (
+    "Species and Genus: named, or named by one of its species, and right. Unanswerable: no species and no wrong genus "
+    "is named. HM: the harmonic mean of A Species and Unanswerable. Abstained: no species is named. An answer that "
+    "cannot be read is wrong and no abstention."
+)
+EITHER = (
+    "Brackets: 95 % intervals over observations, each with all its images: of HM by bootstrap, of all else Wilson's."
+)
+BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over observations, each with all its images."
+WILSON = "Brackets: 95 % intervals over observations, each with all its images: of AUC by bootstrap, of Acc Wilson's."
+STRATIFIED = (
+    "Brackets: 95 % intervals over observations, each with all its images: of AUC by bootstrap, of Acc macro within "
+    "each class."
+)
+GAIN = "IG: the area under accuracy by information gain, of the answerable images, over all thresholds."
+TRADEOFF = "UA/A: the area under unanswerable by answerable images abstained on, by max probability; 50 is chance."
+COVERAGE = "AUC: the mean over coverage of the accuracy among the images kept, by max probability. Acc: all are kept."
+CLASSES = (
+    "Macro: each species or genus counts alike, at each coverage those with an image kept. Balanced: each image counts "
+    "by one over the images of its species or genus."
+)
+
+
+def t2(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 2: IG and UA/A, a column a model."""
+    return [t2_table(found) for found in shown(pool, SPECIES, "realbirdid-T2", labels)]
+
+
+def t2_table(found: Shown) -> Table:
+    """The models about the same images; in a csv a row a model."""
+    entries = found.group.entries
+    columns = {head: [number(e, name, found.labels, of) for e in entries] for head, (name, of) in MEASURES.items()}
+    names = [found.names[id(entry)] for entry in entries]
+    what = "classification and abstention (%)"
+    rows = [lying(head, numbers) for head, numbers in columns.items()]
+    legend = [LEGEND] * (len(entries) > 1)
+    table = found.table(what, ("Metric", *names), rows, GAIN, TRADEOFF, *legend, SETS, BOOTSTRAP)
+    plain = list(zip(names, *columns.values(), strict=True))
+    return replace(table, data=found.table(what, ("Model", *MEASURES), plain))
+
+
+def lying(head: str, numbers: Sequence[Number]) -> Row:
+    """One metric of all models in a row; an n that they share stands at its head."""
+    sizes = {number.n for number in numbers}
+    shared = next(iter(sizes)) if len(sizes) == 1 else None
+    alike = numbers if shared is None else [replace(number, n=None) for number in numbers]
+    return (head if shared is None else f"{head} (n={shared:,})", *standing(alike))
+
+
+def t3(pool: Pool, labels: str | None) -> list[Table]:
+    """Table 3: AUC and accuracy of species and genus."""
+    what, said = "AUC and accuracy by level (%)", (COVERAGE, SETS, WILSON)
+    return [by_level(found, what, MICRO, *said) for found in shown(pool, SPECIES, "realbirdid-T3", labels)]
+
+
+def f16(pool: Pool, labels: str | None) -> list[Table]:
+    """Figure 16 as a table: the same, averaged over classes."""
+    what, said = "class-averaged AUC and accuracy by level (%)", (COVERAGE, CLASSES, SETS, STRATIFIED)
+    return [by_level(found, what, AVERAGED, *said) for found in shown(pool, SPECIES, "realbirdid-F16", labels)]
+
+
+def by_level(found: Shown, what: str, measures: dict[str, str], *said: str) -> Table:
+    """Every measure of every level, a row a model."""
+    spots = [(head, name, of) for at, of in SPOTS.items() for head, name in heads(at, measures)]
+
+    def cells(entry: Entry) -> list[Cell]:
+        return [number(entry, name, found.labels, of) for _, name, of in spots]
+
+    return found.sections(what, [head for head, *_ in spots], cells, *said)
+
+
+def heads(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
+    """What the measures of a level are called."""
+    return [(f"{at} {head}", name) for head, name in measures.items()]
+
+
+def free_form(pool: Pool, _: str | None) -> list[Table]:
+    """What free words name: accuracies by level, how often no species is named, and the harmonic mean."""
+    return [free_form_table(found) for found in shown(pool, FREE, "realbirdid-free-form", None, WORDS)]
+
+
+def free_form_table(found: Shown) -> Table:
+    """The models about the same images."""
+
+    def cells(entry: Entry) -> list[Cell]:
+        return [number(entry, name, found.labels, of) for name, of in NAMED.values()]
+
+    return found.sections("species in free words (%)", list(NAMED), cells, SAID, SETS, EITHER)
+
+
+TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {
+    "realbirdid-T2": t2,
+    "realbirdid-T3": t3,
+    "realbirdid-F16": f16,
+    "realbirdid-free-form": free_form,
+}

@@ -1,0 +1,153 @@
+"""Figures 7 and 8 of RealBirdID: abstention under many wordings, and why models say they abstain."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..panels import wrapped
+from ..render import Number, one_line
+from ..runs import Pool
+from .abstention import SETS, Level, Levels, levels
+from .bar_charts import spoken
+from .looks import Look, captioned, looks, parts
+from .reasons import INITIALS, Confusion, Confusions, confusions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+BAND, MORE, WIDTH = 0.75, 1.2, 12  # inches of a model, of all else, and across
+TOP, BOTTOM = -0.2, 0.42  # of a model's points in its band
+LEAST = 0.0001  # p-values below are not written out
+CELL, LEFT = 2.7, 1.0  # inches of a matrix, and of what stands at its left
+POINTS = "a point a wording, in their order; line and shade: their mean and SD"
+ROWS = (
+    "rows: the image's own issue, columns: the reason given (Q image quality, A angle or occlusion, V vocalization); "
+    "AR: share of answers that abstain"
+)
+
+
+def f7(pool: Pool, _: str | None) -> "Figure":
+    """Figure 7: a panel a level of encouragement, a band a model, a point a wording."""
+    found = levels(pool, "realbirdid-F7")
+    figure, under = parts([BAND * len(bands(each)) + MORE for each in found], WIDTH)
+    for part, each in zip(under, found, strict=True):
+        strips(part, each, pool)
+        captioned(part, each.found.group, [], WIDTH, POINTS)
+    return figure
+
+
+def bands(found: Levels) -> list[tuple[str, str]]:
+    """The models, of each the unanswerable images and, where it was asked about them, the answerable ones."""
+    return [*dict.fromkeys((level.model, level.images) for level in found.levels)]
+
+
+def strips(part: "SubFigure", found: Levels, pool: Pool) -> None:
+    """The panels of one set of birds, on axes that they share."""
+    names = [*dict.fromkeys(level.name for level in found.levels)]
+    entries = found.found.group.entries
+    looked = dict(zip([found.found.names[id(entry)] for entry in entries], looks(pool, entries), strict=True))
+    every = bands(found)
+    axes = part.subplots(1, len(names), squeeze=False, sharex=True, sharey=True)[0]
+    for ax, name in zip(axes, names, strict=True):
+        for level in (level for level in found.levels if level.name == name):
+            strip(ax, every.index((level.model, level.images)), level, looked[level.model])
+        ax.set_title(one_line(name), fontsize=9)
+        ax.set_xlabel("abstained on (%), with 95 % intervals", fontsize=8)
+        ax.tick_params(labelsize=7)
+    axes[0].set_yticks(range(len(every)), [f"{wrapped(model)}\n{SETS[images]}" for model, images in every], fontsize=7)
+    axes[0].set_ylim(len(every) - 0.5, -0.5)
+    axes[0].set_xlim(left=-2)
+
+
+def strip(ax: "Axes", place: int, level: Level, look: Look) -> None:
+    """The wordings of one level, their mean and SD, and whether they differ by more than chance."""
+    points = level.points
+    for at, point in zip(np.linspace(place + TOP, place + BOTTOM, len(points)), points, strict=True):
+        if point.known:
+            low, high = point.ci or (point.value or 0,) * 2
+            ax.hlines(at, 100 * low, 100 * high, color=look.colour, linewidth=0.6, alpha=0.5)
+            ax.plot(100 * (point.value or 0), at, look.marker, color=look.colour, markersize=3)
+    if level.mean.known:
+        middle, sd = 100 * (level.mean.value or 0), 100 * (level.sd.value or 0)
+        ends = (max(0, middle - sd), min(100, middle + sd))
+        ax.fill_betweenx([place + TOP, place + BOTTOM], *ends, color=look.colour, alpha=0.15, linewidth=0)
+        ax.vlines(middle, place + TOP, place + BOTTOM, color="black", linewidth=1)
+    ax.axhline(place + 0.5, color="tab:gray", linewidth=0.3)
+    ax.annotate(said(level), (0, place - 0.46), (2, 0), textcoords="offset points", fontsize=6, va="top")
+
+
+def said(level: Level) -> str:
+    """The numbers of one level in two lines."""
+    test, df, p = level.test
+    chance = f", Q {test.style(test.value)}, df {df}, p {chance_of(p)}" if test.known else ""
+    sd = f", SD {spoken(level.sd)}" if level.sd.known else ""
+    return f"mean {spoken(level.mean)}{sd}\nn={level.mean.n or 0:,}, {len(level.points)} wordings{chance}"
+
+
+def chance_of(p: Number) -> str:
+    """A p-value, one too small for its digits as a bound."""
+    return p.style(p.value) if (p.value or 0) >= LEAST else f"< {LEAST:.4f}"
+
+
+def f8(pool: Pool, _: str | None) -> "Figure":
+    """Figure 8: a row a model, a matrix a level of encouragement."""
+    found = confusions(pool, "realbirdid-F8")
+    rows = [[*by_model(each).values()] for each in found]
+    across = max(len(of) for each in rows for of in each)
+    width = CELL * across + LEFT
+    figure, under = parts([CELL * len(each) + 0.5 for each in rows], width)
+    for part, each, models in zip(under, found, rows, strict=True):
+        axes = part.subplots(len(models), across, squeeze=False)
+        for line, model in zip(axes, models, strict=True):
+            matrices(line, model, each.reasons)
+        captioned(part, each.found.group, [], width, ROWS)
+    return figure
+
+
+def by_model(found: Confusions) -> dict[str, list[Confusion]]:
+    """The matrices of each model."""
+    made: dict[str, list[Confusion]] = {}
+    for each in found.confusions:
+        made.setdefault(each.level.model, []).append(each)
+    return made
+
+
+def matrices(axes: Sequence["Axes"], found: Sequence[Confusion], reasons: Sequence[str]) -> None:
+    """The matrices of one model, its name at the left."""
+    for ax, each in zip(axes, found, strict=False):
+        matrix(ax, each, reasons)
+    for ax in axes[len(found) :]:
+        ax.set_axis_off()
+    axes[0].set_ylabel(wrapped(found[0].level.model), fontsize=7)
+
+
+def matrix(ax: "Axes", found: Confusion, reasons: Sequence[str]) -> None:
+    """One matrix, every cell with its count and its share of the row."""
+    drawn = [cells(found, issue, reasons) for issue in found.issues]
+    values = np.array([[share.value or 0.0 for _, share in row] for row in drawn])
+    ax.imshow(values, vmin=0, vmax=1, cmap="Blues", aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        text, dark = written(*drawn[row][column]), value > 0.6
+        ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
+    ax.set_xticks(range(len(reasons)), [INITIALS.get(reason, one_line(reason)) for reason in reasons], fontsize=7)
+    ax.set_yticks(range(len(found.issues)), [INITIALS.get(issue, issue) for issue in found.issues], fontsize=7)
+    ax.set_title(f"{one_line(found.level.name)}: AR {spoken(found.rate)}, n={found.rate.n or 0:,}", fontsize=7)
+
+
+def cells(found: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, Number]]:
+    """The counts and shares of an issue, of the reasons that some model gives."""
+    own = dict(zip(found.reasons, zip(found.totals(issue).tolist(), found.shares(issue), strict=True), strict=True))
+    return [own.get(reason, (0, Number(None))) for reason in reasons]
+
+
+def written(count: int, share: Number) -> str:
+    """A cell's text."""
+    if not share.known:
+        return "0"
+    low, high = (f"{100 * end:.0f}" for end in share.ci) if share.ci else ("", "")
+    return f"{100 * (share.value or 0):.1f} %\n" + (f"[{low}, {high}]\n" if low else "") + f"{count:,}"
+
+
+FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F7": f7, "realbirdid-F8": f8}
