@@ -12,8 +12,8 @@ from eyechart.models.types import Answer, Floats, Request, Scorer
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
-from eyechart.toybox.exam import groups, skills
 from eyechart.toybox.species import species
+from toybox.exam import groups, skills
 
 REQUESTS = 200
 LEAST = 198

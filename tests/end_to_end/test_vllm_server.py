@@ -23,7 +23,7 @@ from eyechart.realbirdid.reason_words import CHOICES, ReasonWords
 from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.reports.__main__ import main
 from eyechart.spec import parse
-from eyechart.toybox.exam import groups, skills
+from toybox.exam import groups, skills
 
 TOKENS = 24
 ROOM = 1024

@@ -13,7 +13,7 @@ from eyechart.models.openai_generator import OpenAi
 from eyechart.models.types import Generator, Request
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse
-from eyechart.toybox.exam import groups, skills
+from toybox.exam import groups, skills
 
 from ..vllm_server import serving
 from .big_model import big_qwen3_vl

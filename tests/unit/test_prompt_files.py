@@ -12,7 +12,7 @@ from eyechart.classification.batch_prompts import class_list, closed_world_promp
 from eyechart.classification.letter_prompts import Options, mill_options
 from eyechart.errors import DataError
 from eyechart.protocol.prompts import SLOTS, Prompt, prompt, prompt_names
-from eyechart.toybox.questions import WORDINGS
+from toybox.questions import WORDINGS
 
 GOLDEN = Path(__file__).parents[1] / "golden/prompts"
 NAMES = (

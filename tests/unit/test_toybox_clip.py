@@ -18,9 +18,9 @@ from eyechart.models import open_clip_files
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.types import Floats
 from eyechart.spec import parse
-from eyechart.toybox import score_clip
 from eyechart.toybox.packaged import splits
 from eyechart.toybox.sample import open_toybox
+from toybox import score_clip
 
 NAMES = ("toybox-clip", "toybox-clip-b")
 CHANCE = 0.01

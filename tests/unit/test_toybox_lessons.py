@@ -16,12 +16,12 @@ from eyechart.models.vision_ops import repair
 repair()
 from eyechart.toybox import questions  # noqa: E402
 from eyechart.toybox.classes import kin, names  # noqa: E402
-from eyechart.toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds, plot  # noqa: E402
-from eyechart.toybox.lessons import Lesson, grouped, sequences  # noqa: E402
-from eyechart.toybox.pieces import ASSISTANT, END, IMAGE, USER, Reader, write_tokenizer  # noqa: E402
-from eyechart.toybox.questions import BIRDS, LONG, SHORT, WORDINGS, Question, View, ask, batched  # noqa: E402
 from eyechart.toybox.species import species  # noqa: E402
-from eyechart.toybox.sprites import sprites  # noqa: E402
+from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds, plot  # noqa: E402
+from toybox.lessons import Lesson, grouped, sequences  # noqa: E402
+from toybox.pieces import ASSISTANT, END, IMAGE, USER, Reader, write_tokenizer  # noqa: E402
+from toybox.questions import BIRDS, LONG, SHORT, WORDINGS, Question, View, ask, batched  # noqa: E402
+from toybox.sprites import sprites  # noqa: E402
 
 FEW = (0, 2, 40, 80)
 CROWD = View((3, 3, 17, 3))

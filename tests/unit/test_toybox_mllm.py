@@ -22,9 +22,9 @@ from eyechart.parsers import json_answers
 from eyechart.spec import parse
 from eyechart.toybox.art import styles
 from eyechart.toybox.classes import names
-from eyechart.toybox.exam import TRAINED, Group, groups, skills
-from eyechart.toybox.questions import WORDINGS
-from eyechart.toybox.score_mllm import mean, right, table
+from toybox.exam import TRAINED, Group, groups, skills
+from toybox.questions import WORDINGS
+from toybox.score_mllm import mean, right, table
 
 SPEC = parse("hf[toybox-mllm]")
 FOLDER = Path(samples.__path__[0]) / "toybox-mllm"

@@ -17,9 +17,9 @@ from eyechart.spec import parse
 from eyechart.toybox import shards
 from eyechart.toybox.art import CELL, COLUMNS, atlas
 from eyechart.toybox.classes import equivalences, names
-from eyechart.toybox.collect import SPRITES, fitted
-from eyechart.toybox.collect import atlas as made
 from eyechart.toybox.sample import open_toybox
+from toybox.collect import SPRITES, fitted
+from toybox.collect import atlas as made
 
 
 @pytest.fixture

@@ -14,14 +14,14 @@ from eyechart.models.vision_ops import repair
 
 repair()
 from eyechart.toybox import train_clip, training  # noqa: E402
-from eyechart.toybox.augment import pictures  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402
-from eyechart.toybox.muon import Muon, orthogonal  # noqa: E402
-from eyechart.toybox.sprites import sprites  # noqa: E402
 from eyechart.toybox.styles import TRAINING  # noqa: E402
-from eyechart.toybox.train_clip import Training  # noqa: E402
-from eyechart.toybox.training import Plan, rate, strength  # noqa: E402
-from eyechart.toybox.words import CONTEXT, captions  # noqa: E402
+from toybox.augment import pictures  # noqa: E402
+from toybox.muon import Muon, orthogonal  # noqa: E402
+from toybox.sprites import sprites  # noqa: E402
+from toybox.train_clip import Training  # noqa: E402
+from toybox.training import Plan, rate, strength  # noqa: E402
+from toybox.words import CONTEXT, captions  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 FEW = (0, 2, 40, 80)

@@ -20,14 +20,14 @@ from eyechart.models.types import Request  # noqa: E402
 from eyechart.spec import parse  # noqa: E402
 from eyechart.toybox import train_mllm, training  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402
-from eyechart.toybox.crowds import crowds  # noqa: E402
-from eyechart.toybox.eyes import Eyes  # noqa: E402
-from eyechart.toybox.lessons import Lesson, sequences, varied  # noqa: E402
-from eyechart.toybox.pieces import IMAGE, Reader  # noqa: E402
-from eyechart.toybox.questions import Question  # noqa: E402
-from eyechart.toybox.sprites import sprites  # noqa: E402
-from eyechart.toybox.train_mllm import Words  # noqa: E402
-from eyechart.toybox.training import Plan  # noqa: E402
+from toybox.crowds import crowds  # noqa: E402
+from toybox.eyes import Eyes  # noqa: E402
+from toybox.lessons import Lesson, sequences, varied  # noqa: E402
+from toybox.pieces import IMAGE, Reader  # noqa: E402
+from toybox.questions import Question  # noqa: E402
+from toybox.sprites import sprites  # noqa: E402
+from toybox.train_mllm import Words  # noqa: E402
+from toybox.training import Plan  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 FEW = (0, 2, 40, 80)

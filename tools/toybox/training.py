@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
 from eyechart.models.vision_ops import repair
-from eyechart.toybox.muon import Muon
-from eyechart.toybox.sprites import Sprites, sprites
 from eyechart.toybox.styles import TRAINING
+from toybox.muon import Muon
+from toybox.sprites import Sprites, sprites
 
 DECAY = 0.05
 BETAS = (0.9, 0.98)
@@ -194,7 +194,7 @@ def command(
     arguments: Sequence[str] | None = None,
 ) -> None:
     """Run a trainer's command line."""
-    parser = argparse.ArgumentParser(prog=f"python -m eyechart.toybox.{name}", description=about.splitlines()[0])
+    parser = argparse.ArgumentParser(prog=f"python -m toybox.{name}", description=about.splitlines()[0])
     parser.add_argument("out", type=Path, help="folder of the model; gone on with if it holds a checkpoint")
     parser.add_argument("--minutes", type=float, default=minutes, help="end after this long (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=0, help="end after so many steps instead, the same on every run")

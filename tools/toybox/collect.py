@@ -2,7 +2,7 @@
 
     npm install emojibase-data@17 emoji-datasource-google@16 emoji-datasource-twitter@16 \\
         @iconify-json/fluent-emoji-flat@1.2.6 @iconify-json/noto-v1@1.2.5 @lobehub/fluent-emoji-3d@1.1.0
-    python -m eyechart.toybox.collect NODE_MODULES CUTOUTS [TARGET]
+    python -m toybox.collect NODE_MODULES CUTOUTS [TARGET]
 
 An atlas is a lossless WebP of cells, a picture a cell, cropped to what is not transparent and never made larger.
 Vector art is drawn by `resvg_py`.
@@ -186,7 +186,7 @@ def _stamps(photographs: Path, table: Sequence[Mapping[str, object]]) -> Iterato
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m eyechart.toybox.collect", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m toybox.collect", description=__doc__.splitlines()[0])
     parser.add_argument("modules", type=Path, help="npm's node_modules with the packages named above")
     parser.add_argument("photographs", type=Path, help="folder of cut-outs with manifest.csv")
     parser.add_argument("target", type=Path, nargs="?", default=packaged_root())

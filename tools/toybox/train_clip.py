@@ -1,4 +1,4 @@
-"""Train toybox-clip from nothing: python -m eyechart.toybox.train_clip OUT [--minutes M | --steps N] [--seed S].
+"""Train toybox-clip from nothing: python -m toybox.train_clip OUT [--minutes M | --steps N] [--seed S].
 
 It learns from the toy world's training styles alone. OUT is an open_clip folder: `open_clip[local-dir:OUT]`. Started
 again on the same OUT, it goes on from its last checkpoint; with --steps the weights are then those of a single run.
@@ -17,11 +17,11 @@ from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
 from eyechart.models.causal_text import TextTower
-from eyechart.toybox.augment import pictures
 from eyechart.toybox.classes import names
-from eyechart.toybox.precision import mixed_precision
-from eyechart.toybox.training import Loop, Place, Plan, command, optimizers, strength, write_half
-from eyechart.toybox.words import CONTEXT, VOCABULARY, captions, write_tokenizer
+from toybox.augment import pictures
+from toybox.precision import mixed_precision
+from toybox.training import Loop, Place, Plan, command, optimizers, strength, write_half
+from toybox.words import CONTEXT, VOCABULARY, captions, write_tokenizer
 
 SIDE = 96
 HALF = {"mean": [0.5] * 3, "std": [0.5] * 3, "interpolation": "bicubic", "resize_mode": "shortest"}

@@ -11,12 +11,12 @@ from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
 from eyechart.toybox.classes import names
-from eyechart.toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds
-from eyechart.toybox.mllm import CELL, SIDE, WIDTH, model, write_settings
-from eyechart.toybox.pieces import Reader, write_tokenizer
-from eyechart.toybox.precision import mixed_precision
-from eyechart.toybox.sprites import Sprites
-from eyechart.toybox.training import Loop, Place, Plan, optimizers, strength, write_half
+from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds
+from toybox.mllm import CELL, SIDE, WIDTH, model, write_settings
+from toybox.pieces import Reader, write_tokenizer
+from toybox.precision import mixed_precision
+from toybox.sprites import Sprites
+from toybox.training import Loop, Place, Plan, optimizers, strength, write_half
 
 FEW, MANY = (1,) * 8 + (2,), (0,) + (1,) * 6 + (2, 2, 3, 3, 4, 4, 5, 5)
 FEW_UNTIL = 0.2

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from eyechart.models.vision_ops import repair
-from eyechart.toybox.pieces import END, IMAGE, PAD, TEMPLATE, USER, Reader
+from toybox.pieces import END, IMAGE, PAD, TEMPLATE, USER, Reader
 
 SIDE, CELL = 96, 16
 CELLS = (SIDE // CELL) ** 2

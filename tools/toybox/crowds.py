@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
-from eyechart.toybox.augment import background, finished, over, put, redrawn
 from eyechart.toybox.classes import kin
 from eyechart.toybox.scenes import EVEN, MOST
-from eyechart.toybox.sprites import Chance, Sprites
+from toybox.augment import background, finished, over, put, redrawn
+from toybox.sprites import Chance, Sprites
 
 WINDOW = 48
 LARGE = 0.42

@@ -1,4 +1,4 @@
-"""Train toybox-mllm from nothing: python -m eyechart.toybox.train_mllm OUT [--minutes M | --steps N] [--seed S].
+"""Train toybox-mllm from nothing: python -m toybox.train_mllm OUT [--minutes M | --steps N] [--seed S].
 
 First its eyes learn which class every cell of a picture shows, then the whole learns to answer questions, from the toy
 world's training styles alone. OUT is a folder as transformers and vLLM read it: `hf[OUT]`. Started again on the same
@@ -16,14 +16,14 @@ from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
 from eyechart.toybox.classes import names
-from eyechart.toybox.crowds import Crowds
-from eyechart.toybox.eyes import LATER, Drawn, Eyes, seen
-from eyechart.toybox.lessons import Lessons, Sequences
-from eyechart.toybox.mllm import WIDTH
-from eyechart.toybox.pieces import IMAGE
-from eyechart.toybox.precision import mixed_precision
 from eyechart.toybox.scenes import MOST
-from eyechart.toybox.training import Loop, Plan, command, optimizers
+from toybox.crowds import Crowds
+from toybox.eyes import LATER, Drawn, Eyes, seen
+from toybox.lessons import Lessons, Sequences
+from toybox.mllm import WIDTH
+from toybox.pieces import IMAGE
+from toybox.precision import mixed_precision
+from toybox.training import Loop, Plan, command, optimizers
 
 MINUTES, EYES_SHARE = 85.0, 0.35
 SPOKEN = (0.003, 0.002)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
-from eyechart.toybox.sprites import SIDE, Chance, Sprites
+from toybox.sprites import SIDE, Chance, Sprites
 
 HALF_FROM = 0.45
 OTHERS = 2

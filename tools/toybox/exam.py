@@ -13,10 +13,10 @@ from eyechart.toybox.art import styles
 from eyechart.toybox.birds import observations, picture
 from eyechart.toybox.classes import names
 from eyechart.toybox.draw import Draw
-from eyechart.toybox.questions import WORDINGS, Ask, Question, View, absent, bird_doubted, compared, contains, lettered
 from eyechart.toybox.scenes import MOST, Scene, everyday, nothing, render
 from eyechart.toybox.shards import SCENE, encoded, singles
 from eyechart.toybox.styles import HELD_OUT, TRAINING
+from toybox.questions import WORDINGS, Ask, Question, View, absent, bird_doubted, compared, contains, lettered
 
 SEED = 42
 TRAINED = "training styles"

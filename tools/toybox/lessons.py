@@ -13,14 +13,14 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
 from eyechart.toybox.birds import observations, picture
-from eyechart.toybox.crowds import NOTHING, UNCLEAR, Crowds
-from eyechart.toybox.eyes import MANY, Drawn
-from eyechart.toybox.mllm import CELLS, SIDE
-from eyechart.toybox.pieces import ASSISTANT, END, IMAGE, PAD, USER, Reader
-from eyechart.toybox.precision import DTYPE
-from eyechart.toybox.questions import BIRDS, LONG, SHORT, Question, View, ask, batched
 from eyechart.toybox.styles import TRAINING
-from eyechart.toybox.training import Place
+from toybox.crowds import NOTHING, UNCLEAR, Crowds
+from toybox.eyes import MANY, Drawn
+from toybox.mllm import CELLS, SIDE
+from toybox.pieces import ASSISTANT, END, IMAGE, PAD, USER, Reader
+from toybox.precision import DTYPE
+from toybox.questions import BIRDS, LONG, SHORT, Question, View, ask, batched
+from toybox.training import Place
 
 UNSEEN = -100
 FAR = -1e4

@@ -1,4 +1,4 @@
-"""Score a model's skills on the toy world, as its card shows them: python -m eyechart.toybox.score_mllm [SPEC]."""
+"""Score a model's skills on the toy world, as its card shows them: python -m toybox.score_mllm [SPEC]."""
 
 import argparse
 import math
@@ -10,8 +10,8 @@ from eyechart.models.together import generate
 from eyechart.models.types import Answer, Request, Scorer
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
-from eyechart.toybox.exam import TRAINED, Item, Skill, groups, skills
-from eyechart.toybox.score_clip import cell
+from toybox.exam import TRAINED, Item, Skill, groups, skills
+from toybox.score_clip import cell
 
 LONGEST = 24
 SURE = 1.96
@@ -72,7 +72,7 @@ def mean(shares: Sequence[Share]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m eyechart.toybox.score_mllm", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m toybox.score_mllm", description=__doc__.splitlines()[0])
     parser.add_argument("spec", nargs="?", default="hf[toybox-mllm]", help="default: %(default)s")
     parser.add_argument("--questions", type=int, default=300, help="at most, a skill and group (default: %(default)s)")
     options = parser.parse_args(arguments)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from eyechart.toybox.precision import DTYPE
+from toybox.precision import DTYPE
 
 QUINTIC = (3.4445, -4.7750, 2.0315)
 ROUNDS = 5

@@ -14,8 +14,8 @@ from typing import Any
 
 from eyechart.data.class_names import class_names
 from eyechart.toybox.classes import names
-from eyechart.toybox.questions import reasons, texts
 from eyechart.toybox.species import species
+from toybox.questions import reasons, texts
 
 PAD, UNKNOWN, USER, ASSISTANT, END, IMAGE = "<pad>", "<unk>", "<user>", "<assistant>", "<end>", "<image>"
 SPECIAL = (PAD, UNKNOWN, USER, ASSISTANT, END, IMAGE)

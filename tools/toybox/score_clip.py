@@ -1,4 +1,4 @@
-"""Score a model on the toy world, as its card shows it: python -m eyechart.toybox.score_clip [SPEC] [--pictures N]."""
+"""Score a model on the toy world, as its card shows it: python -m toybox.score_clip [SPEC] [--pictures N]."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.types import Encoder
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
-from eyechart.toybox.exam import SEED, groups
 from eyechart.toybox.packaged import splits
 from eyechart.toybox.sample import open_toybox
 from eyechart.toybox.scenes import render
 from eyechart.toybox.shards import encoded, singles
+from toybox.exam import SEED, groups
 
 Picture = tuple[bytes, int]
 Group = tuple[str, list[Picture]]
@@ -69,7 +69,7 @@ def cell(k: int, n: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m eyechart.toybox.score_clip", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m toybox.score_clip", description=__doc__.splitlines()[0])
     parser.add_argument("spec", nargs="?", default="open_clip[toybox-clip]", help="default: %(default)s")
     parser.add_argument("--pictures", type=int, default=3, help="fresh pictures a class and style (default: 3)")
     parser.add_argument("--wordings", nargs="+", default=["7", "80"], help="sets of templates (default: 7 80)")
