@@ -3,8 +3,7 @@
 import pytest
 
 from eyechart.classification.recording import Recording
-from eyechart.classification.repeats import Repeated
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.scoring import Predictions, Repeated
 from eyechart.data.labels import LabelSet
 
 

@@ -6,10 +6,9 @@ from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.abstention_recording import AbstentionRecording
 from eyechart.realbirdid.flat_list import FlatList
 from eyechart.realbirdid.flat_list_recording import FlatListRecording
-from eyechart.realbirdid.free_form import FreeForm
+from eyechart.realbirdid.free_form import FreeForm, FreeFormRecording
 from eyechart.realbirdid.species import Species
 from eyechart.realbirdid.species_recording import SpeciesRecording
-from eyechart.realbirdid.word_recording import FreeFormRecording
 
 
 @pytest.mark.eyechart("realbirdid", protocol="species")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from eyechart.classification.letter_prompts import CLOSED_WORLD, SETTINGS
+from eyechart.classification.multiple_choice import CLOSED_WORLD, SETTINGS
 from eyechart.protocol.options import SHORT
 
 from ..answers import Bools, share

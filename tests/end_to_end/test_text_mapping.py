@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.nearest_class import BARE, Space, nearest, space
-from eyechart.classification.text_inclusion import by_inclusion
+from eyechart.classification.class_mapping import BARE, Space, by_inclusion, nearest, space
 from eyechart.data.class_names import class_names, templates
 from eyechart.models.registry import create
 from eyechart.spec import parse

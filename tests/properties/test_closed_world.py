@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.batch_prompts import (
+from eyechart.classification.image_batches import (
     answer_keys,
     answer_schema,
     batches,

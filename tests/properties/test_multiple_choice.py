@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.classification.distractors import Neighbours, by_confusion, by_similarity, confusion_matrix
-from eyechart.classification.letter_prompts import CLOSED_WORLD, LETTERS, SETTINGS, Options, mill_options, options
+from eyechart.classification.multiple_choice import CLOSED_WORLD, LETTERS, SETTINGS, Options, mill_options, options
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CLASSES = 12

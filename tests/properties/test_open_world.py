@@ -11,10 +11,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eyechart.classification import nearest_class
-from eyechart.classification.nearest_class import nearest, space
+from eyechart.classification import class_mapping
+from eyechart.classification.class_mapping import by_inclusion, included, nearest, space
 from eyechart.classification.out_of_prompt import KINDS, Kind, kinds, named
-from eyechart.classification.text_inclusion import by_inclusion, included
 from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError
 from eyechart.models.types import Floats
@@ -64,7 +63,7 @@ def test_neither_batches_nor_neighbours_change_a_mapping(answers: list[str], nam
     known = space(encode, names, TEMPLATES)
     whole = nearest(known, answers)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearest_class, "_PROMPTS", size)
+        patch.setattr(class_mapping, "_PROMPTS", size)
         apart = nearest(known, answers[::-1])
     assert apart.classes[::-1].tolist() == whole.classes.tolist()
 

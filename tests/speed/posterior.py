@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.classification.batch_prompts import class_list, closed_world_prompt
+from eyechart.classification.image_batches import class_list, closed_world_prompt
 from eyechart.data.class_names import class_names
 from eyechart.models import hf_batches, hf_trie
 from eyechart.models.hf_generator import NUMBERS, Hf

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from eyechart.classification.batch_prompts import class_list, closed_world_prompt, parts
+from eyechart.classification.image_batches import class_list, closed_world_prompt, parts
 from eyechart.data.class_names import class_names
 from eyechart.data.sample import open_sample
 from eyechart.models.types import Request, Usage

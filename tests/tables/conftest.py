@@ -14,10 +14,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from eyechart.classification.batch_prompts import batches
+from eyechart.classification.image_batches import batches
 from eyechart.classification.out_of_prompt import kinds, named
-from eyechart.classification.repeats import Repeated
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.scoring import Predictions, Repeated
 from eyechart.classification.text_predictions import Spoken
 from eyechart.data.class_names import class_names
 from eyechart.inference.runner import Asker

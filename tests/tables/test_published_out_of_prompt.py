@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.classification.nearest_class import nearest, space
+from eyechart.classification.class_mapping import nearest, space
 from eyechart.data.class_names import class_names
 from eyechart.models.registry import create
 from eyechart.parsers import class_name, json_answers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eyechart.classification.letter_prompts import CLOSED_WORLD, SETTINGS
+from eyechart.classification.multiple_choice import CLOSED_WORLD, SETTINGS
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import t_interval
 from eyechart.reports.overview import tables as overview

@@ -14,8 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.classification.repeats import Repeated
-from eyechart.classification.scoring import Predictions, Rules, Scored, score
+from eyechart.classification.scoring import Predictions, Repeated, Rules, Scored, score
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.images import decode

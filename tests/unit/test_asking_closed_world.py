@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.batch_prompts import closed_world_prompt
 from eyechart.classification.closed_world import closed_world
+from eyechart.classification.image_batches import closed_world_prompt
 from eyechart.classification.scoring import Predictions
 from eyechart.data.class_names import class_names
 from eyechart.errors import EyechartError, ModelError, SpecError

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from eyechart.classification.letter_prompts import mill_options
-from eyechart.classification.multiple_choice import mcq, multiple_choice
+from eyechart.classification.multiple_choice import mcq, mill_options, multiple_choice
 from eyechart.errors import DataError, SpecError, VocabularyError
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson

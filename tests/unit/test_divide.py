@@ -17,7 +17,7 @@ from eyechart.inference.runner import Asker
 from eyechart.inference.store import Store
 from eyechart.models.types import Floats, Identity
 from eyechart.oodbench import __main__ as divide
-from eyechart.oodbench.division_summary import cells, said
+from eyechart.oodbench.__main__ import cells, said
 from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE, LeftOut
 from eyechart.oodbench.split_division import Made, made
 

@@ -9,8 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.leakage import Count, Overlap, overlap
-from eyechart.realbirdid.leakage_summary import said, write_matches
+from eyechart.realbirdid.leakage import Count, Overlap, overlap, said, write_matches
 
 HEAD = "image,observation_id,answerable,photo_id,url"
 BIRDS = (

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.batch_prompts import class_list, closed_world_prompt
-from eyechart.classification.letter_prompts import Options, mill_options
+from eyechart.classification.image_batches import class_list, closed_world_prompt
+from eyechart.classification.multiple_choice import Options, mill_options
 from eyechart.errors import DataError
 from eyechart.protocol.prompts import SLOTS, Prompt, prompt, prompt_names
 from toybox.questions import WORDINGS

@@ -14,9 +14,9 @@ from eyechart.data.class_names import class_names
 from eyechart.models.vision_ops import repair
 
 repair()
-from eyechart.toybox import questions  # noqa: E402
 from eyechart.toybox.classes import kin, names  # noqa: E402
 from eyechart.toybox.species import species  # noqa: E402
+from toybox import questions  # noqa: E402
 from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds, plot  # noqa: E402
 from toybox.lessons import Lesson, grouped, sequences  # noqa: E402
 from toybox.pieces import ASSISTANT, END, IMAGE, USER, Reader, write_tokenizer  # noqa: E402

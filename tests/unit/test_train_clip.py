@@ -13,9 +13,9 @@ from eyechart.data.class_names import class_names
 from eyechart.models.vision_ops import repair
 
 repair()
-from eyechart.toybox import train_clip, training  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402
 from eyechart.toybox.styles import TRAINING  # noqa: E402
+from toybox import train_clip, training  # noqa: E402
 from toybox.augment import pictures  # noqa: E402
 from toybox.muon import Muon, orthogonal  # noqa: E402
 from toybox.sprites import sprites  # noqa: E402

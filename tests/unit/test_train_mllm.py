@@ -18,8 +18,8 @@ repair()
 from eyechart.models.registry import create  # noqa: E402
 from eyechart.models.types import Request  # noqa: E402
 from eyechart.spec import parse  # noqa: E402
-from eyechart.toybox import train_mllm, training  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402
+from toybox import train_mllm, training  # noqa: E402
 from toybox.crowds import crowds  # noqa: E402
 from toybox.eyes import Eyes  # noqa: E402
 from toybox.lessons import Lesson, sequences, varied  # noqa: E402

@@ -4,13 +4,11 @@ Of a reply that ended at the token limit, a name counts if its JSON value or its
 also be a name of the list. A name that is cut in the middle is truncated.
 """
 
-from eyechart.classification.batch_prompts import class_list, closed_world_prompt
 from eyechart.classification.class_mapping import mapped
-from eyechart.classification.image_batches import Told, questions, told, wants_json
+from eyechart.classification.image_batches import Told, class_list, closed_world_prompt, questions, told, wants_json
 from eyechart.classification.out_of_prompt import kinds, named
 from eyechart.classification.posterior import constrained
-from eyechart.classification.repeats import Repeated
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.scoring import Predictions, Repeated
 from eyechart.classification.text_answers import Notes
 from eyechart.data.class_names import class_names
 from eyechart.data.imagenet_names import has_imagenet_classes

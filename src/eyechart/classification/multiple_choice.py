@@ -1,13 +1,19 @@
-"""Choosing among options by letter: Mill's draw of ten, and the 4-way settings of arXiv 2603.06578."""
+"""Multiple choice by letter: which options an image is shown with, in which order, and what the replies mean.
 
-from collections.abc import Iterator, Mapping
+Two protocols: Mill's, with random distractors among ten options, and the 4-way settings of arXiv 2603.06578, Table 19.
+Classes are indices, so an answer by letter becomes a predicted class and is scored like any other.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from string import ascii_uppercase
+from typing import Literal
 
-from eyechart.classification.distractor_sources import neighbours
-from eyechart.classification.distractors import Neighbours
-from eyechart.classification.letter_prompts import SETTINGS, Options, mill_options, options
-from eyechart.classification.repeats import Repeated
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.distractors import Neighbours, neighbours
+from eyechart.classification.scoring import Predictions, Repeated
 from eyechart.classification.text_answers import Notes
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import DataError
@@ -18,8 +24,178 @@ from eyechart.protocol.context import Sitting, ask
 from eyechart.protocol.options import SHORT
 from eyechart.protocol.prompts import Prompt, prompt
 
+LETTERS = ascii_uppercase
+Hardness = Literal["random", "confusion", "text"]
 MILL = "mill_mcq"
 MILL_COUNT, MILL_TOKENS, TOKENS = 10, 32, 32
+
+
+@dataclass(frozen=True)
+class Options:
+    """The classes offered, in the order of their letters; `right` are those that were not drawn as distractors."""
+
+    classes: tuple[int, ...]
+    right: tuple[int, ...]
+
+    @property
+    def letters(self) -> str:
+        """The letters of the right options."""
+        return "".join(LETTERS[self.classes.index(each)] for each in self.right)
+
+    def chosen(self, letter: str) -> int:
+        """Return the class under a letter, -1 where no option has it.
+
+        Source: own definition.
+
+        >>> Options((8, 3), (3,)).chosen("B"), Options((8, 3), (3,)).chosen("C")
+        (3, -1)
+        """
+        place = LETTERS.find(letter) if len(letter) == 1 else -1
+        return self.classes[place] if 0 <= place < len(self.classes) else -1
+
+    def lines(self, names: Sequence[str]) -> str:
+        """Write one option a line, as `A) name`.
+
+        Source: Mill's imagenet_mcq; arXiv 2603.06578 does not print its own.
+
+        >>> print(Options((1, 0), (0,)).lines(["tench", "goldfish"]))
+        A) goldfish
+        B) tench
+        """
+        return "\n".join(f"{letter}) {names[each]}" for letter, each in zip(LETTERS, self.classes, strict=False))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which ground truths are offered, and where their distractors come from."""
+
+    truths: tuple[str, ...]
+    hardness: Hardness
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "ImGT + random": Setting(("ImGT",), "random"),
+    "ImGT + confEVA(ImGT)": Setting(("ImGT",), "confusion"),
+    "ImGT + confBERT(ImGT)": Setting(("ImGT",), "text"),
+    "ReGT + confEVA(ReGT)": Setting(("ReGT",), "confusion"),
+    "ReGT + confBERT(ReGT)": Setting(("ReGT",), "text"),
+    "ImGT + ReGT + random": Setting(("ImGT", "ReGT"), "random"),
+    "ImGT + ReGT + confEVA(ImGT,ReGT)": Setting(("ImGT", "ReGT"), "confusion"),
+}
+CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19: no letters, see closed_world
+
+
+def mill_options(key: str, label: int, classes: int, count: int = 10, seed: int = 42) -> Options:
+    """Draw Mill's options: `count` - 1 other classes and the label, shuffled.
+
+    `key` is the sample's key, `label` its class in 0..classes-1. Raises ValueError for another label, and for more
+    options than there are classes or letters.
+
+    Source: Mill, imagenet_mcq, draw for draw.
+
+    >>> mill_options("s0000000", 0, 1000)
+    Options(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), right=(0,))
+    """
+    _check(count, classes, [label])
+    dice = Random(f"{seed}|imagenet_mcq|{key}")
+    drawn = [*dice.sample([other for other in range(classes) if other != label], count - 1), label]
+    dice.shuffle(drawn)
+    return Options(tuple(drawn), (label,))
+
+
+def options(
+    setting: str,
+    key: str,
+    original: int,
+    labels: Collection[int],
+    classes: int,
+    *,
+    neighbours: Neighbours | None = None,
+    repeat: int = 0,
+    seed: int = 42,
+    count: int = 4,
+    equivalents: Mapping[int, Collection[int]] | None = None,
+) -> Options | None:
+    """Draw the options of one image in one of `SETTINGS`; None where the setting has no right option for it.
+
+    `key` is the sample's key, `original` its ImGT class, -1 for none, `labels` its ReGT classes (-1 is ignored),
+    `neighbours` each class's hard distractors, hardest first, for settings that are not random. The draw depends on
+    seed, setting, key and repeat alone; the hard distractors are the same in every repeat.
+
+    The ReGT option is drawn from the labels other than ImGT, where there are any; an image without labels offers its
+    ImGT instead. No distractor is the ImGT or any label of the image, nor, given `equivalents`, a class equivalent to
+    one of them. Two truths share the hard distractors evenly, an odd one going to ImGT; where the two are one class it
+    keeps its own share, and the rest is random, as wherever hard distractors run out.
+
+    Raises ValueError for an unknown setting, missing neighbours, a class that is not there, or too few classes.
+
+    Source: arXiv 2603.06578, section 2.3, Task 2, and Table 19. Unstated there and chosen here: the hard distractors'
+    rule (see `distractors`), the shares, that ImGT is no distractor in ReGT settings, and what images without labels
+    offer. For the last two its numbers speak: the images that answer ImGT in a ReGT setting, beyond those of S+, are in
+    all eight rows at most the 33 images without labels.
+
+    >>> options("ImGT + random", "s0000001", 7, [7, 9], 1000)
+    Options(classes=(665, 329, 722, 7), right=(7,))
+    >>> options("ImGT + ReGT + random", "s0000001", 7, [7, 9], 1000).right
+    (7, 9)
+    """
+    rule = _rule(setting, neighbours)
+    truth = sorted({label for label in labels if label != -1})
+    _check(count, classes, [*truth, *([original] if original != -1 else [])])
+    dice = Random(f"{seed}|multiple_choice|{setting}|{key}|{repeat}")
+    right = _right(rule.truths, original, truth, dice)
+    if not right:
+        return None
+    barred = _barred({*truth, original}, equivalents or {})
+    hard = _hard(right, rule, count, barred, neighbours) if neighbours is not None else []
+    rest = [other for other in range(classes) if other not in barred and other not in hard]
+    drawn = [*right, *hard, *_sample(rest, count - len(right) - len(hard), dice)]
+    dice.shuffle(drawn)
+    return Options(tuple(drawn), right)
+
+
+def _rule(setting: str, neighbours: Neighbours | None) -> Setting:
+    if setting not in SETTINGS:
+        raise ValueError(f"There is no setting '{setting}' with letters; the settings are: {'; '.join(SETTINGS)}.")
+    if (SETTINGS[setting].hardness == "random") != (neighbours is None):
+        wanted = "no neighbours" if neighbours is not None else "neighbours: each class's hard distractors"
+        raise ValueError(f"The setting '{setting}' takes {wanted}.")
+    return SETTINGS[setting]
+
+
+def _check(count: int, classes: int, labels: Sequence[int]) -> None:
+    if not 2 <= count <= min(classes, len(LETTERS)):
+        raise ValueError(f"{count} options cannot be offered: give 2 to {min(classes, len(LETTERS))}.")
+    for label in labels:
+        if not 0 <= label < classes:
+            raise ValueError(f"The class {label} cannot be offered: the classes are 0 to {classes - 1}.")
+
+
+def _right(truths: Sequence[str], original: int, labels: Sequence[int], dice: Random) -> tuple[int, ...]:
+    others = [label for label in labels if label != original] or [original]
+    found = [original if truth == "ImGT" else dice.choice(others) for truth in truths]
+    return tuple(dict.fromkeys(found)) if -1 not in found else ()
+
+
+def _barred(labels: Collection[int], equivalents: Mapping[int, Collection[int]]) -> set[int]:
+    return {each for label in labels for each in (label, *equivalents.get(label, ()))}
+
+
+def _hard(
+    right: Sequence[int], rule: Setting, count: int, barred: Collection[int], neighbours: Neighbours
+) -> list[int]:
+    share, odd = divmod(count - len(rule.truths), len(rule.truths))
+    found: list[int] = []
+    for place, anchor in enumerate(right):
+        near = (each for each in neighbours[anchor].tolist() if each not in barred and each not in found and each >= 0)
+        found += [*islice(near, share + (place < odd))]
+    return found
+
+
+def _sample(rest: Sequence[int], count: int, dice: Random) -> list[int]:
+    if len(rest) < count:
+        raise ValueError(f"{count} random distractors are wanted and {len(rest)} classes can be: offer fewer options.")
+    return dice.sample(rest, count)
 
 
 def mcq(sitting: Sitting) -> Predictions:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.classification.batch_prompts import class_list, closed_world_prompt, parts
-from eyechart.classification.image_batches import wants_json
+from eyechart.classification.image_batches import class_list, closed_world_prompt, parts, wants_json
 from eyechart.classification.scoring import Predictions
 from eyechart.classification.text_answers import Notes
 from eyechart.errors import ModelError, SpecError

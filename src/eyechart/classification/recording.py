@@ -15,11 +15,11 @@ from eyechart.classification.calibration import (
     top_probabilities,
 )
 from eyechart.classification.published import reported
-from eyechart.classification.repeats import Repeated
 from eyechart.classification.scoring import (
     TOP,
     Float64s,
     Predictions,
+    Repeated,
     Rules,
     Scored,
     accuracy,

@@ -8,10 +8,9 @@ from eyechart.inference.responses import Reply
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Usage
 from eyechart.oodbench.divisions import Division
-from eyechart.oodbench.existence_prompts import WORDINGS, existence_prompts
 from eyechart.oodbench.predictions import Existence
 from eyechart.oodbench.split_division import called, division
-from eyechart.oodbench.yes_no_prompts import Heard, Query, parsers, put, readable, yes
+from eyechart.oodbench.yes_no_prompts import WORDINGS, Heard, Query, existence_prompts, parsers, put, readable, yes
 from eyechart.parsers.truncation import read_complete_word
 from eyechart.protocol.context import Sitting, cost
 from eyechart.protocol.options import IN_A_DIVISION

@@ -10,7 +10,6 @@ from eyechart.gate.evidence import Floats, Given
 from eyechart.gate.pairing import paired
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.oodbench.division_files import truth_of
-from eyechart.oodbench.existence_prompts import QUESTIONS
 from eyechart.oodbench.predictions import Existence, Progression, Told
 from eyechart.oodbench.scoring import (
     LABELS,
@@ -25,6 +24,7 @@ from eyechart.oodbench.scoring import (
     progression_units,
     truncated,
 )
+from eyechart.oodbench.yes_no_prompts import QUESTIONS
 from eyechart.protocol.result import FoundRecording, Rows, about, answered_images, named, served, truncation_note
 from eyechart.records import Metric, Outcomes, Served
 

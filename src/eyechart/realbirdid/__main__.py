@@ -16,8 +16,7 @@ from eyechart.data.observations import REASONS
 from eyechart.errors import EyechartError
 from eyechart.realbirdid.identifiers import KINDS
 from eyechart.realbirdid.inaturalist import Imported, import_birds
-from eyechart.realbirdid.leakage import overlap
-from eyechart.realbirdid.leakage_summary import said, write_matches
+from eyechart.realbirdid.leakage import overlap, said, write_matches
 
 PROGRAM = "python -m eyechart.realbirdid"
 

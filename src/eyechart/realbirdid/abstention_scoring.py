@@ -16,8 +16,8 @@ from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, percentile, quotients
 from eyechart.protocol.numbers import defined
 from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.free_form import ANSWERABLE, LABELS, UNANSWERABLE
 from eyechart.realbirdid.scoring import rate, strata
-from eyechart.realbirdid.word_scoring import ANSWERABLE, LABELS, UNANSWERABLE
 from eyechart.realbirdid.wordings import number as numbered
 from eyechart.records import Metric, Outcomes
 

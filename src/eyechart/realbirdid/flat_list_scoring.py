@@ -9,7 +9,7 @@ from eyechart.gate.pairing import Draw, Key
 from eyechart.realbirdid.flat_list import UNTOLD, FlatList
 from eyechart.realbirdid.scoring import Outcomes, harmonic, harmonic_draw, rate, sides_of
 from eyechart.realbirdid.species import ALL, RANGE
-from eyechart.realbirdid.species_views import ELIGIBLE
+from eyechart.realbirdid.species_scoring import ELIGIBLE
 from eyechart.records import Metric
 
 

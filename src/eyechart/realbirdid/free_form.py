@@ -1,6 +1,6 @@
 """Free form: a bird's species in the model's own words, then the one name that the words mean."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,17 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.observations import Observations
+from eyechart.gate.evidence import Given
+from eyechart.gate.pairing import Draw, Key, paired
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Sitting, cost
 from eyechart.protocol.prompts import prompt
+from eyechart.protocol.result import Rows, served, truncation_note
 from eyechart.realbirdid.bird_names import observed_of
 from eyechart.realbirdid.bird_questions import put
 from eyechart.realbirdid.bird_words import BirdNames
 from eyechart.realbirdid.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
+from eyechart.realbirdid.recording import BIRD, BirdRecording
+from eyechart.realbirdid.scoring import harmonic, harmonic_draw, rate, sides_of
+from eyechart.records import Metric, Outcomes, Served
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 SPECIES, GENUS, ABSTAINED, UNREAD = "species", "genus", "abstained", ""
+LABELS = "observations"
+ANSWERABLE, UNANSWERABLE = "A", "UA"
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -116,3 +125,100 @@ def free_form(sitting: Sitting) -> FreeForm:
 def first_errors(asked: list[str], found: Extracted) -> dict[int, str]:
     """What went wrong with each answer, when it was asked for or when its choice was."""
     return {place: error for place, said in enumerate(asked) if (error := said or found.errors.get(place, ""))}
+
+
+def free_form_metrics(found: FreeForm, seed: int) -> Iterator[Metric]:
+    """Accuracy by level, how often no species was named, and the harmonic mean; an unread answer is a wrong one."""
+    for (name, labels, category), outcomes in free_form_shares(found).items():
+        yield rate(name, labels, outcomes, category, found.observed.clusters)
+    answerable, right = found.observed.answerable, told(found, found.right)
+    yield harmonic("hm", LABELS, right[answerable], right[~answerable], seed, sides_of(found.observed))
+
+
+def free_form_shares(found: FreeForm) -> Mapping[Key, Floats]:
+    """Each share's outcomes of all birds (n,), NaN for a bird that it is not about or that has no answer."""
+    answerable = found.observed.answerable
+    sets = (
+        ("acc", "A.species", found.right, answerable),
+        ("acc", "A.genus", found.right_genus, answerable),
+        ("acc", "UA.genus", found.right_genus, ~answerable),
+        ("acc", UNANSWERABLE, found.right, ~answerable),
+        ("abstained", ANSWERABLE, found.abstained, answerable),
+        ("abstained", UNANSWERABLE, found.abstained, ~answerable),
+    )
+    return {
+        (name, LABELS, category): np.where(mask, told(found, outcomes), np.nan)
+        for name, category, outcomes, mask in sets
+    }
+
+
+def free_form_units(found: FreeForm) -> Mapping[Key, int]:
+    """Of how many observations the images of the harmonic mean are."""
+    return {("hm", LABELS, "all"): len(np.unique(found.observed.clusters[found.told]))}
+
+
+def free_form_draws(found: FreeForm, seed: int) -> Mapping[Key, Draw]:
+    """How the harmonic mean is drawn."""
+    return {("hm", LABELS, "all"): harmonic_draw(told(found, found.right), found.observed, seed)}
+
+
+def told(found: FreeForm, outcomes: Bools) -> Floats:
+    """Outcomes (n,) as 1 and 0, NaN where there is no answer."""
+    return np.where(found.told, outcomes, np.nan)
+
+
+def free_form_outcomes(found: FreeForm) -> Outcomes:
+    """What became of the answers."""
+    return Outcomes(
+        correct=int(found.right.sum()),
+        wrong=int((found.read & ~found.right).sum()),
+        unparsed=int((found.told & ~found.read).sum()) - (cut := len(found.truncated - {*found.errors})),
+        error=len(found.errors),
+        truncated=cut,
+    )
+
+
+class FreeFormRecording(BirdRecording[FreeForm]):
+    """Collects the numbers of a case of free form."""
+
+    def free_form(self, found: FreeForm) -> None:
+        """Score what was said."""
+        self.scored.extend(free_form_metrics(found, self.settings.seed))
+
+    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
+        """Shares with each bird's outcome; the harmonic mean with its draws."""
+        shares, draws = free_form_shares(self.found), free_form_draws(self.found, self.settings.seed)
+        yield from paired(metrics, shares, draws, free_form_units(self.found))
+
+    def outcomes(self) -> Outcomes:
+        """What became of the answers."""
+        return free_form_outcomes(self.found)
+
+    def served(self) -> Served:
+        """What the answers took, extraction included."""
+        return served(self.found.requests, self.found.usage, self.found.cost)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know."""
+        unread, case = self.outcomes().unparsed, f"{self.case} ({self.case.protocol})"
+        silent = f"{case}: {unread} of {self.asked} got an answer that could not be read; it counts as wrong."
+        shared = self.found.names.shared
+        among = f"{case}: common names of several species were not looked for: {', '.join(shared)}."
+        cut = truncation_note(case, self.outcomes().truncated, self.asked)
+        return (*super().notes(), *((silent,) if unread else ()), *cut, *((among,) if shared else ()))
+
+    def answer_rows(self) -> Rows:
+        """Every bird: what was said, the name that it means, how deep it goes, and whether it is right."""
+        yield [*BIRD, "error", "said", "extracted", "level", "correct", "truncated"]
+        found = self.found
+        for row in range(len(found.keys)):
+            correct = int(found.right[row]) if found.told[row] else ""
+            told = [
+                found.errors.get(row, ""),
+                found.said[row],
+                found.extracted(row),
+                found.level(row),
+                correct,
+                int(row in found.truncated),
+            ]
+            yield [*self.bird_cells(row), *told]

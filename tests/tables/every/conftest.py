@@ -51,7 +51,7 @@ def worded(session: Any) -> Pool:
 @pytest.fixture
 def repeated(session: Any) -> Pool:
     """Redrawn options in every setting, and a closed world that was asked several times."""
-    from eyechart.classification.letter_prompts import SETTINGS
+    from eyechart.classification.multiple_choice import SETTINGS
 
     made = session(name="repeated")
     for model in MLLMS:

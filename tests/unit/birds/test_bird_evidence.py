@@ -15,8 +15,7 @@ from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_auc
 from eyechart.realbirdid.flat_list_scoring import flat_list_draws
 from eyechart.realbirdid.scoring import drawn_birds
-from eyechart.realbirdid.species_draws import species_draws
-from eyechart.realbirdid.species_views import Views
+from eyechart.realbirdid.species_scoring import Views, species_draws
 
 SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
 

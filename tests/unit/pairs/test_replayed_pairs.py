@@ -12,7 +12,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING
 from eyechart.models.registry import offers
 from eyechart.oodbench.existence import existence
-from eyechart.oodbench.replayed_pairs import pair_words
+from eyechart.oodbench.yes_no_prompts import pair_words
 from eyechart.protocol.options import PROTOCOLS
 from eyechart.spec import parse
 

@@ -11,8 +11,7 @@ from eyechart.errors import SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.types import Answer
 from eyechart.realbirdid.abstention import abstention
-from eyechart.realbirdid.free_form import FreeForm, free_form
-from eyechart.realbirdid.word_scoring import free_form_metrics, free_form_outcomes
+from eyechart.realbirdid.free_form import FreeForm, free_form, free_form_metrics, free_form_outcomes
 from eyechart.records import Metric
 from eyechart.spec import parse
 

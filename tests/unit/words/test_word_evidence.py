@@ -13,10 +13,8 @@ from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import abstention
 from eyechart.realbirdid.abstention_recording import AbstentionRecording
 from eyechart.realbirdid.abstention_scoring import abstention_draws, abstention_units, reasoned
-from eyechart.realbirdid.free_form import free_form
+from eyechart.realbirdid.free_form import LABELS, FreeFormRecording, free_form
 from eyechart.realbirdid.scoring import drawn_birds
-from eyechart.realbirdid.word_recording import FreeFormRecording
-from eyechart.realbirdid.word_scoring import LABELS
 from eyechart.spec import parse
 
 KINDS = {"free_form": (free_form, FreeFormRecording), "abstention": (abstention, AbstentionRecording)}

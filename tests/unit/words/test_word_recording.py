@@ -11,8 +11,7 @@ from eyechart.models.types import Answer
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import abstention
 from eyechart.realbirdid.abstention_recording import AbstentionRecording
-from eyechart.realbirdid.free_form import free_form
-from eyechart.realbirdid.word_recording import FreeFormRecording
+from eyechart.realbirdid.free_form import FreeFormRecording, free_form
 from eyechart.spec import parse
 
 FAILED = Answer("", (), False, error="content filter")
