@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.replay import Replay
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.registry import offers
 from eyechart.models.types import Floats
 from eyechart.protocol.options import PROTOCOLS
-from eyechart.realbirdid.replayed_species import Probabilities
+from eyechart.realbirdid.replayed_species import Probabilities, SpeciesReplay
 from eyechart.spec import parse
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)
@@ -37,21 +36,21 @@ def split(pictures: Callable[..., Dataset]) -> Dataset:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Callable[..., Replay]:
+def model(tmp_path: Path) -> Callable[..., SpeciesReplay]:
     """A model of an array, and of keys beside it."""
 
-    def model(values: Any = TABLE, keys: Sequence[str] | None = None, column: str = "key") -> Replay:
+    def model(values: Any = TABLE, keys: Sequence[str] | None = None, column: str = "key") -> SpeciesReplay:
         np.save(tmp_path / "P.npy", np.asarray(values))
         if keys is not None:
             with (tmp_path / "P.csv").open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows([(column, "seconds"), *((key, 1) for key in keys)])
-        return Replay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]"))
+        return SpeciesReplay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]"))
 
     return model
 
 
 @pytest.fixture
-def told(model: Callable[..., Replay], split: Dataset) -> Told:
+def told(model: Callable[..., SpeciesReplay], split: Dataset) -> Told:
     """What a file gives for the split."""
     return lambda *given, **named: model(*given, **named).probabilities(split)
 
@@ -169,7 +168,7 @@ def test_keys_need_their_column(told: Told) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"key\n\xff\n"])
 def test_keys_that_cannot_be_read_are_named(
-    model: Callable[..., Replay], split: Dataset, tmp_path: Path, content: bytes
+    model: Callable[..., SpeciesReplay], split: Dataset, tmp_path: Path, content: bytes
 ) -> None:
     found = model()
     (tmp_path / "P.csv").write_bytes(content)
@@ -181,27 +180,29 @@ def test_keys_that_cannot_be_read_are_named(
 def test_a_file_of_no_array_is_named(tmp_path: Path, split: Dataset, content: bytes) -> None:
     (tmp_path / "P.npy").write_bytes(content)
     with pytest.raises(ModelError, match=r"P\.npy cannot be read \(.*\)\. Expected a \.npy of floats"):
-        Replay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]")).probabilities(split)
+        SpeciesReplay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]")).probabilities(split)
 
 
-def test_a_file_that_was_cut_short_is_named(model: Callable[..., Replay], split: Dataset, tmp_path: Path) -> None:
+def test_a_file_that_was_cut_short_is_named(
+    model: Callable[..., SpeciesReplay], split: Dataset, tmp_path: Path
+) -> None:
     found = model()
     (tmp_path / "P.npy").write_bytes((tmp_path / "P.npy").read_bytes()[:-4])
     with pytest.raises(ModelError, match=r"P\.npy cannot be read"):
         found.probabilities(split)
 
 
-def test_objects_are_not_unpickled(model: Callable[..., Replay], split: Dataset) -> None:
+def test_objects_are_not_unpickled(model: Callable[..., SpeciesReplay], split: Dataset) -> None:
     with pytest.raises(ModelError, match=r"cannot be read \(.*objects"):
         model(np.array([[{}] * 3] * 4)).probabilities(split)
 
 
 def test_a_file_that_is_not_there_is_asked_for() -> None:
     with pytest.raises(ModelError, match=r"there is no file absent\.npy\. Expected a \.npy of floats"):
-        Replay(parse("replay[path=absent.npy,of=species]"))
+        SpeciesReplay(parse("replay[path=absent.npy,of=species]"))
 
 
-def test_keys_are_a_part_of_who_answers(model: Callable[..., Replay]) -> None:
+def test_keys_are_a_part_of_who_answers(model: Callable[..., SpeciesReplay]) -> None:
     plain, one, other, again = (model(keys=keys).identity for keys in (None, KEYS, KEYS[::-1], KEYS))
     assert one == again
     assert len({str(each) for each in (plain, one, other)}) == 3

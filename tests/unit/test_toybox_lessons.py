@@ -150,7 +150,7 @@ def test_every_prompt_and_answer_comes_back_from_its_tokens(
                 assert reader.text(reader.read(text)) == text
 
 
-@given(text=st.text())
+@given(text=st.text(st.characters(codec="utf-8", exclude_characters="\u2581")))  # which tokens have for a space
 def test_any_text_comes_back_from_its_tokens(reader: Reader, text: str) -> None:
     assert reader.text(reader.read(text)) == text
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.classification.replay import Replay
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.realbirdid.bird_names import conditional, listed, logits, observed_of, shares, species_names
+from eyechart.realbirdid.replayed_species import SpeciesReplay
 from eyechart.spec import parse
 
 rows = arrays(np.float32, (3, 5), elements=st.floats(-80, 80, width=32))
@@ -182,11 +182,11 @@ def test_errors_throughout_are_nan_throughout(bird_world: Any, kind: str) -> Non
 def replay(tmp_path: Path) -> Any:
     """Put probabilities, and keys beside them, into a file."""
 
-    def replay(values: Any, keys: Any = None) -> Replay:
+    def replay(values: Any, keys: Any = None) -> SpeciesReplay:
         np.save(tmp_path / "P.npy", np.asarray(values, np.float32))
         if keys is not None:
             (tmp_path / "P.csv").write_text("\n".join(["key", *keys]))
-        return Replay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]"))
+        return SpeciesReplay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]"))
 
     return replay
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.replay import Replay
 from eyechart.realbirdid.recording import cells, genus_rows, marks, names_of, twins
+from eyechart.realbirdid.replayed_species import SpeciesReplay
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse
 
@@ -129,7 +129,7 @@ def test_a_bird_whose_list_has_no_probability_is_no_more_likely_one_than_another
     values = np.zeros((22, 9), np.float32)
     values[:, 0] = 1
     np.save(bird_world.store.parent / "P.npy", values)
-    record = bird_world.record(Replay(parse(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]")))
+    record = bird_world.record(SpeciesReplay(parse(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]")))
     without = [row for row in bird_world.rows(record) if row["range.species"] not in ("", "Corvus corax")]
     assert [row["observation"] for row in without] == ["o6", "o9", "o10", "o13", "o15", "o17", "o19"]
     assert all(float(row["range.species.p"]) * int(row["range.choices"]) == pytest.approx(1) for row in without)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.replay import Replay
 from eyechart.realbirdid.bird_names import logits, shares
+from eyechart.realbirdid.replayed_species import SpeciesReplay
 from eyechart.realbirdid.species import ALL, RANGE, Species, probabilities
 from eyechart.spec import parse
 
@@ -111,7 +111,7 @@ def pair(bird_world: Any) -> Any:
     rows = [bird_world.rows(first)]
     told = logits(bird_world.sit(model), bird_world.names[:9])
     np.save(bird_world.store.parent / "P.npy", shares(told.read(0, 22)))
-    second = bird_world.record(Replay(parse(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]")))
+    second = bird_world.record(SpeciesReplay(parse(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]")))
     return first, second, *rows, bird_world.rows(second)
 
 

@@ -314,7 +314,7 @@ def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
 
 
 def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds no division\. Make them with: python -m eyechart\.divide ROOT"):
+    with pytest.raises(DataError, match=r"holds no division\. Make them with: python -m eyechart\.oodbench ROOT"):
         missing({"division": str(tmp_path)}, pair_world.dataset())
 
 
