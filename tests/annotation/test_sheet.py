@@ -76,7 +76,7 @@ def hostile(world: Any) -> Path:
 
 def test_the_sheet_names_no_model_no_truth_no_category_and_no_file(world: Any) -> None:
     page = without_pictures(world.sheet())
-    own = Path(__file__).parents[2] / "reports"
+    own = Path(__file__).parents[2] / "reports" / "annotation"
     names = ("sheet.html", "sheet.css", "sheet.js", "annotation.html", "annotation.js")
     ours = "".join((own / name).read_text(encoding="utf-8") for name in names)
     told = {word: page.count(word) for word in (*TELLING, *(key.split("/")[0] for key in world.keys))}
