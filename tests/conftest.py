@@ -43,6 +43,12 @@ else:
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 TOGETHER = ("tests/end_to_end/test_oodbench",)  # how files begin that look at one run, which takes a minute
 
+LONG = "tests/unit/test_train_mllm.py"  # among the last, one worker would wait minutes for it
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+
 
 class Files(LoadFileScheduling):  # type: ignore[misc]
     """Gives whole files to workers as they are collected: the long ones, those of end_to_end, are among the first."""
