@@ -74,7 +74,7 @@ class Recorder:
         try:
             result = yield
         except (Exception, pytest.fail.Exception) as error:
-            if next(recording.metrics(), None) is not None:
+            if next(recording.estimates(), None) is not None:
                 try:
                     self.finish(pyfuncitem, recording)
                 except (Exception, pytest.fail.Exception) as other:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from eyechart.errors import ReportError, SpecError
-from eyechart.gate.comparing import DIRECTIONS, Verdict
+from eyechart.gate.comparing import Verdict
 from eyechart.gate.evidence import Evidence
 from eyechart.spec import did_you_mean, parse
 
@@ -18,12 +18,10 @@ from .verdicts import CELLS, USUAL, WHEN, Key, Pairs, Rule, cells, changed, gone
 T = TypeVar("T")
 COUNTS = ("Before n", "After n")
 COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Category")
-LESS = ", ".join(name for name, way in DIRECTIONS.items() if way < 0)
 SAID = (
     "Numbers in %; brackets: 95 % intervals of the change. n: the samples that have both.",
     "Lost: right before and wrong after; gained: the other way.",
     "p: two-sided, then after Holm's correction over all rows.",
-    f"More is better, but for {LESS}. Numbers of which neither is better are not compared.",
 )
 
 
@@ -83,7 +81,11 @@ def table(sides: Sides, rule: Rule = USUAL) -> Table:
             f"{sides.names[0]} and {sides.names[1]} are not about the same. {' '.join(refused)} Run both on the same "
             "data, with the same ground truths and options."
         )
-    said = (*SAID, str(rule), f"Before: {sides.names[0]}. After: {sides.names[1]}.", *refused, *lone(sides))
+    lower = sorted({verdict.found.proof.name for _, verdict in found.verdicts if verdict.found.proof.better < 0})
+    better = (
+        f"Higher is better{', but for ' + ', '.join(lower) if lower else ''}; numbers without a direction are left out."
+    )
+    said = (*SAID, better, str(rule), f"Before: {sides.names[0]}. After: {sides.names[1]}.", *refused, *lone(sides))
     differ = any(verdict.found.counts for _, verdict in found.verdicts)
     rows = tuple(row(key, verdict, both=differ) for key, verdict in found.verdicts)
     columns = with_counts(CELLS, COUNTS) if differ else CELLS

@@ -14,7 +14,7 @@ from math import isnan
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.gate.comparing import DIRECTIONS, Compared, compared
+from eyechart.gate.comparing import Compared, compared
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import LABELLED, WHOLE, headlines
 from eyechart.metrics.alike import ROUNDING
@@ -62,7 +62,8 @@ class Contender:
     @property
     def score(self) -> float:
         """How good the number is, more being better."""
-        return DIRECTIONS[self.metric.name] * (self.metric.value or 0.0)
+        value = self.metric.value or 0.0
+        return -value if self.metric.higher_is_better is False else value
 
 
 Tests = Mapping[tuple[int, int], tuple[Compared, float]]  # of each pair, the better first, with p after correction
@@ -80,9 +81,10 @@ class Placed:
 
 def leaderboards(pool: Pool, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
     """A table for each split, protocol, ground truth and set of images; without a metric, how many are right."""
-    if metric is not None and metric not in DIRECTIONS:
-        near = did_you_mean(metric, [*DIRECTIONS])
-        raise ReportError(f"--metric: no models are ranked by '{metric}'{near} Choose of: {', '.join(DIRECTIONS)}.")
+    names = directed(pool)
+    if metric is not None and metric not in names:
+        near = did_you_mean(metric, names)
+        raise ReportError(f"--metric: no models are ranked by '{metric}'{near} Choose of: {', '.join(names)}.")
     found = [
         board(group.of(protocol), spot, group.reference, alpha)
         for group in pool.groups
@@ -93,6 +95,12 @@ def leaderboards(pool: Pool, metric: str | None, labels: str | None, alpha: floa
     if not found:
         raise nothing(pool, metric, labels)
     return found
+
+
+def directed(pool: Pool) -> list[str]:
+    """Return the names of the numbers that have a direction."""
+    metrics = (found for entry in pool.entries for found in entry.record.metrics)
+    return sorted({found.name for found in metrics if found.higher_is_better is not None})
 
 
 def spots(group: Group, metric: str | None) -> list[Spot]:
@@ -117,7 +125,7 @@ def nothing(pool: Pool, metric: str | None, labels: str | None) -> ReportError:
     """Say what there is instead."""
     entries = [*pool.entries]
     there = {f"{found.name} ({found.labels})" for entry in entries for found in entry.record.metrics}
-    ranked = sorted(each for each in there if each.partition(" ")[0] in DIRECTIONS)
+    ranked = sorted(each for each in there if each.partition(" ")[0] in directed(pool))
     asked = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
     return ReportError(f"No record has a number for {asked}. There are: {', '.join(ranked) or 'none to rank by'}.")
 
@@ -132,16 +140,16 @@ def board(group: Group, spot: Spot, reference: str, alpha: float) -> Table:
         f"{group.title}, {protocol}: {spot}",
         (*COLUMNS, f"{spot.name}, %", *HELD, *(REPORTED if published else ())),
         tuple((*row(place), *(reported(place.contender.entry) if published else ())) for place in places),
-        (*explained(alpha, spot), *unproven(places), *group.notes()),
+        (*explained(alpha, spot, places), *unproven(places), *group.notes()),
         {"split": group.title, "protocol": protocol, "labels": spot.labels, "category": spot.category},
     )
 
 
-def explained(alpha: float, spot: Spot) -> Iterator[str]:
+def explained(alpha: float, spot: Spot, places: Sequence[Placed]) -> Iterator[str]:
     """How to read a board."""
     if spot.category == LABELLED:
         yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, incl. N."
-    better = "More" if DIRECTIONS[spot.name] > 0 else "Less"
+    better = "Less" if any(place.contender.metric.higher_is_better is False for place in places) else "More"
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
         f"p < {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "

@@ -6,9 +6,11 @@ from pathlib import Path
 import msgspec
 
 from eyechart.errors import ReportError
+from eyechart.estimates import Estimate
 from eyechart.gate.baselines import name, read
-from eyechart.gate.evidence import Evidence, Given, proofs, read_evidence
-from eyechart.records import FILE, Record, read_run
+from eyechart.gate.evidence import Evidence, proofs, read_evidence
+from eyechart.metrics.intervals import Interval
+from eyechart.records import FILE, Metric, Record, read_run
 
 from .answers import intact
 from .run_names import run_names
@@ -36,7 +38,7 @@ def kept(record: Record, folder: Path) -> Evidence | None:
 
 def alone(record: Record) -> Evidence:
     """A record's numbers without what they were made of, which can be compared by their intervals only."""
-    found, planes = proofs(map(Given, record.metrics))
+    found, planes = proofs(map(estimate_of, record.metrics))
     return Evidence(
         case=record.case,
         protocol=record.protocol,
@@ -51,6 +53,20 @@ def alone(record: Record) -> Evidence:
         environment=record.environment,
         proofs=found,
         planes=planes,
+    )
+
+
+def estimate_of(metric: Metric) -> Estimate:
+    """Return a record's number as an estimate that can be compared by its interval alone."""
+    return Estimate(
+        name=metric.name,
+        value=metric.value,
+        n=metric.n,
+        interval=None if metric.ci is None else Interval(*metric.ci),
+        method=metric.ci_method,
+        labels=metric.labels,
+        category=metric.category,
+        higher_is_better=metric.higher_is_better,
     )
 
 

@@ -78,6 +78,8 @@ VOLATILE = {
     "fresh": "how many answers the store did not hold",
     "planes": "resampled values in the evidence, packed; intervals are made of them",
     "sha256": "of files whose content is compared",
+    "higher_is_better": "was added to numbers after the files were written",
+    "better": "the same, in the evidence",
 }
 NAMED = ("name", "labels", "category")  # what tells metrics of a record apart
 

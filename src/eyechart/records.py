@@ -35,6 +35,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """One number: under which labels, over which category of images, how many, and how sure. None: not defined.
 
     `repeats_ci` is Student's interval of a mean over repeats, which other repeats of the same images would vary in.
+    `higher_is_better` is None for a number that the gate does not judge.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     ci: tuple[float, float] | None
     ci_method: str
     repeats_ci: tuple[float, float] | None = None
+    higher_is_better: bool | None = None
 
 
 class ModelRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """Numbers of pairs: scikit-learn finds the same ones, sets partition the pairs, outcomes add up to all answers."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
+from eyechart.estimates import Estimate
 from eyechart.metrics.alike import share_interval
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.types import Usage
 from eyechart.oodbench.divisions import Division
 from eyechart.oodbench.predictions import Existence, Progression
 from eyechart.oodbench.scoring import (
-    existence_metrics,
+    existence_estimates,
     existence_outcomes,
-    existence_units,
-    progression_metrics,
+    progression_estimates,
     progression_outcomes,
 )
 from eyechart.records import Metric
@@ -60,8 +61,13 @@ def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None 
     return Existence(division, places=asked, answers=whole.reshape(-1, 2)[asked], said=(), **said)
 
 
+def metrics_of(estimates: Iterable[Estimate]) -> list[Metric]:
+    """The numbers as a record has them."""
+    return [estimate.metric for estimate in estimates]
+
+
 def numbers(found: Existence) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in existence_metrics(found, 7)}
+    return {(one.name, one.category): one for one in metrics_of(existence_estimates(found, 7))}
 
 
 def pooled(found: Existence, mask: Any) -> tuple[Any, Any]:
@@ -129,7 +135,7 @@ def test_outcomes_add_up_to_all_answers(pairs: list[Any]) -> None:
 @NUMBERS
 @given(st.lists(PAIR, min_size=1, max_size=12))
 def test_intervals_hold_their_values(pairs: list[Any]) -> None:
-    for one in existence_metrics(told(pairs), 7):
+    for one in metrics_of(existence_estimates(told(pairs), 7)):
         assert (one.value is None) <= (one.ci is None)
         if one.ci is not None and one.value is not None:
             assert one.ci[0] - 1e-9 <= one.value <= one.ci[1] + 1e-9
@@ -175,10 +181,11 @@ def test_pairs_of_one_image_are_drawn_together() -> None:
     assert wide is not None
     assert narrow is not None
     assert wide[1] - wide[0] > 1.5 * (narrow[1] - narrow[0])
-    assert existence_units(together) == existence_units(alone)
-    assert existence_units(together)["acc", "OODBench", "ID"] == 30
-    assert existence_units(together)["acc_delta", "OODBench", "OOD-H"] == 60
-    assert {*numbers(together)} == {(name, category) for name, _, category in existence_units(together)}
+    of_three, of_one = ({each.key: each.units for each in existence_estimates(of, 7)} for of in (together, alone))
+    assert of_three == of_one
+    assert of_three["acc", "OODBench", "ID"] == 30
+    assert of_three["acc_delta", "OODBench", "OOD-H"] == 60
+    assert None not in of_three.values()
 
 
 def test_sets_that_are_alike_fall_by_nothing() -> None:
@@ -195,7 +202,8 @@ def test_a_clear_fall_is_as_rare_as_two_thousand_shuffles_can_show() -> None:
 
 def test_another_seed_draws_anew_and_the_same_one_does_not() -> None:
     found = told([(name, True, True, (1, place % 3 > 0), False) for place in range(30) for name in SETS])
-    assert [*existence_metrics(found, 7)] == [*existence_metrics(found, 7)] != [*existence_metrics(found, 8)]
+    first, again, other = (metrics_of(existence_estimates(found, seed)) for seed in (7, 7, 8))
+    assert first == again != other
 
 
 SAMPLE = st.tuples(
@@ -229,7 +237,7 @@ def asked(samples: list[Any]) -> Progression:
 @NUMBERS
 @given(st.lists(SAMPLE, min_size=1, max_size=12))
 def test_stages_are_shares_of_samples_without_an_error(samples: list[Any]) -> None:
-    scored = {(one.name, one.category): one for one in progression_metrics(asked(samples), 7)}
+    scored = {(one.name, one.category): one for one in metrics_of(progression_estimates(asked(samples), 7))}
     for name in {sample[0] for sample in samples}:
         whole = [sample[2:] for sample in samples if sample[0] == name and MISSING not in sample[3]]
         right = [(e == YES, c == n[1], c == n[1] and x == (n[0] > n[1])) for n, (e, c, x) in whole]
@@ -241,7 +249,7 @@ def test_stages_are_shares_of_samples_without_an_error(samples: list[Any]) -> No
 @NUMBERS
 @given(st.lists(SAMPLE, min_size=1, max_size=12))
 def test_logic_is_never_better_than_counting(samples: list[Any]) -> None:
-    scored = {(one.name, one.category): one.value for one in progression_metrics(asked(samples), 7)}
+    scored = {(one.name, one.category): one.value for one in metrics_of(progression_estimates(asked(samples), 7))}
     for _, name in scored:
         assert (scored["l_acc", name] or 0) <= (scored["c_acc", name] or 0)
 
@@ -257,7 +265,7 @@ def test_outcomes_of_samples_add_up_to_all_answers(samples: list[Any]) -> None:
 def test_samples_of_one_image_are_drawn_together() -> None:
     alike = [("ID", place // 10, (1, 1), (int(place < 20), 1, 0)) for place in range(40)]
     apart = [(name, place, counts, said) for place, (name, _, counts, said) in enumerate(alike)]
-    wide, narrow = (next(progression_metrics(asked(samples), 7)).ci for samples in (alike, apart))
+    wide, narrow = (next(progression_estimates(asked(samples), 7)).metric.ci for samples in (alike, apart))
     assert wide is not None
     assert narrow is not None
     assert wide[1] - wide[0] > 2 * (narrow[1] - narrow[0])

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.gate.evidence import Evidence, Given, proofs
+from eyechart.classification.scoring import accuracy
+from eyechart.gate.evidence import Evidence, proofs
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Records, Run, encode
 from eyechart.reports.page.writing import Wish, write
 
@@ -64,7 +65,7 @@ def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse:
     answers = np.where((draws < 0.3) | lost, (truth + 7) % CLASSES, np.where(draws < 0.65, truth, other))
     right = {"ImGT": answers == truth, "ReGT": answers == other}
     given = [
-        Given(acc1(name, category, hits[mask]), np.where(mask, hits, np.nan))
+        accuracy("acc1", name, np.where(mask, hits, np.nan), category)
         for name, hits in right.items()
         for category, mask in (("A", truth >= 0), ("S+", truth == other), ("S-", truth != other))
     ]

@@ -21,6 +21,7 @@ from eyechart.classification.text_predictions import Spoken
 from eyechart.data.class_names import class_names
 from eyechart.inference.runner import Asker
 from eyechart.inference.store import Store
+from eyechart.metrics.yes_no import MEASURES
 from eyechart.models.registry import create
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Sitting
@@ -221,7 +222,9 @@ class Bench:
 
     def metric(self, name, category, value, n=10, ci=None, method="bootstrap") -> Metric:
         """One number."""
-        return Metric(name=name, labels="OODBench", category=category, value=value, n=n, ci=ci, ci_method=method)
+        better = True if name in MEASURES else None
+        return Metric(name=name, labels="OODBench", category=category, value=value, n=n, ci=ci, ci_method=method,
+                      higher_is_better=better)  # fmt: skip
 
     def file(self, name: str, rows: Any) -> File:
         """Write rows as csv."""

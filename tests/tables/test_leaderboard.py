@@ -168,10 +168,14 @@ def test_what_is_no_number_to_rank_by_is_refused_with_the_nearest(run):
         boards(run(CHAIN), metric="acc2")
 
 
-@pytest.mark.parametrize("how", [{"metric": "mcc"}, {"labels": "ReaL"}])
-def test_what_no_record_has_is_refused_with_what_there_is(run, how):
+def test_labels_that_no_record_has_are_refused_with_what_there_is(run):
     with pytest.raises(ReportError, match=r"There are: acc1 \(ImGT\), acc1 \(ReGT\)"):
-        boards(run(CHAIN), **how)
+        boards(run(CHAIN), labels="ReaL")
+
+
+def test_a_number_that_no_record_has_is_refused_with_those_there_are(run):
+    with pytest.raises(ReportError, match=r"by 'mcc'.* Choose of: acc1, acc5, answered, intersection"):
+        boards(run(CHAIN), metric="mcc")
 
 
 def test_the_command_writes_every_format(run, capsys):

@@ -63,13 +63,13 @@ def test_a_data_sets_table_has_the_intervals_of_its_record(entry, existing):
     chosen = entry.pairs.of("OOD-H") & entry.pairs.answered
     images = entry.pairs.images[chosen]
     numbers = [
-        *measured("OOD-H", entry.pairs.tables[chosen], images, 42),
+        *measured("OOD-H", entry.pairs.tables[chosen], images, images.max() + 1, 42),
         *said("OOD-H", entry.pairs.answers[chosen], images, 42),
     ]
     heads = ("Accuracy", "F1", "Precision", "Recall", "MCC", "Yes", "Unparsed")
     for number, head in zip(numbers, heads, strict=True):
         shown = [float(row[f"{head}{part}"]) for part in ("", " low", " high")]
-        assert shown == pytest.approx(100 * np.array([number.value, *number.ci]), abs=0.0051)
+        assert shown == pytest.approx(100 * np.array([number.value, *number.interval]), abs=0.0051)
 
 
 def test_an_order_of_rows_changes_nothing(bench, existing):

@@ -21,7 +21,7 @@ from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
 from eyechart.data.sample import open_sample
-from eyechart.gate.comparing import DIRECTIONS, Compared, compared, undecided
+from eyechart.gate.comparing import Compared, compared
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.inference.runner import Asker
@@ -214,8 +214,8 @@ class Seats:
         """Every number of a ground truth, by name and category."""
         rounds = found.rounds if isinstance(found, Repeated) else (found,)
         scored = [self.scored(sitting, each, truth) for each in rounds]
-        numbers = found.averaged(scored) if isinstance(found, Repeated) else scored[0].metrics
-        return {(metric.name, metric.category): metric for metric in numbers}
+        numbers = found.averaged(scored, 0) if isinstance(found, Repeated) else scored[0].estimates
+        return {(each.name, each.category): each.metric for each in numbers}
 
     def scored(self, sitting: Sitting, found: Predictions, truth: LabelSet) -> Scored:
         """One round under a ground truth."""
@@ -274,8 +274,7 @@ def judged_numbers() -> Callable[..., list[Compared]]:
 
     def judged_numbers(before: Evidence, after: Evidence) -> list[Compared]:
         found = list(compared(before, after))
-        assert not undecided(proof.name for proof in after.proofs)
-        proofs = [proof for proof in after.proofs if proof.name in DIRECTIONS and proof.value is not None]
+        proofs = [proof for proof in after.proofs if proof.better and proof.value is not None]
         labelled = {(proof.name, proof.labels, "A") for proof in proofs if proof.category == LABELLED}
         whole = {proof.key for proof in before.proofs if proof.name == ANSWERED and proof.value == 1}
         sure = {proof.key for proof in proofs if proof.value == 1} & whole  # no error on either side: nothing to judge

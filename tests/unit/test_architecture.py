@@ -19,6 +19,7 @@ LAYERS = (  # from top to bottom
     ("protocol",),
     ("inference",),
     ("gate",),
+    ("estimates",),
     ("models",),
     ("data",),
     ("samples",),

@@ -8,14 +8,25 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from eyechart.classification.calibration import confidence_metrics, reliability_rows, threshold_rows, top_probabilities
+from eyechart.classification.calibration import (
+    confidence_estimates,
+    reliability_rows,
+    threshold_rows,
+    top_probabilities,
+)
 from eyechart.classification.scoring import Predictions, Rules, Scored, score
 from eyechart.data.dataset import Row
 from eyechart.data.labels import LabelSet, label_set
-from eyechart.protocol.numbers import POINTS
+from eyechart.protocol.curves import POINTS
+from eyechart.records import Metric
 
 CLASSES = 6
 RULES = Rules(())
+
+
+def confidence_metrics(predictions: Predictions, scored: Scored) -> list[Metric]:
+    """The numbers as a record has them."""
+    return [estimate.metric for estimate in confidence_estimates(predictions, scored, 0)]
 
 
 def truth(given: list[tuple[int, ...] | None], name: str = "mine") -> LabelSet:

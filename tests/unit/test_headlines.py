@@ -198,4 +198,4 @@ def test_a_top_5_is_of_five_ranked_classes(answers: list[list[int]], classes: in
     keys = tuple(map(str, range(3)))
     truth = label_set("mine", [Row(key, key, "") for key in keys], [(0,), (1,), (0,)], "correct", "test")
     scored = score(Predictions(keys, ranked(answers, classes), {}, {}), truth, np.arange(3), Rules(()), classes)
-    assert ("acc5" in {metric.name for metric in scored.metrics}) is known
+    assert ("acc5" in {estimate.name for estimate in scored.estimates}) is known

@@ -1,13 +1,15 @@
 """How sure a model was of its answers, and whether rightly: for scores that are logits or log-probabilities."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.scoring import Predictions, Scored
-from eyechart.gate.pairing import Draw, Drawn
+from eyechart.estimates import Estimate
+from eyechart.gate.evidence import TIMES
 from eyechart.metrics.calibration import (
     brier_interval,
     brier_score,
@@ -17,12 +19,12 @@ from eyechart.metrics.calibration import (
     calibration_error_interval,
     reliability,
 )
-from eyechart.metrics.intervals import Interval, wilson
+from eyechart.metrics.intervals import wilson
+from eyechart.metrics.resampling import drawn
 from eyechart.metrics.selective import auc_draws
 from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_auc, accuracy_coverage_interval
 from eyechart.models.types import Floats
-from eyechart.protocol.numbers import metric, thin_curve
-from eyechart.records import Metric
+from eyechart.protocol.curves import thin_curve
 
 _ROWS = 2048  # scores looked at together: in float64 they take twice or four times the room
 
@@ -40,7 +42,7 @@ def top_probabilities(scores: Floats) -> NDArray[np.float64]:
     return np.concatenate([np.empty(0), *blocks])
 
 
-def confidence_metrics(predictions: Predictions, scored: Scored) -> list[Metric]:
+def confidence_estimates(predictions: Predictions, scored: Scored, seed: int) -> list[Estimate]:
     """Calibration error, Brier score and the area under accuracy by coverage, under one ground truth.
 
     Images without a readable answer have no confidence and are left out, as `n` says. Answers in words have none.
@@ -49,26 +51,34 @@ def confidence_metrics(predictions: Predictions, scored: Scored) -> list[Metric]
         return []
     sure, correct = top_probabilities(predictions.scores), scored.correct
     n = int((~np.isnan(sure) & ~np.isnan(correct)).sum())
-    found: list[tuple[str, float, Interval, str]] = [
-        ("ece", calibration_error(sure, correct), calibration_error_interval(sure, correct), "folded normal"),
-        ("brier", brier_score(sure, correct), brier_interval(sure, correct), "student"),
-        (
-            "accuracy_coverage_auc",
-            accuracy_coverage_auc(sure, correct),
-            accuracy_coverage_interval(sure, correct),
-            "effective wilson",
+    samples = partial(drawn, len(correct), TIMES, seed)
+    estimate = partial(Estimate, labels=scored.labels.name, n=n)
+    return [
+        estimate(
+            name="ece",
+            value=calibration_error(sure, correct) if n else None,
+            interval=calibration_error_interval(sure, correct),
+            method="folded normal",
+            higher_is_better=False,
+            bootstrap=lambda: calibration_error_draws(sure, correct, samples()),
+        ),
+        estimate(
+            name="brier",
+            value=brier_score(sure, correct) if n else None,
+            interval=brier_interval(sure, correct),
+            method="student",
+            higher_is_better=False,
+            bootstrap=lambda: brier_score_draws(sure, correct, samples()),
+        ),
+        estimate(
+            name="accuracy_coverage_auc",
+            value=accuracy_coverage_auc(sure, correct) if n else None,
+            interval=accuracy_coverage_interval(sure, correct),
+            method="effective wilson",
+            higher_is_better=True,
+            bootstrap=lambda: auc_draws(sure, correct, samples()),
         ),
     ]
-    return [_metric(name, scored, value, n, interval, method) for name, value, interval, method in found]
-
-
-def confidence_draws(sure: NDArray[np.float64], correct: NDArray[np.float64], samples: Drawn) -> Mapping[str, Draw]:
-    """How these numbers are drawn, of how sure each image's answer is (n,) and whether it is right."""
-    return {
-        "ece": lambda: calibration_error_draws(sure, correct, samples()),
-        "brier": lambda: brier_score_draws(sure, correct, samples()),
-        "accuracy_coverage_auc": lambda: auc_draws(sure, correct, samples()),
-    }
 
 
 def reliability_rows(predictions: Predictions, scored: Sequence[Scored]) -> Iterator[list[Any]]:
@@ -107,8 +117,3 @@ def _top(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     below[scores[possible] == best[possible]] = 0
     found[possible] = 1 / np.exp(below).sum(axis=1)
     return found
-
-
-def _metric(name: str, scored: Scored, value: float, n: int, interval: Interval, method: str) -> Metric:
-    bounds = None if np.isnan(interval.low) else interval
-    return metric(name, scored.labels.name, value if n else None, n, bounds, method, "A")

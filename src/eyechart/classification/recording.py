@@ -1,18 +1,15 @@
 """What a case writes down: its record, and files with every image's answer and every class's recall."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eyechart.classification.calibration import (
-    confidence_draws,
-    confidence_metrics,
+    confidence_estimates,
     reliability_rows,
     threshold_rows,
-    top_probabilities,
 )
 from eyechart.classification.published import reported
 from eyechart.classification.scoring import (
@@ -24,18 +21,16 @@ from eyechart.classification.scoring import (
     Scored,
     accuracy,
     both,
-    mean_recall_draws,
     one_label,
     score,
 )
 from eyechart.data.dataset import Dataset
 from eyechart.data.labels import LabelSet
-from eyechart.gate.evidence import TIMES, Floats, Given
+from eyechart.estimates import Estimate
+from eyechart.gate.evidence import Floats
 from eyechart.gate.headlines import LABELLED
-from eyechart.gate.pairing import Draw, Key, draws_of
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall
-from eyechart.metrics.resampling import drawn
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.result import CaseRecording, Rows, about, named, served, truncation_note
 from eyechart.protocol.settings import Case, Settings
@@ -44,11 +39,11 @@ from eyechart.records import Metric, Outcomes, Reported, Served
 SURE = ("supervised", "posterior")  # protocols whose scores are logits or log-probabilities
 
 
-def distinct(metrics: Iterable[Metric]) -> list[Metric]:
+def distinct(estimates: Iterable[Estimate]) -> list[Estimate]:
     """Return the numbers without those over the images with a label that are over no fewer images than all."""
-    every = list(metrics)
-    whole = {(metric.name, metric.labels): metric.n for metric in every if metric.category == "A"}
-    return [m for m in every if m.category != LABELLED or m.n < whole.get((m.name, m.labels), 0)]
+    every = list(estimates)
+    whole = {(each.name, each.labels): each.n for each in every if each.category == "A"}
+    return [e for e in every if e.category != LABELLED or e.n < whole.get((e.name, e.labels), 0)]
 
 
 class Recording(CaseRecording):
@@ -96,47 +91,23 @@ class Recording(CaseRecording):
         """Score the predictions under one ground truth."""
         rounds = predictions.rounds if isinstance(predictions, Repeated) else (predictions,)
         original, classes = self.original, self.dataset.classes
-        self.scored.append(tuple(score(found, labels, original, self.rules, classes) for found in rounds))
+        self.scored.append(
+            tuple(score(found, labels, original, self.rules, classes, seed=self.settings.seed) for found in rounds)
+        )
 
-    def metrics(self) -> Iterator[Metric]:
+    def estimates(self) -> Iterator[Estimate]:
         """Every number, the agreement of label sets last; of several rounds, their means."""
+        seed = self.settings.seed
         for rounds in self.scored:
-            yield from distinct(self.repeated.averaged(rounds) if self.repeated else rounds[0].metrics)
+            yield from distinct(self.repeated.averaged(rounds, seed) if self.repeated else rounds[0].estimates)
             if self.case.protocol in SURE:
-                yield from confidence_metrics(self.first, rounds[0])
+                yield from confidence_estimates(self.first, rounds[0], seed)
         for labels, correct in self.agreements().items():
             yield accuracy("intersection", labels, correct)
 
     def agreements(self) -> dict[str, Float64s]:
         """Each image's outcome under the first ground truth and each other one together, of one round."""
         return {} if self.repeated else dict(both(self.scored[0][0], other) for other, *_ in self.scored[1:])
-
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """Shares with each image's outcome; all else, means over rounds too, with draws of the same images."""
-        sets = {rounds[0].labels.name: rounds for rounds in self.scored}
-        draws, agreements = {} if self.repeated else self.draws(), self.agreements()
-        for metric in metrics:
-            rounds = sets.get(metric.labels)
-            if rounds is None:
-                yield Given(metric, agreements.get(metric.labels))
-            elif self.repeated:
-                yield self.repeated.given(metric, rounds, self.settings.seed)
-            else:
-                yield Given(metric, rounds[0].made_of(metric), draws_of(metric, draws))
-
-    def draws(self) -> dict[Key, Draw]:
-        """How the numbers of one round are drawn that are no plain shares."""
-        samples, scores = partial(drawn, len(self.first.keys), TIMES, self.settings.seed), self.first.scores
-        sure = top_probabilities(scores) if self.case.protocol in SURE and scores.shape[1] else None
-        found: dict[Key, Draw] = {}
-        for scored, *_ in self.scored:
-            labels = scored.labels.name
-            found["mean_per_class_recall", labels, "S"] = partial(
-                mean_recall_draws, scored, self.dataset.classes, samples
-            )
-            told = {} if sure is None else confidence_draws(sure, scored.correct, samples)
-            found |= {(name, labels, "A"): draw for name, draw in told.items()}
-        return found
 
     def truths(self) -> Mapping[str, str]:
         """The sha256 of each ground truth."""

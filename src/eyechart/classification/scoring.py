@@ -1,11 +1,10 @@
 """From kept answers to numbers: every metric of a case, under each label set. No model is asked here."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
-from msgspec import structs
 from numpy.typing import NDArray
 
 from eyechart.classification.out_of_prompt import KINDS
@@ -13,9 +12,9 @@ from eyechart.classification.text_predictions import Spoken
 from eyechart.data.dataset import ORIGINAL, Dataset
 from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError
-from eyechart.gate.evidence import TIMES, Given
+from eyechart.estimates import Estimate
+from eyechart.gate.evidence import TIMES
 from eyechart.gate.headlines import LABELLED
-from eyechart.gate.pairing import Drawn
 from eyechart.inference.arrays import Answers, nothing
 from eyechart.metrics.accuracy import accuracy as share
 from eyechart.metrics.accuracy import jointly, outcomes, top_k
@@ -24,14 +23,14 @@ from eyechart.metrics.clusters import effective_number
 from eyechart.metrics.equivalence import expand, groups
 from eyechart.metrics.intervals import Interval, effective_wilson, stratified, t_interval, wilson
 from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_draws, single_label
-from eyechart.metrics.resampling import drawn_shares
+from eyechart.metrics.resampling import drawn, drawn_shares
 from eyechart.models.types import Floats
-from eyechart.protocol.numbers import metric
-from eyechart.records import Metric, Outcomes
+from eyechart.records import Outcomes
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Float64s = NDArray[np.float64]
+Drawn = Callable[[], Iterable[Ints]]  # how often each sample is taken, resample by resample
 TOP = 5
 
 
@@ -93,23 +92,12 @@ class Rules:
 
 @dataclass(frozen=True)
 class Scored:
-    """Predictions under one label set: the metrics, and for each image right (1), wrong (0) or unscored (NaN).
-
-    `others` are such outcomes under another rule than that of acc1, by the name of the metric.
-    """
+    """Predictions under one label set: the estimates, and for each image right (1), wrong (0) or unscored (NaN)."""
 
     labels: LabelSet
     correct: Float64s
     categories: Mapping[str, Bools]
-    metrics: tuple[Metric, ...]
-    others: Mapping[str, Float64s] = field(default_factory=dict)
-
-    def made_of(self, metric: Metric) -> Float64s | None:
-        """The outcome of each image that a number is the share of, NaN where it does not count."""
-        outcomes = {"acc1": self.correct, **self.others}.get(metric.name)
-        if outcomes is None:
-            return None
-        return outcomes if metric.category == "A" else np.where(self.categories[metric.category], outcomes, np.nan)
+    estimates: tuple[Estimate, ...]
 
     def outcomes(self, predictions: Predictions) -> Outcomes:
         """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
@@ -124,7 +112,9 @@ class Scored:
         )
 
 
-def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rules, classes: int) -> Scored:
+def score(
+    predictions: Predictions, labels: LabelSet, original: Ints, rules: Rules, classes: int, *, seed: int = 0
+) -> Scored:
     """Score under one ground truth: acc1, acc5, mean per-class recall, and acc1 by category.
 
     Where images without a label are counted, each accuracy comes a second time, over the images with a label. acc5 is
@@ -137,34 +127,35 @@ def score(predictions: Predictions, labels: LabelSet, original: Ints, rules: Rul
     )
     chained = None if rules.strict_categories else groups(rules.pairs, classes)
     masks = categories(original, labels.labels, labels.annotated, chained)
-    metrics, others = [accuracy("acc1", labels.name, correct)], {}
+    counted = {"acc1": correct}
     if (predictions.top[:, TOP - 1] >= 0).any():
-        others["acc5"] = correct5
-        metrics.append(accuracy("acc5", labels.name, correct5))
-    metrics.append(mean_recall(labels, correct, classes))
+        counted["acc5"] = correct5
     if predictions.spoken is not None:
-        others["acc1_strict"] = strict = outcomes(
+        counted["acc1_strict"] = outcomes(
             predictions.spoken.strict[:, None],
             admissible,
             labels.annotated,
             empty=labels.empty,
             answered=predictions.answered,
         )
-        metrics.append(accuracy("acc1_strict", labels.name, strict))
+    estimates = [accuracy(name, labels.name, found) for name, found in counted.items()]
+    recall = mean_recall(labels, correct, classes, partial(drawn, len(correct), TIMES, seed))
+    estimates.insert(len(counted) - ("acc1_strict" in counted), recall)
     finer = [] if labels.name == ORIGINAL else [category for category in masks if category != "A"]
     masks = {**masks, LABELLED: masks["S"] | masks["M"]}
     if labels.empty != "exclude" and masks["N"].any():
-        counted = {"acc1": correct, **others}
-        metrics.extend(accuracy(name, labels.name, found[masks[LABELLED]], LABELLED) for name, found in counted.items())
-    metrics.extend(accuracy("acc1", labels.name, correct[masks[category]], category) for category in finer)
+        estimates.extend(
+            accuracy(name, labels.name, among(found, masks[LABELLED]), LABELLED) for name, found in counted.items()
+        )
+    estimates.extend(accuracy("acc1", labels.name, among(correct, masks[category]), category) for category in finer)
     for category in ["A", *finer]:
-        metrics.extend(out_of_prompt(predictions, labels.name, correct, masks[category], category))
-    return Scored(labels, correct, masks, tuple(metrics), others)
+        estimates.extend(out_of_prompt(predictions, labels.name, correct, masks[category], category))
+    return Scored(labels, correct, masks, tuple(estimates))
 
 
 def out_of_prompt(
     predictions: Predictions, labels: str, correct: Float64s, mask: Bools, category: str
-) -> Iterator[Metric]:
+) -> Iterator[Estimate]:
     """The share of answers out of the prompt, and of which kinds they are; once mapped, how many are right."""
     spoken = predictions.spoken
     if spoken is None or spoken.out is None:
@@ -172,11 +163,11 @@ def out_of_prompt(
     kinds = np.array(spoken.out)[mask & predictions.answered]
     outside = np.where(np.array([bool(kind) for kind in spoken.out]), correct, np.nan)[mask]
     if spoken.mapped:
-        yield accuracy("oop_mapped", labels, outside, category)
+        yield proportion("oop_mapped", labels, outside, category)
         return
-    yield accuracy("oop", labels, (kinds != "").astype(np.float64), category)
+    yield proportion("oop", labels, (kinds != "").astype(np.float64), category)
     for kind in KINDS:
-        yield accuracy(f"oop_{kind.lower()}", labels, (kinds[kinds != ""] == kind).astype(np.float64), category)
+        yield proportion(f"oop_{kind.lower()}", labels, (kinds[kinds != ""] == kind).astype(np.float64), category)
 
 
 def out_of_prompt_outcomes(predictions: Predictions, mask: Bools) -> Float64s | None:
@@ -188,26 +179,53 @@ def out_of_prompt_outcomes(predictions: Predictions, mask: Bools) -> Float64s | 
     return np.where(mask & predictions.answered, outside, np.nan)
 
 
-def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Metric:
-    """The share of right answers with Wilson's interval."""
-    scored = correct[~np.isnan(correct)]
-    hits, n = int(scored.sum()), len(scored)
-    return metric(name, labels, share(correct) if n else None, n, wilson(hits, n) if n else None, "wilson", category)
+def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Estimate:
+    """The share of right answers, of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
+    return replace(proportion(name, labels, correct, category), higher_is_better=True, correct=correct)
 
 
-def mean_recall(labels: LabelSet, correct: Float64s, classes: int) -> Metric:
+def among(outcomes: Float64s, mask: Bools) -> Float64s:
+    """The outcomes (n,) of the images of a mask, NaN for the others."""
+    return np.where(mask, outcomes, np.nan)
+
+
+def proportion(name: str, labels: str, values: Float64s, category: str = "A") -> Estimate:
+    """The share of ones among values of 1, 0 and NaN, with Wilson's interval; it has no direction."""
+    known = values[~np.isnan(values)]
+    hits, n = int(known.sum()), len(known)
+    return Estimate(
+        name=name,
+        labels=labels,
+        category=category,
+        value=share(values) if n else None,
+        n=n,
+        interval=wilson(hits, n) if n else None,
+        method="wilson",
+    )
+
+
+def mean_recall(labels: LabelSet, correct: Float64s, classes: int, samples: Drawn) -> Estimate:
     """Mean per-class recall over the images with exactly one label."""
     of_class = one_label(labels)
     kept = (of_class >= 0) & ~np.isnan(correct)
     n = int(kept.sum())
     value = mean_per_class_recall(correct[kept], of_class[kept], classes) if n else None
     interval = stratified(correct[kept], of_class[kept]) if n else None
-    return metric("mean_per_class_recall", labels.name, value, n, interval, "stratified", "S")
 
+    def bootstrap() -> Float64s:
+        return mean_per_class_recall_draws(correct, of_class, classes, samples())
 
-def mean_recall_draws(scored: Scored, classes: int, samples: Drawn) -> Float64s:
-    """The mean per-class recall of resamples of all images."""
-    return mean_per_class_recall_draws(scored.correct, one_label(scored.labels), classes, samples())
+    return Estimate(
+        name="mean_per_class_recall",
+        labels=labels.name,
+        category="S",
+        value=value,
+        n=n,
+        interval=interval,
+        method="stratified",
+        higher_is_better=True,
+        bootstrap=bootstrap,
+    )
 
 
 def one_label(labels: LabelSet) -> Ints:
@@ -243,53 +261,55 @@ class Repeated:
     rounds: tuple[Predictions, ...]
     renamed: dict[str, str]
 
-    def averaged(self, scored: Sequence[Scored]) -> Iterator[Metric]:
+    def averaged(self, scored: Sequence[Scored], seed: int) -> Iterator[Estimate]:
         """The mean over the rounds of each number of one ground truth, with its intervals."""
-        for place, first in enumerate(scored[0].metrics):
+        for place, first in enumerate(scored[0].estimates):
             if first.name in self.renamed:
-                values = [each.metrics[place] for each in scored]
-                yield mean(values, self.renamed[first.name], self.outcomes(first, scored))
+                rounds = [each.estimates[place] for each in scored]
+                yield mean(rounds, self.renamed[first.name], self.outcomes(first, rounds, scored), seed)
 
-    def outcomes(self, of: Metric, scored: Sequence[Scored]) -> Float64s | None:
+    def outcomes(self, of: Estimate, rounds: Sequence[Estimate], scored: Sequence[Scored]) -> Float64s | None:
         """The outcome of each image in each round (n, R) that a number is the mean of; None where it is no share."""
-        rounds = [
-            out_of_prompt_outcomes(found, each.categories[of.category]) if of.name == "oop" else each.made_of(of)
-            for found, each in zip(self.rounds, scored, strict=True)
+        known = [
+            out_of_prompt_outcomes(found, each.categories[of.category]) if of.name == "oop" else estimate.correct
+            for found, each, estimate in zip(self.rounds, scored, rounds, strict=True)
         ]
-        known = [outcomes for outcomes in rounds if outcomes is not None]
-        return np.stack(known, axis=1) if len(known) == len(rounds) else None
-
-    def given(self, metric: Metric, scored: Sequence[Scored], seed: int) -> Given:
-        """A mean over the rounds with its draws; one round's share with its outcomes."""
-        names = {new: old for old, new in self.renamed.items()}
-        old = structs.replace(metric, name=names.get(metric.name, metric.name))
-        made = [outcomes for each in scored if (outcomes := each.made_of(old)) is not None]
-        if len(made) != len(scored) or metric.value is None:
-            return Given(metric)
-        if len(made) == 1:
-            return Given(metric, made[0])
-        table = np.stack(made, axis=1)
-        asked = ~np.isnan(table)
-        draws = drawn_shares(np.where(asked, table, 0), asked, TIMES, seed)
-        return Given(metric, draws=draws.mean(axis=1))
+        made = [outcomes for outcomes in known if outcomes is not None]
+        return np.stack(made, axis=1) if len(made) == len(known) else None
 
 
-def mean(values: Sequence[Metric], name: str, outcomes: Float64s | None) -> Metric:
+def mean(rounds: Sequence[Estimate], name: str, outcomes: Float64s | None, seed: int) -> Estimate:
     """One number over R rounds, with the interval over images and rounds; of one round, its own.
 
     The rounds of an image are a cluster: they say how well the image is answered, and not how others would be. Beside
     it stands Student's interval of the mean, in which the images are fixed: arXiv 2603.06578, Tables 7, 17 and 19,
     mean ± t(R - 1) s / √R.
     """
-    first, numbers = values[0], [value.value for value in values if value.value is not None]
-    if len(values) == 1 or not numbers:
-        ci = None if first.ci is None else Interval(*first.ci)
-        return metric(name, first.labels, first.value, first.n, ci, first.ci_method, first.category)
-    value = float(np.mean(numbers))
-    fewest = min(each.n for each in values)  # errors of any round leave images out of it
-    found = metric(name, first.labels, value, fewest, by_image(value, outcomes), "clustered wilson", first.category)
-    student = t_interval(numbers)
-    return structs.replace(found, repeats_ci=tuple(student) if len(numbers) > 1 else None)
+    first, values = rounds[0], [each.value for each in rounds if each.value is not None]
+    if len(rounds) == 1 or not values:
+        return replace(first, name=name)
+    value = float(np.mean(values))
+    bootstrap = None
+    if all(each.correct is not None for each in rounds) and outcomes is not None:
+        bootstrap = partial(mean_of_rounds, outcomes, seed)
+    return replace(
+        first,
+        name=name,
+        value=value,
+        n=min(each.n for each in rounds),  # errors of any round leave images out of it
+        interval=by_image(value, outcomes),
+        method="clustered wilson",
+        correct=None,
+        bootstrap=bootstrap,
+        epochs_interval=t_interval(values) if len(values) > 1 else None,
+    )
+
+
+def mean_of_rounds(outcomes: Float64s, seed: int) -> Float64s:
+    """The mean over rounds of the shares (TIMES,) of resamples of images, of outcomes (n, R)."""
+    counted = ~np.isnan(outcomes)
+    shares: Float64s = drawn_shares(np.where(counted, outcomes, 0), counted, TIMES, seed)
+    return np.asarray(shares.mean(axis=1))
 
 
 def by_image(value: float, outcomes: Float64s | None) -> Interval | None:

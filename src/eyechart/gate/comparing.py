@@ -13,29 +13,8 @@ from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change
-from eyechart.metrics.yes_no import MEASURES
 from eyechart.records import EMPTY, empties
 
-DIRECTIONS: Mapping[str, int] = {  # which way is better; numbers that are not here are not judged
-    **dict.fromkeys(("acc1", "acc5", "acc1_strict", "mc_acc", "repeated_acc", "mean_per_class_recall"), 1),
-    **dict.fromkeys(("intersection", "accuracy_coverage_auc", *MEASURES, "e_acc", "c_acc", "l_acc"), 1),
-    **dict.fromkeys(("ig", "ua_a", "auc", "auc_macro", "hm", "tree_acc", "tree_hm", "correct_reason"), 1),
-    ANSWERED: 1,
-    **dict.fromkeys(("brier", "ece", "aurc"), -1),
-}
-UNDIRECTED = frozenset((
-    # how answers are put: whether they are right is told by others, and to decline is right of some and wrong of others
-    *("oop", "oop_in", "oop_partial", "oop_wrong", "oop_abstain", "oop_mapped", "repeated_oop", "yes_rate", "unparsed"),
-    *("abstained", "abstention", "abstention_sd", "p_abstain"),
-    # what sets of samples, wordings or lists of names have to do with one another
-    *(f"{measure}_{what}" for measure in MEASURES for what in ("delta", "p")),
-    *("cochran_q", "cochran_p", "ig_change", "ua_a_change", "mmd2", "mmd2_tau", "mmd2_null", "mmd2_p"),
-    # what a detector flags
-    *("case1", "case2", "flagged"),
-    # other readings of what ig, ua_a, acc and auc say
-    *("ig_correct_only", "ig_depth", "ua_a_entropy", "ua_a_margin", "abstained_at_95"),
-    *("acc_macro", "auc_balanced", "auc_entropy", "auc_margin"),
-))  # fmt: skip
 SAME = ("fingerprint", "limit", "seed", "samples")
 WHEN = ("in the baseline", "now")
 RULES = ("parser", "equivalences", "categories", "support_n", "support_sha256")  # how answers and labels are read
@@ -85,7 +64,7 @@ class Compared:
     @property
     def worse(self) -> float:
         """By how much the number is worse; less than 0 where it is better."""
-        return -self.delta * DIRECTIONS[self.proof.name]
+        return -self.delta * self.proof.better
 
 
 @dataclass(frozen=True)
@@ -138,7 +117,7 @@ def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> 
 
 def _shrunken(before: Evidence, after: Evidence, when: tuple[str, str]) -> Iterator[str]:
     """Which numbers are over fewer samples since more samples ended in errors, or may have, in a sentence at most."""
-    old, new = ({proof.key: proof for proof in each.proofs if proof.name in DIRECTIONS} for each in (before, after))
+    old, new = ({proof.key: proof for proof in each.proofs if proof.better} for each in (before, after))
     shares = [next((proof.value for proof in each.values() if proof.name == ANSWERED), None) for each in (old, new)]
     if shares[0] is not None and shares[1] is not None and shares[1] >= shares[0]:
         return
@@ -173,7 +152,7 @@ def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:
         twin = (proof.name, proof.labels, LABELLED)
         if proof.category == "A" and twin in old and twin in new:
             continue  # it has the same lost and gained samples, and others that no answer can change
-        if proof.name in DIRECTIONS and was is not None and was.value is not None and proof.value is not None:
+        if proof.better and was is not None and was.value is not None and proof.value is not None:
             yield _compared(before, after, was, proof)
 
 
@@ -181,11 +160,6 @@ def missing(before: Evidence, after: Evidence) -> list[str]:
     """Numbers that the baseline has and that now have no value: a loss that no test would see."""
     now = _named(after)
     return [what for what in _named(before) if what not in now]
-
-
-def undecided(names: Iterable[str]) -> list[str]:
-    """Numbers of which nothing says whether more is better, or neither."""
-    return sorted({*names} - DIRECTIONS.keys() - UNDIRECTED)
 
 
 def added(before: Evidence, after: Evidence) -> list[str]:
@@ -209,7 +183,7 @@ def counts_of(was: Proof, now: Proof) -> tuple[int, int] | None:
 
 
 def _named(evidence: Evidence) -> list[str]:
-    return [title(proof) for proof in evidence.proofs if proof.name in DIRECTIONS and proof.value is not None]
+    return [title(proof) for proof in evidence.proofs if proof.better and proof.value is not None]
 
 
 def title(proof: Proof) -> str:

@@ -7,7 +7,6 @@ the same samples in every run under one seed, so that what two runs differ by is
 import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
-from eyechart.records import Metric
+from eyechart.estimates import Estimate
 
 SCHEMA = 1
 TIMES = 1000
@@ -26,23 +25,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Given:
-    """A number with the outcomes (n,) of the case's samples, 1, 0 or NaN, or with its draws (TIMES,); or alone.
-
-    `units` says how many images were drawn from, where the number counts several samples of one.
-    """
-
-    metric: Metric
-    outcomes: Floats | None = None
-    draws: Floats | None = None
-    units: int | None = None
-
-
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A number and what it was made of: planes, of which `right` is about all samples and `asked` says which count.
 
     `units` says of how many images the n samples are, each of which was drawn or left out as a whole; 0 stands for n.
+    `better` is 1 where a higher value is better, -1 where a lower one is, and 0 for a number that is not judged.
     """
 
     name: str
@@ -56,6 +43,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     draws: str = ""
     reach: float = 0.0
     units: int = 0
+    better: int = 0
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -180,39 +168,39 @@ class Planes:
         self.rights[name] = right
         return name
 
-    def proof(self, given: Given) -> Proof:
-        """Keep what a number was made of."""
-        metric, asked, right, drawn, reach = given.metric, "", "", "", 0.0
-        units = given.units
-        if given.outcomes is not None:
-            told = ~np.isnan(given.outcomes)
+    def proof(self, estimate: Estimate) -> Proof:
+        """Keep what a number was computed from."""
+        asked, right, drawn, reach, units = "", "", "", 0.0, estimate.units
+        if estimate.correct is not None:
+            counted = ~np.isnan(estimate.correct)
             if self.clusters is not None and units is None:
-                units = len(np.unique(self.clusters[told]))
-            asked, right = self.add(np.packbits(told).tobytes()), self.right(told, given.outcomes == 1)
-        if given.draws is not None and metric.value is not None:
-            away = given.draws - metric.value
+                units = len(np.unique(self.clusters[counted]))
+            asked, right = self.add(np.packbits(counted).tobytes()), self.right(counted, estimate.correct == 1)
+        if estimate.bootstrap is not None and estimate.value is not None:
+            away = estimate.bootstrap() - estimate.value
             reach = float(np.nanmax(np.abs(away), initial=0.0))
             steps = np.round(away / (reach or 1.0) * STEPS)
             drawn = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
         return Proof(
-            name=metric.name,
-            labels=metric.labels,
-            category=metric.category,
-            value=metric.value,
-            n=metric.n,
-            ci=metric.ci,
+            name=estimate.name,
+            labels=estimate.labels,
+            category=estimate.category,
+            value=estimate.value,
+            n=estimate.n,
+            ci=estimate.interval,
             asked=asked,
             right=right,
             draws=drawn,
             reach=reach,
-            units=0 if units is None or units == metric.n else units,
+            units=0 if units is None or units == estimate.n else units,
+            better=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,
         )
 
 
-def proofs(given: Iterable[Given], clusters: Ints | None = None) -> tuple[tuple[Proof, ...], Mapping[str, str]]:
+def proofs(estimates: Iterable[Estimate], clusters: Ints | None = None) -> tuple[tuple[Proof, ...], Mapping[str, str]]:
     """The proofs of numbers, and their planes; `clusters` (samples,) is one of them where several samples share one."""
     planes = Planes(clusters)
-    found = tuple(planes.proof(each) for each in given)
+    found = tuple(planes.proof(estimate) for estimate in estimates)
     if clusters is not None:
         planes.add(packed(clusters))
     return found, planes.kept

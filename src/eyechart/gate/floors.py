@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from eyechart.errors import SpecError
-from eyechart.gate.comparing import DIRECTIONS, UNDIRECTED
-from eyechart.gate.headlines import headlines
+from eyechart.gate.headlines import ANSWERED, headlines
 from eyechart.records import Metric, Record
 from eyechart.spec import did_you_mean
 
@@ -35,11 +34,8 @@ class Floor:
         return here and self.split in ("", record.split)
 
     def lacks(self, record: Record) -> bool:
-        """Whether a record should have a number that the floor is about and has none, since nothing was scored."""
-        known = self.name in DIRECTIONS or self.name in UNDIRECTED
-        return (
-            known and self.covers(record) and self.labels in ("", *record.data.labels) and not any(self.numbers(record))
-        )
+        """Whether a record has no number that the floor is about, although it has the ground truth."""
+        return self.covers(record) and self.labels in ("", *record.data.labels) and not any(self.numbers(record))
 
     def numbers(self, record: Record) -> Iterator[Metric]:
         """The numbers of a record that it is about."""
@@ -86,10 +82,16 @@ def misses(floors: Iterable[Floor], records: Iterable[Record]) -> Iterator[tuple
     for each in floors:
         numbers = [(record, metric) for record in every for metric in each.numbers(record)]
         yield from ((each, record, metric) for record, metric in numbers if each.broken(metric))
-        lacking = [record for record in every if each.lacks(record)]
+        known = any(each.name == metric.name for record in every for metric in record.metrics)
+        lacking = [record for record in every if each.lacks(record) and (known or is_unscored(record))]
         yield from ((each, record, None) for record in lacking)
         if not numbers and not lacking:
             yield each, None, None
+
+
+def is_unscored(record: Record) -> bool:
+    """Return whether a record has no number but the share of samples that were answered."""
+    return all(metric.name == ANSWERED for metric in record.metrics)
 
 
 def near(missed: Floor, records: Iterable[Record]) -> str:

@@ -5,7 +5,7 @@ from math import isnan
 
 from scipy.special import ndtri
 
-from eyechart.gate.comparing import DIRECTIONS, MCNEMAR, UNSURE, Compared, Verdict, title
+from eyechart.gate.comparing import MCNEMAR, UNSURE, Compared, Verdict, title
 from eyechart.gate.evidence import Evidence, Proof
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.gate.telling import size
@@ -52,7 +52,7 @@ def power_alone(found: Sequence[Evidence], alpha: float) -> Iterator[str]:
     numbers = [
         (now, proof)
         for now, proof in every
-        if proof.name in DIRECTIONS
+        if proof.better
         and proof.value is not None
         and not (proof.name == ANSWERED and proof.value == 1)
         and not (proof.category == "A" and (id(now), *proof.key[:2]) in twins)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.dataset import Dataset
+from eyechart.estimates import Estimate
 from eyechart.gate.evidence import Floats
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.oodbench.detection import Detection
@@ -14,7 +15,6 @@ from eyechart.oodbench.distribution import Distribution
 from eyechart.oodbench.division_files import truth_of
 from eyechart.oodbench.flags import BEATEN, UNLIKELY
 from eyechart.oodbench.scoring import LABELS
-from eyechart.protocol.numbers import metric
 from eyechart.protocol.result import FoundRecording, Rows, about, answered_images, named
 from eyechart.records import Outcomes
 
@@ -47,7 +47,7 @@ class DetectionRecording(FoundRecording[Detection]):
         ):
             hits = int(mask.sum())
             value, ci = (hits / n, clustered_wilson(mask.astype(np.float64), images)) if n else (None, None)
-            self.scored.append(metric(name, LABELS, value, n, ci, method, "A"))
+            self.scored.append(Estimate(name=name, labels=LABELS, value=value, n=n, interval=ci, method=method))
 
     def truths(self) -> Mapping[str, str]:
         """The sha256 of the annotation."""
@@ -140,7 +140,9 @@ class DistributionRecording(FoundRecording[Distribution]):
             ("mmd2_null", apart.null, None, "permutation"),
             ("mmd2_p", apart.p, None, "permutation"),
         ):
-            self.scored.append(metric(name, LABELS, value, n, ci, how, APART))
+            self.scored.append(
+                Estimate(name=name, labels=LABELS, category=APART, value=value, n=n, interval=ci, method=how)
+            )
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the numbers must know, and whether the second sample is the first again."""

@@ -1,32 +1,27 @@
 """What cases about pairs write down: every question with its answer, the division, and numbers set by set."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
-from eyechart.gate.evidence import Floats, Given
-from eyechart.gate.pairing import paired
+from eyechart.gate.evidence import Floats
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.oodbench.division_files import truth_of
 from eyechart.oodbench.predictions import Existence, Progression, Told
 from eyechart.oodbench.scoring import (
     LABELS,
-    existence_draws,
-    existence_metrics,
+    existence_estimates,
     existence_outcomes,
-    existence_units,
     images_of,
-    progression_draws,
-    progression_metrics,
+    progression_estimates,
     progression_outcomes,
-    progression_units,
     truncated,
 )
 from eyechart.oodbench.yes_no_prompts import QUESTIONS
 from eyechart.protocol.result import FoundRecording, Rows, about, answered_images, named, served, truncation_note
-from eyechart.records import Metric, Outcomes, Served
+from eyechart.records import Outcomes, Served
 
 T = TypeVar("T", bound=Told)
 WORD = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
@@ -101,12 +96,7 @@ class ExistenceRecording(PairRecording[Existence]):
 
     def existence(self, found: Existence) -> None:
         """Score the answers."""
-        self.scored.extend(existence_metrics(found, self.settings.seed))
-
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """The measures with their draws, of the same images for every model."""
-        found = self.found
-        yield from paired(metrics, {}, existence_draws(found, self.settings.seed), existence_units(found))
+        self.scored.extend(existence_estimates(found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""
@@ -153,12 +143,7 @@ class ProgressionRecording(PairRecording[Progression]):
 
     def progression(self, found: Progression) -> None:
         """Score the answers."""
-        self.scored.extend(progression_metrics(found, self.settings.seed))
-
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """The accuracies with their draws, of the same images for every model."""
-        found = self.found
-        yield from paired(metrics, {}, progression_draws(found, self.settings.seed), progression_units(found))
+        self.scored.extend(progression_estimates(found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

@@ -2,38 +2,44 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eyechart.estimates import Estimate
 from eyechart.gate.evidence import TIMES as DRAWS
-from eyechart.gate.pairing import Draw, Key
 from eyechart.metrics.alike import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation, degradation
+from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, row_sums
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
 from eyechart.oodbench.divisions import ID
 from eyechart.oodbench.predictions import Existence, Progression
-from eyechart.protocol.numbers import defined
-from eyechart.records import Metric, Outcomes
+from eyechart.records import Outcomes
 
 LABELS = "OODBench"
 TIMES = 2000
 SHARES = ("yes_rate", "unparsed")
 STAGES = ("e_acc", "c_acc", "l_acc")
-number = partial(defined, labels=LABELS)
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
-def existence_metrics(found: Existence, seed: int) -> Iterator[Metric]:
+def estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
+    """A number of a set of pairs, by default with a bootstrap interval over images."""
+    how = {"method": "bootstrap", "labels": LABELS} | more
+    return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
+
+
+def existence_estimates(found: Existence, seed: int) -> Iterator[Estimate]:
     """Every measure of every set, then how far it falls from ID, with the p-value of the fall."""
     masks = answered(found)
     counts = {name: tables(found.answers[mask], found.expected[mask]) for name, mask in masks.items()}
     images = {name: images_of(found)[mask] for name, mask in masks.items()}
     for name, mask in masks.items():
-        yield from measured(name, counts[name], images[name], seed)
+        yield from measured(name, counts[name], images[name], len(found.keys), seed)
         yield from said(name, found.answers[mask], images[name], seed)
     for name in counts:
         if name != ID and ID in counts:
@@ -51,49 +57,28 @@ def answered(found: Existence) -> dict[str, Bools]:
     return {name: mask & both for name, mask in found.masks()}
 
 
-def existence_draws(found: Existence, seed: int) -> Mapping[Key, Draw]:
-    """How the measures of every set are drawn: over all images of the split, with all pairs of each."""
+def measured(name: str, counts: Ints, images: Ints, all_images: int, seed: int) -> Iterator[Estimate]:
+    """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over images, which several pairs share.
+
+    For comparisons all images of the split are drawn, with all pairs of each.
+    """
+    values, draws = measures(counts.sum(axis=0)), measures(clustered(counts, images, TIMES, seed))
+    n, units = int(counts.sum()), len(np.unique(images))
+    intervals = measure_intervals(counts, draws, clusters=images) if n else {}
 
     @cache
-    def drawn(name: str) -> dict[str, Floats]:
-        mask = answered(found)[name]
-        counts = row_sums(tables(found.answers[mask], found.expected[mask]), images_of(found)[mask], len(found.keys))
-        return measures(drawn_totals(counts, DRAWS, seed))
+    def resamples() -> dict[str, Floats]:
+        return measures(drawn_totals(row_sums(counts, images, all_images), DRAWS, seed))
 
-    def draw(measure: str, name: str) -> Floats:
-        return drawn(name)[measure]
+    def bootstrap(measure: str) -> Floats:
+        return resamples()[measure]
 
-    return {(measure, LABELS, name): partial(draw, measure, name) for name, _ in found.masks() for measure in MEASURES}
-
-
-def existence_units(found: Existence) -> Mapping[Key, int]:
-    """Of how many images the questions of every set are."""
-    rows, masks = images_of(found), answered(found)
-    units = {
-        (measure, LABELS, name): len(np.unique(rows[mask]))
-        for name, mask in masks.items()
-        for measure in (*MEASURES, *SHARES)
-    }
-    falls = {
-        (f"{measure}_{what}", LABELS, name): len(np.unique(rows[masks[ID] | mask]))
-        for name, mask in masks.items()
-        for measure in MEASURES
-        for what in ("delta", "p")
-        if ID in masks and name != ID
-    }
-    return units | falls
-
-
-def measured(name: str, counts: Ints, images: Ints, seed: int) -> Iterator[Metric]:
-    """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over images, which several pairs share."""
-    values, draws = measures(counts.sum(axis=0)), measures(clustered(counts, images, TIMES, seed))
-    n = int(counts.sum())
-    sure = measure_intervals(counts, draws, clusters=images) if n else {}
     for measure in MEASURES:
-        yield number(measure, name, float(values[measure]), n, sure.get(measure))
+        more = {"units": units, "higher_is_better": True, "bootstrap": partial(bootstrap, measure)}
+        yield estimate(measure, name, float(values[measure]), n, intervals.get(measure), **more)
 
 
-def said(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Metric]:
+def said(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estimate]:
     """The share of answers that say yes, and of those that could not be read, with intervals over images."""
     counted = [(answers == what).sum(axis=1) for what in (YES, UNPARSED)]
     rows = np.stack([*counted, np.full(len(answers), answers.shape[1])], axis=1).astype(np.int64)
@@ -101,20 +86,22 @@ def said(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Metric]:
     for place, what in enumerate(SHARES):
         value = float(rows[:, place].sum() / n) if n else float("nan")
         draws, count = quotients(drawn[:, place], drawn[:, 2]), len(np.unique(images))
-        yield number(what, name, value, n, share_interval(draws, value, count) if n else None)
+        interval = share_interval(draws, value, count) if n else None
+        yield estimate(what, name, value, n, interval, units=count)
 
 
-def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int) -> Iterator[Metric]:
+def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int) -> Iterator[Estimate]:
     """How far each measure falls from ID to a set, and how often permutations of whole images fall as far."""
     n = sum(int(rows.sum()) for rows in counts)
     falls: Mapping[str, Degradation] = degradation(*counts, TIMES, seed, clusters=images)
+    units = len(np.unique(np.concatenate(images)))
     for measure, fall in falls.items():
-        yield number(f"{measure}_delta", name, fall.delta, n, fall.ci)
+        yield estimate(f"{measure}_delta", name, fall.delta, n, fall.ci, units=units)
     for measure, fall in falls.items():
-        yield number(f"{measure}_p", name, fall.p, n, fall.p_ci, "permutation")
+        yield estimate(f"{measure}_p", name, fall.p, n, fall.p_ci, method="permutation", units=units)
 
 
-def progression_metrics(found: Progression, seed: int) -> Iterator[Metric]:
+def progression_estimates(found: Progression, seed: int) -> Iterator[Estimate]:
     """The three accuracies of every set, with bootstrap intervals over images, which several samples share."""
     rows = found.division.rows[found.first]
     for name, mask in complete(found):
@@ -124,36 +111,22 @@ def progression_metrics(found: Progression, seed: int) -> Iterator[Metric]:
         for place, stage in enumerate(STAGES):
             value = float(right[:, place].mean()) if n else float("nan")
             draws, images = quotients(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
-            yield number(stage, name, value, n, share_interval(draws, value, images) if n else None)
+            interval = share_interval(draws, value, images) if n else None
+            bootstrap = partial(resampled, right[:, [place, 3]], rows[mask], len(found.keys), seed)
+            more = {"units": images, "higher_is_better": True, "bootstrap": bootstrap}
+            yield estimate(stage, name, value, n, interval, **more)
+
+
+def resampled(counts: Ints, images: Ints, all_images: int, seed: int) -> Floats:
+    """The shares of resamples of all images of the split, of how many samples (n, 2) are right and are there."""
+    part, whole = row_sums(counts, images, all_images).T
+    return drawn_shares(part, whole, DRAWS, seed)
 
 
 def complete(found: Progression) -> Iterator[tuple[str, Bools]]:
     """Every set, with which samples of it have all answers."""
     sets = np.array(found.set_names, dtype=object)
     yield from ((name, (sets == name) & ~found.missing) for name in dict.fromkeys(found.set_names))
-
-
-def progression_draws(found: Progression, seed: int) -> Mapping[Key, Draw]:
-    """How the three accuracies of every set are drawn: over all images of the split, with all samples of each."""
-    rows = found.division.rows[found.first]
-
-    def draw(place: int, mask: Bools) -> Floats:
-        right = np.column_stack([found.right[mask, place], np.ones(int(mask.sum()), np.int64)])
-        part, whole = row_sums(right, rows[mask], len(found.keys)).T
-        return drawn_shares(part, whole, DRAWS, seed)
-
-    return {
-        (stage, LABELS, name): partial(draw, place, mask)
-        for name, mask in complete(found)
-        for place, stage in enumerate(STAGES)
-    }
-
-
-def progression_units(found: Progression) -> Mapping[Key, int]:
-    """Of how many images the samples of every set are."""
-    rows = found.division.rows[found.first]
-    images = {name: len(np.unique(rows[mask])) for name, mask in complete(found)}
-    return {(stage, LABELS, name): count for name, count in images.items() for stage in STAGES}
 
 
 def existence_outcomes(found: Existence) -> Outcomes:

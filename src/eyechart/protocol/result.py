@@ -14,7 +14,8 @@ import numpy as np
 
 from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
-from eyechart.gate.evidence import Evidence, Floats, Given, Ints, packed, proofs
+from eyechart.estimates import Estimate
+from eyechart.gate.evidence import Evidence, Floats, Ints, packed, proofs
 from eyechart.gate.evidence import named as plane_name
 from eyechart.gate.headlines import ANSWERED, ASKED
 from eyechart.metrics.clusters import clustered_wilson
@@ -43,8 +44,8 @@ class CaseRecording(ABC):
         """How many answers were wanted, with what is counted."""
 
     @abstractmethod
-    def metrics(self) -> Iterator[Metric]:
-        """Every number."""
+    def estimates(self) -> Iterator[Estimate]:
+        """Every number, with what another run's is compared by."""
 
     @abstractmethod
     def truths(self) -> Mapping[str, str]:
@@ -74,10 +75,6 @@ class CaseRecording(ABC):
         """What the answers took, where they are words."""
         return None
 
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """Numbers with what they are made of, sample by sample, as far as another run's are to be held against them."""
-        yield from map(Given, metrics)
-
     def clusters(self) -> Ints | None:
         """The unit that each sample is of (n,), where several samples of a unit are not independent."""
         return None
@@ -94,9 +91,9 @@ class CaseRecording(ABC):
 
     def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the case's files and make its record."""
-        metrics = tuple(
-            metric for metric in (*self.metrics(), self.answered_share()) if metric.n or metric.value is not None
-        )
+        every = (*self.estimates(), self.answered_share())
+        estimates = [estimate for estimate in every if estimate.n or estimate.value is not None]
+        metrics = tuple(estimate.metric for estimate in estimates)
         settings, slug = self.settings, self.case.slug
         return Record(
             case=str(self.case),
@@ -114,7 +111,7 @@ class CaseRecording(ABC):
             served=self.served(),
             predictions=self.write(f"predictions/{slug}.csv", self.answer_rows()),
             artifacts={name: self.write(f"{name}/{slug}.csv", rows) for name, rows in self.artifact_rows().items()},
-            evidence=self.keep(f"evidence/{slug}.json", encode(self.evidence(metrics, environment))),
+            evidence=self.keep(f"evidence/{slug}.json", encode(self.evidence(estimates, environment))),
             notes=self.notes(),
             loads=self.loads,
             seconds=seconds,
@@ -122,21 +119,23 @@ class CaseRecording(ABC):
             command=command,
         )
 
-    def answered_share(self) -> Metric:
+    def answered_share(self) -> Estimate:
         """The share of the images asked about that did not end in an error, with Wilson's interval."""
         outcomes, groups = self.answered(), self.clusters()
         known = ~np.isnan(outcomes)
         groups = np.arange(len(outcomes)) if groups is None else groups
         n = int(known.sum())
         bounds = clustered_wilson(outcomes, groups) if n else None
-        return Metric(
+        return Estimate(
             name=ANSWERED,
             labels=next(iter(self.truths()), ""),
             category=ASKED,
             value=float(outcomes[known].mean()) if n else None,
             n=n,
-            ci=None if bounds is None else (float(bounds.low), float(bounds.high)),
-            ci_method="wilson" if len(np.unique(groups[known])) == n else "clustered wilson",
+            interval=bounds,
+            method="wilson" if len(np.unique(groups[known])) == n else "clustered wilson",
+            higher_is_better=True,
+            correct=outcomes,
         )
 
     def model(self) -> ModelRecord:
@@ -173,14 +172,12 @@ class CaseRecording(ABC):
         name = re.sub(r"[^A-Za-z0-9_.=-]", "-", f"{self.case.benchmark}-{self.case.split}")[:100]
         return self.keep(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
 
-    def evidence(self, metrics: Sequence[Metric], environment: Mapping[str, str]) -> Evidence:
+    def evidence(self, estimates: Sequence[Estimate], environment: Mapping[str, str]) -> Evidence:
         """What another run's numbers can be compared by."""
         clusters = self.clusters()
         if clusters is not None and len(np.unique(clusters)) == len(clusters):
             clusters = None
-        scored = [metric for metric in metrics if metric.name != ANSWERED]
-        share = [Given(metric, self.answered()) for metric in metrics if metric.name == ANSWERED]
-        found, planes = proofs([*self.given(scored), *share], clusters)
+        found, planes = proofs(estimates, clusters)
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
@@ -227,9 +224,9 @@ class FoundRecording(CaseRecording, Generic[T]):
     def __init__(self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: T, run: Path) -> None:
         super().__init__(case, settings, dataset, who, run)
         self.found = found
-        self.scored: list[Metric] = []
+        self.scored: list[Estimate] = []
 
-    def metrics(self) -> Iterator[Metric]:
+    def estimates(self) -> Iterator[Estimate]:
         """What the test scored."""
         yield from self.scored
 

@@ -1,26 +1,23 @@
 """What cases of abstention write down: every answer to every wording, the reasons given for each, and the rates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from eyechart.data.observations import REASONS
-from eyechart.gate.evidence import Floats, Given
-from eyechart.gate.pairing import paired
+from eyechart.gate.evidence import Floats
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.protocol.result import Rows, answered_images, named, served, truncation_note
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.abstention_scoring import (
-    abstention_draws,
-    abstention_metrics,
+    abstention_estimates,
     abstention_outcomes,
-    abstention_units,
     clusters_of,
 )
 from eyechart.realbirdid.reason_words import ANSWERED, CHOICES
 from eyechart.realbirdid.recording import BirdRecording
 from eyechart.realbirdid.wordings import number
-from eyechart.records import Metric, Outcomes, Served
+from eyechart.records import Outcomes, Served
 
 GIVEN = tuple(reason for reason in CHOICES if reason != ANSWERED)
 
@@ -46,12 +43,7 @@ class AbstentionRecording(BirdRecording[Abstention]):
 
     def abstention(self, found: Abstention) -> None:
         """Score what was said."""
-        self.scored.extend(abstention_metrics(found, self.settings.seed))
-
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """The shares of right reasons with their draws."""
-        found = self.found
-        yield from paired(metrics, {}, abstention_draws(found, self.settings.seed), abstention_units(found))
+        self.scored.extend(abstention_estimates(found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

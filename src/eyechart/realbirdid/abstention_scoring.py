@@ -1,28 +1,26 @@
 """From reasons to numbers: how often a model declines, by level of encouragement, wording and true reason."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.observations import REASONS
+from eyechart.estimates import Estimate
 from eyechart.gate.evidence import TIMES
-from eyechart.gate.pairing import Draw, Key
 from eyechart.metrics.alike import share_interval, unseen
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, percentile, quotients
-from eyechart.protocol.numbers import defined
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.free_form import ANSWERABLE, LABELS, UNANSWERABLE
 from eyechart.realbirdid.scoring import rate, strata
 from eyechart.realbirdid.wordings import number as numbered
-from eyechart.records import Metric, Outcomes
+from eyechart.records import Outcomes
 
 CHI = "chi-squared"
-number = partial(defined, labels=LABELS)
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -49,7 +47,13 @@ class Group:
         return quotients(declined, told)
 
 
-def abstention_metrics(found: Abstention, seed: int) -> Iterator[Metric]:
+def estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
+    """A number of a level of encouragement, by default with a bootstrap interval over observations."""
+    how = {"method": "bootstrap", "labels": LABELS} | more
+    return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
+
+
+def abstention_estimates(found: Abstention, seed: int) -> Iterator[Estimate]:
     """Every number of every level; an answer that could not be read has not declined."""
     groups = {UNANSWERABLE: ~found.answerable, ANSWERABLE: found.answerable}
     for level, part in found.levels.items():
@@ -64,18 +68,18 @@ def abstention_metrics(found: Abstention, seed: int) -> Iterator[Metric]:
         yield correct_reason(found, level, seed)
 
 
-def spread(group: Group, seed: int) -> Iterator[Metric]:
+def spread(group: Group, seed: int) -> Iterator[Estimate]:
     """The mean and the standard deviation of the wordings' rates, with intervals over birds."""
     rates, birds = group.rates[~np.isnan(group.rates)], int(group.told.any(axis=0).sum())
     units = len(np.unique(group.clusters[group.told.any(axis=0)]))
     value = float(rates.mean()) if rates.size else float("nan")
     draws = group.drawn(seed)[:, ~np.isnan(group.rates)]
     means = draws.mean(axis=1) if rates.size else np.zeros(0)
-    yield number("abstention", group.category, value, birds, share_interval(means, value, units) if birds else None)
+    yield estimate("abstention", group.category, value, birds, share_interval(means, value, units) if birds else None)
     known = len(rates) > 1
     sd = float(rates.std(ddof=1)) if known else float("nan")
     ci = around(draws.std(axis=1, ddof=1), sd, units, len(rates)) if known else None
-    yield number("abstention_sd", group.category, sd, birds, ci)
+    yield estimate("abstention_sd", group.category, sd, birds, ci)
 
 
 def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
@@ -92,23 +96,24 @@ def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
     return Interval(max(0.0, sd * (1 - 2 * other)), float(min(most, sd + other * most)))
 
 
-def each(group: Group) -> Iterator[Metric]:
+def each(group: Group) -> Iterator[Estimate]:
     """The rate of each wording, with Wilson's interval."""
     for place, (told, abstained) in enumerate(zip(group.told, group.abstained, strict=True)):
         category = f"{group.category}/{numbered(place, len(group.told))}"
-        yield rate("abstention", LABELS, np.where(told, abstained, np.nan), category, group.clusters)
+        found = rate("abstention", LABELS, np.where(told, abstained, np.nan), category, group.clusters)
+        yield replace(found, correct=None)  # it is about a part of the images alone
 
 
-def differing(group: Group) -> Iterator[Metric]:
+def differing(group: Group) -> Iterator[Estimate]:
     """Cochran's Q over the wordings, of the birds that have an answer to each of them."""
     whole = group.told.all(axis=0)
     if len(group.told) > 1:
         test = cochran_q(group.abstained[:, whole].T, group.clusters[whole])
-        yield number("cochran_q", group.category, test.q, test.n, None, CHI)
-        yield number("cochran_p", group.category, test.p, test.n, None, CHI)
+        yield estimate("cochran_q", group.category, test.q, test.n, None, method=CHI)
+        yield estimate("cochran_p", group.category, test.p, test.n, None, method=CHI)
 
 
-def by_reason(found: Abstention, level: str, seed: int) -> Iterator[Metric]:
+def by_reason(found: Abstention, level: str, seed: int) -> Iterator[Estimate]:
     """How often a model declines, for whatever reason, by why the bird cannot be told."""
     part = found.levels[level]
     for place, reason in enumerate(REASONS):
@@ -117,9 +122,18 @@ def by_reason(found: Abstention, level: str, seed: int) -> Iterator[Metric]:
         yield pooled("p_abstain", f"{level}/{reason}", declined, told, clusters_of(found)[birds], seed)
 
 
-def correct_reason(found: Abstention, level: str, seed: int) -> Metric:
+def correct_reason(found: Abstention, level: str, seed: int) -> Estimate:
     """How often who declines gives the reason that it is."""
-    return pooled("correct_reason", level, *reasoned(found, level), clusters_of(found), seed)
+    right, given = reasoned(found, level)
+
+    def bootstrap() -> Floats:
+        part, whole = np.zeros((2, len(found.keys)))
+        part[found.rows], whole[found.rows] = right.sum(axis=0), given.sum(axis=0)
+        return drawn_shares(part, whole, TIMES, seed, strata(found.observed), found.observed.clusters)
+
+    units = len(np.unique(clusters_of(found)[given.any(axis=0)]))
+    pool = pooled("correct_reason", level, right, given, clusters_of(found), seed)
+    return replace(pool, higher_is_better=True, bootstrap=bootstrap, units=units)
 
 
 def reasoned(found: Abstention, level: str) -> tuple[Bools, Bools]:
@@ -129,30 +143,12 @@ def reasoned(found: Abstention, level: str) -> tuple[Bools, Bools]:
     return declined & (found.places[part] == found.reason), declined
 
 
-def abstention_draws(found: Abstention, seed: int) -> Mapping[Key, Draw]:
-    """How the shares of right reasons are drawn, over all birds of the split, which keep all their answers."""
-
-    def draw(level: str) -> Floats:
-        right, given = np.zeros((2, len(found.keys)))
-        right[found.rows], given[found.rows] = (each.sum(axis=0) for each in reasoned(found, level))
-        return drawn_shares(right, given, TIMES, seed, strata(found.observed), found.observed.clusters)
-
-    return {("correct_reason", LABELS, level): partial(draw, level) for level in found.levels}
-
-
-def abstention_units(found: Abstention) -> Mapping[Key, int]:
-    """Of how many observations the answers are that give a reason."""
-    declined = {level: reasoned(found, level)[1].any(axis=0) for level in found.levels}
-    units = clusters_of(found)
-    return {("correct_reason", LABELS, level): len(np.unique(units[each])) for level, each in declined.items()}
-
-
 def clusters_of(found: Abstention) -> Ints:
     """The observation of each image that was asked about (r,)."""
     return found.observed.clusters[found.rows]
 
 
-def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Metric:
+def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Estimate:
     """A share of answers (k, n), with an interval over observations (n,), of which each has several."""
     counts = np.stack([(part & whole).sum(axis=0), whole.sum(axis=0)], axis=1)
     counts, units = counts[counts[:, 1] > 0], clusters[counts[:, 1] > 0]
@@ -160,7 +156,8 @@ def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, 
     value = float(counts[:, 0].sum() / n) if n else float("nan")
     drawn = clustered(counts, units, TIMES, seed)
     draws = quotients(drawn[:, 0], drawn[:, 1])
-    return number(name, category, value, n, share_interval(draws, value, len(np.unique(units))) if n else None)
+    interval = share_interval(draws, value, len(np.unique(units))) if n else None
+    return estimate(name, category, value, n, interval)
 
 
 def abstention_outcomes(found: Abstention) -> Outcomes:

@@ -1,22 +1,17 @@
 """What cases about a flat list write down: every bird's answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from eyechart.gate.evidence import Given
-from eyechart.gate.pairing import paired
 from eyechart.protocol.result import Rows
 from eyechart.realbirdid.flat_list import FlatList
 from eyechart.realbirdid.flat_list_scoring import (
     correct,
-    flat_list_draws,
-    flat_list_metrics,
-    flat_list_outcomes,
-    flat_list_units,
+    flat_list_estimates,
 )
 from eyechart.realbirdid.recording import BIRD, BirdRecording, cells, marks, names_of
 from eyechart.realbirdid.species import ALL
 from eyechart.realbirdid.species_recording import PREFIXES
-from eyechart.records import Metric, Outcomes
+from eyechart.records import Outcomes
 
 
 class FlatListRecording(BirdRecording[FlatList]):
@@ -24,12 +19,7 @@ class FlatListRecording(BirdRecording[FlatList]):
 
     def flat_list(self, found: FlatList) -> None:
         """Score the answers."""
-        self.scored.extend(flat_list_metrics(found, self.settings.seed))
-
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """Shares with each bird's outcome; harmonic means with their draws."""
-        outcomes, draws = flat_list_outcomes(self.found), flat_list_draws(self.found, self.settings.seed)
-        yield from paired(metrics, outcomes, draws, flat_list_units(self.found))
+        self.scored.extend(flat_list_estimates(found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the birds."""

@@ -1,6 +1,6 @@
 """Free form: a bird's species in the model's own words, then the one name that the words mean."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.observations import Observations
-from eyechart.gate.evidence import Given
-from eyechart.gate.pairing import Draw, Key, paired
+from eyechart.estimates import Estimate
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Sitting, cost
 from eyechart.protocol.prompts import prompt
@@ -19,8 +18,8 @@ from eyechart.realbirdid.bird_questions import put
 from eyechart.realbirdid.bird_words import BirdNames
 from eyechart.realbirdid.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
 from eyechart.realbirdid.recording import BIRD, BirdRecording
-from eyechart.realbirdid.scoring import harmonic, harmonic_draw, rate, sides_of
-from eyechart.records import Metric, Outcomes, Served
+from eyechart.realbirdid.scoring import harmonic, rate
+from eyechart.records import Outcomes, Served
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -127,16 +126,8 @@ def first_errors(asked: list[str], found: Extracted) -> dict[int, str]:
     return {place: error for place, said in enumerate(asked) if (error := said or found.errors.get(place, ""))}
 
 
-def free_form_metrics(found: FreeForm, seed: int) -> Iterator[Metric]:
+def free_form_estimates(found: FreeForm, seed: int) -> Iterator[Estimate]:
     """Accuracy by level, how often no species was named, and the harmonic mean; an unread answer is a wrong one."""
-    for (name, labels, category), outcomes in free_form_shares(found).items():
-        yield rate(name, labels, outcomes, category, found.observed.clusters)
-    answerable, right = found.observed.answerable, told(found, found.right)
-    yield harmonic("hm", LABELS, right[answerable], right[~answerable], seed, sides_of(found.observed))
-
-
-def free_form_shares(found: FreeForm) -> Mapping[Key, Floats]:
-    """Each share's outcomes of all birds (n,), NaN for a bird that it is not about or that has no answer."""
     answerable = found.observed.answerable
     sets = (
         ("acc", "A.species", found.right, answerable),
@@ -146,20 +137,10 @@ def free_form_shares(found: FreeForm) -> Mapping[Key, Floats]:
         ("abstained", ANSWERABLE, found.abstained, answerable),
         ("abstained", UNANSWERABLE, found.abstained, ~answerable),
     )
-    return {
-        (name, LABELS, category): np.where(mask, told(found, outcomes), np.nan)
-        for name, category, outcomes, mask in sets
-    }
-
-
-def free_form_units(found: FreeForm) -> Mapping[Key, int]:
-    """Of how many observations the images of the harmonic mean are."""
-    return {("hm", LABELS, "all"): len(np.unique(found.observed.clusters[found.told]))}
-
-
-def free_form_draws(found: FreeForm, seed: int) -> Mapping[Key, Draw]:
-    """How the harmonic mean is drawn."""
-    return {("hm", LABELS, "all"): harmonic_draw(told(found, found.right), found.observed, seed)}
+    for name, category, outcomes, mask in sets:
+        known, better = np.where(mask, told(found, outcomes), np.nan), True if name == "acc" else None
+        yield rate(name, LABELS, known, category, found.observed.clusters, better=better)
+    yield harmonic("hm", LABELS, told(found, found.right), found.observed, seed)
 
 
 def told(found: FreeForm, outcomes: Bools) -> Floats:
@@ -183,12 +164,7 @@ class FreeFormRecording(BirdRecording[FreeForm]):
 
     def free_form(self, found: FreeForm) -> None:
         """Score what was said."""
-        self.scored.extend(free_form_metrics(found, self.settings.seed))
-
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """Shares with each bird's outcome; the harmonic mean with its draws."""
-        shares, draws = free_form_shares(self.found), free_form_draws(self.found, self.settings.seed)
-        yield from paired(metrics, shares, draws, free_form_units(self.found))
+        self.scored.extend(free_form_estimates(found, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the answers."""

@@ -1,18 +1,16 @@
 """What cases about species write down: every bird's answer level by level, the curves, and who is in the data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.gate.evidence import Given
-from eyechart.gate.pairing import paired
 from eyechart.metrics.abstention import CRITERIA, tradeoff
 from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.selective import macro_coverage
 from eyechart.metrics.thresholds import accuracy_coverage
-from eyechart.protocol.numbers import thin_curve
+from eyechart.protocol.curves import thin_curve
 from eyechart.protocol.result import Rows
 from eyechart.realbirdid.recording import BIRD, BirdRecording, cells, marks, names_of
 from eyechart.realbirdid.species import ALL, RANGE, Species
@@ -20,12 +18,9 @@ from eyechart.realbirdid.species_scoring import (
     View,
     Views,
     named,
-    species_draws,
-    species_metrics,
-    species_outcomes,
-    species_units,
+    species_estimates,
 )
-from eyechart.records import Metric, Outcomes
+from eyechart.records import Outcomes
 
 PREFIXES = {ALL: "all.", RANGE: "range."}
 Floats = NDArray[np.float64]
@@ -38,13 +33,7 @@ class SpeciesRecording(BirdRecording[Species]):
     def species(self, found: Species) -> None:
         """Score the probabilities."""
         self.views = Views(found)
-        self.scored.extend(species_metrics(self.views, self.settings.seed))
-
-    def given(self, metrics: Sequence[Metric]) -> Iterator[Given]:
-        """Shares with each bird's outcome; areas, gains and errors with their draws."""
-        seed = self.settings.seed
-        draws, units = species_draws(self.views, seed), species_units(self.views)
-        yield from paired(metrics, species_outcomes(self.views, seed), draws, units)
+        self.scored.extend(species_estimates(self.views, self.settings.seed))
 
     def outcomes(self) -> Outcomes:
         """What became of the birds at the finest level that is known of each."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.observations import Observations
-from eyechart.gate.pairing import Draw, Key
+from eyechart.estimates import Estimate
 from eyechart.metrics.abstention import (
     CRITERIA,
     Criterion,
@@ -30,10 +30,9 @@ from eyechart.metrics.selective import auc_draws, auc_interval, aurc, balanced_w
 from eyechart.metrics.stopping import cross_fitted, right_between
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 from eyechart.metrics.thresholds import accuracy_coverage_auc
-from eyechart.realbirdid.scoring import Outcomes, Value, drawn_birds, harmonic, harmonic_draw, number, rate, sides_of
+from eyechart.realbirdid.scoring import Outcomes, Value, drawn_birds, estimate, harmonic, rate
 from eyechart.realbirdid.species import ALL, RANGE, Species
 from eyechart.realbirdid.species_summary import Summary
-from eyechart.records import Metric
 
 ELIGIBLE = "eligible"
 Bools = NDArray[np.bool_]
@@ -114,7 +113,7 @@ def named(name: str, criterion: Criterion, between: str = "_") -> str:
     return name if criterion == CRITERIA[0] else f"{name}{between}{criterion}"
 
 
-def range_changes(views: Views, seed: int) -> Iterator[Metric]:
+def range_changes(views: Views, seed: int) -> Iterator[Estimate]:
     """The paired changes of IG and UA/A from all species to the listed ones, of the birds that have a list."""
     before, after = views[ELIGIBLE], views[RANGE]
     told, answerable = before.told & after.told, before.seen.answerable
@@ -132,61 +131,78 @@ def range_changes(views: Views, seed: int) -> Iterator[Metric]:
         return found.value, found.interval
 
     n = len(kinds) if kinds.any() and not kinds.all() else 0
-    yield number("ig_change", RANGE, "A", len(rows), gain, "bootstrap")
-    yield number("ua_a_change", RANGE, "all", n, tradeoff, "bootstrap")
+    yield estimate("ig_change", RANGE, "A", len(rows), gain, "bootstrap")
+    yield estimate("ua_a_change", RANGE, "all", n, tradeoff, "bootstrap")
 
 
-def species_metrics(views: Views, seed: int) -> Iterator[Metric]:
+def species_estimates(views: Views, seed: int) -> Iterator[Estimate]:
     """Every number of a case."""
     for view in views.every:
         yield from gains(view, views.tree, seed)
         yield from abstentions(view, seed)
         yield from stops(view, seed)
         for name, place, mask in view.sets():
-            yield from accuracies(view, name, place, mask)
+            yield from accuracies(view, name, place, mask, seed)
             yield from areas(view, name, place, mask, seed)
     yield from range_changes(views, seed)
 
 
-def gains(view: View, tree: Tree, seed: int) -> Iterator[Metric]:
+def gains(view: View, tree: Tree, seed: int) -> Iterator[Estimate]:
     """Metric 1 of the answerable birds: accuracy against information."""
     rows = np.flatnonzero(view.told & view.seen.answerable)
     stairs, truth, clusters = view.summary.stairs.of(rows), view.seen.species[rows], view.seen.clusters[rows]
+
+    def bootstrap() -> Outcomes:
+        species = np.where(view.told & view.seen.answerable, view.seen.species, -1)
+        return information_gain_draws(tree, view.summary.stairs, species, drawn_birds(view.seen, seed))
+
     for name, how in GAINS.items():
 
         def value(how: Mapping[str, Any] = how) -> Value:
             found = information_gain(tree, stairs, truth, **how).area
             return found, information_gain_interval(tree, stairs, truth, seed=seed, clusters=clusters, **how)
 
-        yield number(name, view.labels, "A", len(rows), value, "bootstrap")
+        more: dict[str, Any] = {}
+        if name == "ig":
+            more = {"higher_is_better": True, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+        yield estimate(name, view.labels, "A", len(rows), value, "bootstrap", **more)
 
 
-def abstentions(view: View, seed: int) -> Iterator[Metric]:
+def abstentions(view: View, seed: int) -> Iterator[Estimate]:
     """Metric 2: how well each criterion tells unanswerable birds from answerable ones; what 95 % of these cost."""
     without = ~view.seen.answerable[view.told]
     n, clusters = len(without) if without.any() and not without.all() else 0, view.seen.clusters[view.told]
+
+    def bootstrap() -> Outcomes:
+        every = np.where(view.told, view.uncertainty(MAIN, 0), np.nan)
+        return ua_a_draws(every, ~view.seen.answerable, drawn_birds(view.seen, seed))
+
     for criterion in CRITERIA:
         unsure = view.uncertainty(criterion, 0)[view.told]
 
         def value(unsure: Outcomes = unsure) -> Value:
             return ua_a(unsure, without), ua_a_interval(unsure, without, seed=seed, clusters=clusters)
 
-        yield number(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap")
+        more: dict[str, Any] = {}
+        if criterion == MAIN:
+            more = {"higher_is_better": True, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+        yield estimate(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap", **more)
 
     unsure = view.uncertainty(MAIN, 0)[view.told]
 
     def cost() -> Value:
         return abstained_at(unsure, without), abstained_at_interval(unsure, without, seed=seed, clusters=clusters)
 
-    yield number("abstained_at_95", view.labels, "all", n, cost, "bootstrap")
+    yield estimate("abstained_at_95", view.labels, "all", n, cost, "bootstrap")
 
 
-def stops(view: View, seed: int) -> Iterator[Metric]:
+def stops(view: View, seed: int) -> Iterator[Estimate]:
     """Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds, and their harmonic mean."""
     right, answerable = stopped(view, seed), view.seen.answerable
     for category, mask in (("A", answerable), ("UA", ~answerable)):
-        yield rate("tree_acc", view.labels, right[mask], category, view.seen.clusters[mask])
-    yield harmonic("tree_hm", view.labels, right[answerable], right[~answerable], seed, sides_of(view.seen))
+        outcomes = np.where(mask, right, np.nan)
+        yield rate("tree_acc", view.labels, outcomes, category, view.seen.clusters, better=True)
+    yield harmonic("tree_hm", view.labels, right, view.seen, seed)
 
 
 def stopped(view: View, seed: int) -> Outcomes:
@@ -197,7 +213,7 @@ def stopped(view: View, seed: int) -> Outcomes:
     return found
 
 
-def accuracies(view: View, name: str, place: int, mask: Bools) -> Iterator[Metric]:
+def accuracies(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
     """The accuracy of a level, also with every class counted alike, and the calibration error."""
     right, truth = view.correct[place][mask], view.truths[place][mask]
     sure, n, clusters = view.summary.levels[place].probability[mask], len(right), view.seen.clusters[mask]
@@ -208,15 +224,20 @@ def accuracies(view: View, name: str, place: int, mask: Bools) -> Iterator[Metri
     def error() -> Value:
         return calibration_error(sure, right), calibration_error_interval(sure, right, clusters=clusters)
 
-    yield rate("acc", view.labels, right, name, clusters)
-    yield number("acc_macro", view.labels, name, n, macro, "stratified")
-    yield number("ece", view.labels, name, n, error, "folded normal")
+    def bootstrap() -> Outcomes:
+        said = view.summary.levels[place].probability
+        return calibration_error_draws(said, among(mask, view, place), drawn_birds(view.seen, seed))
+
+    yield rate("acc", view.labels, among(mask, view, place), name, view.seen.clusters, better=True)
+    yield estimate("acc_macro", view.labels, name, n, macro, "stratified")
+    more = {"higher_is_better": False, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+    yield estimate("ece", view.labels, name, n, error, "folded normal", **more)
 
 
-def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator[Metric]:
+def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator[Estimate]:
     """Metric 3 of a level: the mean accuracy over coverage, by each criterion and with classes counted alike."""
     right, truth, n = view.correct[place][mask], view.truths[place][mask], int(mask.sum())
-    made = partial(number, labels=view.labels, category=name, n=n, method="bootstrap")
+    made = partial(estimate, labels=view.labels, category=name, n=n, method="bootstrap")
     sure, clusters = -view.uncertainty(MAIN, place)[mask], view.seen.clusters[mask]
     interval = partial(auc_interval, seed=seed, clusters=clusters)
 
@@ -236,89 +257,28 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
         value = accuracy_coverage_auc(sure, right, balanced_weights(right, truth))
         return value, interval(sure, right, classes=truth, average="balanced")
 
-    yield made("auc", value=area)
-    yield made("aurc", value=risk)
-    yield made("auc_macro", value=macro)
+    every, units = (among(mask, view, place), -view.uncertainty(MAIN, place)), len(np.unique(clusters))
+
+    @cache
+    def resamples() -> Outcomes:
+        return auc_draws(every[1], every[0], drawn_birds(view.seen, seed))
+
+    def risks() -> Outcomes:
+        return 1 - resamples()
+
+    def macro_resamples() -> Outcomes:
+        samples = drawn_birds(view.seen, seed)
+        return auc_draws(every[1], every[0], samples, classes=view.truths[place], average="macro")
+
+    yield made("auc", value=area, higher_is_better=True, bootstrap=resamples, units=units)
+    yield made("aurc", value=risk, higher_is_better=False, bootstrap=risks, units=units)
+    yield made("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples, units=units)
     yield made("auc_balanced", value=balanced)
     for criterion in OTHERS:
         other = -view.uncertainty(criterion, place)[mask]
         yield made(named("auc", criterion), value=partial(by, other))
 
 
-def species_outcomes(views: Views, seed: int) -> Mapping[Key, Outcomes]:
-    """Each share's outcomes of all birds (n,), NaN for a bird that it is not about."""
-    found: dict[Key, Outcomes] = {}
-    for view in views.every:
-        right, answerable = stopped(view, seed), view.seen.answerable
-        for category, mask in (("A", answerable), ("UA", ~answerable)):
-            found["tree_acc", view.labels, category] = np.where(mask, right, np.nan)
-        for name, place, mask in view.sets():
-            found["acc", view.labels, name] = among(mask, view, place)
-    return found
-
-
-def species_draws(views: Views, seed: int) -> Mapping[Key, Draw]:
-    """How the other numbers are drawn."""
-    found: dict[Key, Draw] = {}
-    for view in views.every:
-        found.update(whole_draws(view, views, seed))
-        for name, place, mask in view.sets():
-            found.update({(what, view.labels, name): draw for what, draw in set_draws(view, place, mask, seed)})
-    return found
-
-
-def species_units(views: Views) -> Mapping[Key, int]:
-    """Of how many observations the images are that the drawn numbers are about."""
-    found: dict[Key, int] = {}
-    for view in views.every:
-        clusters, answerable = view.seen.clusters, view.seen.answerable
-        whole = {("ig", "A"): answerable, ("ua_a", "all"): view.told, ("tree_hm", "all"): view.told}
-        for (what, name), mask in whole.items():
-            found[what, view.labels, name] = len(np.unique(clusters[mask & view.told]))
-        for name, _, mask in view.sets():
-            for what in ("auc", "aurc", "auc_macro", "ece"):
-                found[what, view.labels, name] = len(np.unique(clusters[mask]))
-    return found
-
-
-def whole_draws(view: View, views: Views, seed: int) -> Iterator[tuple[Key, Draw]]:
-    """Of numbers of both sets, and of the gain."""
-    without = ~view.seen.answerable
-
-    def gain() -> Outcomes:
-        truth = np.where(view.told & ~without, view.seen.species, -1)
-        return information_gain_draws(views.tree, view.summary.stairs, truth, drawn_birds(view.seen, seed))
-
-    def unsure() -> Outcomes:
-        found = np.where(view.told, view.uncertainty(MAIN, 0), np.nan)
-        return ua_a_draws(found, without, drawn_birds(view.seen, seed))
-
-    yield ("ig", view.labels, "A"), gain
-    yield ("ua_a", view.labels, "all"), unsure
-    yield ("tree_hm", view.labels, "all"), harmonic_draw(stopped(view, seed), view.seen, seed)
-
-
-def set_draws(view: View, place: int, mask: NDArray[np.bool_], seed: int) -> Iterator[tuple[str, Draw]]:
-    """Of numbers of one level."""
-    right, sure, said = among(mask, view, place), -view.uncertainty(MAIN, place), view.summary.levels[place].probability
-
-    @cache
-    def area() -> Outcomes:
-        return auc_draws(sure, right, drawn_birds(view.seen, seed))
-
-    def macro() -> Outcomes:
-        samples, truth = drawn_birds(view.seen, seed), view.truths[place]
-        return auc_draws(sure, right, samples, classes=truth, average="macro")
-
-    def error() -> Outcomes:
-        return calibration_error_draws(said, right, drawn_birds(view.seen, seed))
-
-    yield "auc", area
-    yield "aurc", lambda: 1 - area()
-    yield "auc_macro", macro
-    yield "ece", error
-
-
-def among(mask: NDArray[np.bool_], view: View, place: int) -> Outcomes:
+def among(mask: Bools, view: View, place: int) -> Outcomes:
     """Whether the best of a level is right (n,), NaN outside of a set."""
     return np.where(mask, view.correct[place], np.nan)

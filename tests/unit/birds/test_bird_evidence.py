@@ -1,11 +1,13 @@
 """What cases about birds are compared by: every number's outcomes or draws, of the same birds for every model."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from eyechart.estimates import Estimate
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.metrics.abstention import ua_a
 from eyechart.metrics.calibration import calibration_error
@@ -13,9 +15,9 @@ from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_auc
-from eyechart.realbirdid.flat_list_scoring import flat_list_draws
+from eyechart.realbirdid.flat_list_scoring import flat_list_estimates
 from eyechart.realbirdid.scoring import drawn_birds
-from eyechart.realbirdid.species_scoring import Views, species_draws
+from eyechart.realbirdid.species_scoring import Views, species_estimates
 
 SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
 
@@ -88,7 +90,14 @@ def hm(recording: Any, places: Any) -> Any:
     """The draws of the harmonic mean, had the model chosen so."""
     answers = {"all species": replace(recording.found.answers["all species"], places=places)}
     found = replace(recording.found, answers=recording.found.answers | answers)
-    return flat_list_draws(found, 42)["hm", "all species", "all"]()
+    return bootstrap_of(flat_list_estimates(found, 42), ("hm", "all species", "all"))
+
+
+def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> Any:
+    """The values of a number in resamples."""
+    (bootstrap,) = (each.bootstrap for each in estimates if each.key == key)
+    assert bootstrap is not None
+    return bootstrap()
 
 
 AREAS = {
@@ -119,7 +128,7 @@ def test_draws_are_the_numbers_of_birds_written_down_as_often_as_they_are_drawn(
     world: Any, key: tuple[str, str], labels: str
 ) -> None:
     views = Views(world.found(world.comparing()))
-    found = species_draws(views, 3)[key[0], labels, key[1]]()
+    found = bootstrap_of(species_estimates(views, 3), (key[0], labels, key[1]))
     samples = [np.repeat(np.arange(22), counts) for counts in drawn_birds(world.seen, 3)][:20]
     told = [rows[views[labels].told[rows]] for rows in samples]
     plain = [AREAS[key](views[labels], rows, views) for rows in told]

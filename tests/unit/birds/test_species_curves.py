@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.protocol.numbers import POINTS, thin_curve
+from eyechart.protocol.curves import POINTS, thin_curve
 
 LABELS = ("all species", "eligible", "range")
 SETS = ("A.species", "A.genus", "A.order", "UA.genus", "UA.order")

@@ -7,25 +7,34 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from eyechart.gate.evidence import Evidence, Given, packed, proofs
+from eyechart.estimates import Estimate
+from eyechart.gate.evidence import Evidence, packed, proofs
 from eyechart.gate.evidence import named as plane_name
-from eyechart.records import Metric
+from eyechart.metrics.intervals import Interval
 
 Make = Callable[..., Evidence]
+LOWER, NEITHER = ("brier", "ece", "aurc"), ("oop", "mmd2")
 
 
-def number(name: str = "acc1", value: float | None = 0.5, labels: str = "ImGT", category: str = "A") -> Metric:
+def number(name: str = "acc1", value: float | None = 0.5, **more: Any) -> Estimate:
     """A number by its name."""
-    return Metric(name=name, labels=labels, category=category, value=value, n=10, ci=(0.25, 0.75), ci_method="wilson")
+    better = None if name in NEITHER else name not in LOWER
+    usual = {
+        "labels": "ImGT",
+        "n": 10,
+        "interval": Interval(0.25, 0.75),
+        "method": "wilson",
+        "higher_is_better": better,
+    }
+    return Estimate(name=name, value=value, **(usual | more))
 
 
-def shares(**outcomes: Any) -> list[Given]:
+def shares(**outcomes: Any) -> list[Estimate]:
     """Numbers that are shares, by their names."""
-    made = [(name, np.array(given, np.float64)) for name, given in outcomes.items()]
-    counts = [int((~np.isnan(given)).sum()) for _, given in made]
+    made = [(name, np.array(correct, np.float64)) for name, correct in outcomes.items()]
     return [
-        Given(replace(number(name, float(np.nanmean(given))), n=n), given)
-        for (name, given), n in zip(made, counts, strict=True)
+        number(name, float(np.nanmean(correct)), n=int((~np.isnan(correct)).sum()), correct=correct)
+        for name, correct in made
     ]
 
 
@@ -33,11 +42,11 @@ def shares(**outcomes: Any) -> list[Given]:
 def make() -> Make:
     """Make the evidence of a case."""
 
-    def made(given: list[Given], samples: int = 0, groups: Any = None, **other: Any) -> Evidence:
-        found, planes = proofs(given, groups)
+    def made(estimates: list[Estimate], samples: int = 0, groups: Any = None, **other: Any) -> Evidence:
+        found, planes = proofs(estimates, groups)
         if groups is not None:
             other = {"clusters": plane_name(packed(groups))} | other
-        size = samples or next((len(each.outcomes) for each in given if each.outcomes is not None), 10)
+        size = samples or next((len(each.correct) for each in estimates if each.correct is not None), 10)
         whole = Evidence(
             case="imagenet/val/m[]",
             protocol="zero_shot",
@@ -60,12 +69,12 @@ def make() -> Make:
 
 
 @pytest.fixture(scope="session")
-def share() -> Callable[..., list[Given]]:
+def share() -> Callable[..., list[Estimate]]:
     """Make numbers that are shares, by their names."""
     return shares
 
 
 @pytest.fixture(scope="session")
-def named() -> Callable[..., Metric]:
+def named() -> Callable[..., Estimate]:
     """Make a number."""
     return number

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from eyechart.estimates import Estimate
 from eyechart.gate.comparing import (
-    DIRECTIONS,
-    UNDIRECTED,
     Compared,
     added,
     compared,
@@ -19,9 +18,8 @@ from eyechart.gate.comparing import (
     missing,
     remarks,
     telling,
-    undecided,
 )
-from eyechart.gate.evidence import TIMES, Given
+from eyechart.gate.evidence import TIMES
 from eyechart.gate.power import SUPPOSED, power_alone, power_lines
 from eyechart.gate.telling import chance, loss, nearest, shared
 from eyechart.metrics.intervals import Interval
@@ -36,7 +34,8 @@ def found(p: float = NAN, delta: float = -0.1, **other: Any) -> Compared:
     """A comparison of which only some things matter."""
     from eyechart.gate.evidence import Proof
 
-    proof = Proof(name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10)
+    better = other.pop("better", 1)
+    proof = Proof(name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10, better=better)
     whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "ci": None}
     counts = {"n": 10, "units": other.get("n", 10)}
     return Compared(**(whole | counts | {"proof": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other))
@@ -65,17 +64,11 @@ def test_a_loss_must_be_larger_than_what_is_let_pass(drop: float, fails: bool) -
     assert judged([found(1e-9, -0.1)], 0.01, drop)[0].regression is fails
 
 
-@pytest.mark.parametrize("name", sorted(DIRECTIONS))
-def test_worse_is_by_the_number_s_own_direction(name: str) -> None:
-    down, up = judged([found(1e-9, delta, name=name) for delta in (-0.1, 0.1)], 0.01, 0)
-    less_is_better = name in ("brier", "ece", "aurc")
-    assert (down.regression, up.regression) == (not less_is_better, less_is_better)
-    assert (down.improvement, up.improvement) == (less_is_better, not less_is_better)
-
-
-def test_a_number_has_a_direction_or_is_said_to_have_none_but_not_both() -> None:
-    assert not UNDIRECTED & DIRECTIONS.keys()
-    assert undecided(["oop", "acc7", "acc1", "acc7", "acc6"]) == ["acc6", "acc7"]
+@pytest.mark.parametrize("better", [1, -1])
+def test_worse_is_by_the_number_s_own_direction(better: int) -> None:
+    down, up = judged([found(1e-9, delta, better=better) for delta in (-0.1, 0.1)], 0.01, 0)
+    assert (down.regression, up.regression) == (better > 0, better < 0)
+    assert (down.improvement, up.improvement) == (better < 0, better > 0)
 
 
 def test_what_nobody_can_judge_is_neither_loss_nor_gain() -> None:
@@ -87,9 +80,10 @@ def test_what_nobody_can_judge_is_neither_loss_nor_gain() -> None:
 def drawn(named: Any) -> Any:
     """A share given by its draws alone."""
 
-    def drawn(right: Any) -> Given:
+    def drawn(right: Any) -> Estimate:
         right = np.array(right, np.float64)
-        return Given(named("f1", float(right.mean())), draws=drawn_shares(right, np.ones_like(right), TIMES, 42))
+        draws = drawn_shares(right, np.ones_like(right), TIMES, 42)
+        return named("f1", float(right.mean()), bootstrap=lambda: draws)
 
     return drawn
 
@@ -108,8 +102,8 @@ def test_draws_are_paired(make: Any, drawn: Any) -> None:
 def test_a_change_that_is_float_noise_has_a_p_of_1(make: Any, named: Any, noise: float, p: float | None) -> None:
     moves = np.random.default_rng(0).normal(noise, noise / 4, TIMES)
     draws = np.random.default_rng(1).normal(0.5, 1e-4, TIMES)
-    before = Given(named("ece", 0.5), draws=draws)
-    after = Given(named("ece", 0.5 + noise), draws=draws + moves)
+    before = named("ece", 0.5, bootstrap=lambda: draws)
+    after = named("ece", 0.5 + noise, bootstrap=lambda: draws + moves)
     (found,) = compared(make([before]), make([after]))
     assert found.method == "paired bootstrap"
     assert (found.p == 1.0) is (p == 1.0)
@@ -119,10 +113,10 @@ def test_a_change_that_is_float_noise_has_a_p_of_1(make: Any, named: Any, noise:
 def of_images(named: Any) -> Any:
     """A share of answers, as many to each image; all answers to an image are alike."""
 
-    def of_images(right: Sequence[float], each: int, units: int | None) -> Given:
+    def of_images(right: Sequence[float], each: int, units: int | None) -> Estimate:
         images = np.array(right, np.float64)
-        metric = replace(named("f1", float(images.mean())), n=len(images) * each)
-        return Given(metric, draws=drawn_shares(images, np.ones_like(images), TIMES, 42), units=units)
+        draws = drawn_shares(images, np.ones_like(images), TIMES, 42)
+        return named("f1", float(images.mean()), n=len(images) * each, bootstrap=lambda: draws, units=units)
 
     return of_images
 
@@ -161,8 +155,8 @@ def test_of_two_runs_the_fewer_images_count_and_a_file_that_does_not_say_counts_
 def test_of_two_runs_with_unequal_n_the_smaller_counts(
     make: Any, named: Any, sizes: tuple[int, int], *, drawn: bool
 ) -> None:
-    draws = np.random.default_rng(0).normal(0.5, 0.01, TIMES) if drawn else None
-    before, after = (make([Given(replace(named("ece"), n=n), draws=draws)]) for n in sizes)
+    draws = np.random.default_rng(0).normal(0.5, 0.01, TIMES)
+    before, after = (make([named("ece", n=n, bootstrap=(lambda: draws) if drawn else None)]) for n in sizes)
     (found,) = compared(before, after)
     assert (found.n, found.units) == (9, 9)
     assert found.counts == (sizes if sizes[0] != sizes[1] else None)
@@ -170,26 +164,27 @@ def test_of_two_runs_with_unequal_n_the_smaller_counts(
 
 def test_numbers_alone_are_compared_as_unpaired(make: Any, named: Any) -> None:
     one, other = (
-        make([Given(replace(named("ece", value), ci=ci))]) for value, ci in ((0.1, (0.05, 0.15)), (0.4, (0.35, 0.45)))
+        make([named("ece", value, interval=Interval(*ends))])
+        for value, ends in ((0.1, (0.05, 0.15)), (0.4, (0.35, 0.45)))
     )
     (only,) = compared(one, other)
     assert (only.method, only.worse) == ("unpaired", pytest.approx(0.3))
     assert only.p < 1e-6
-    (unsure,) = compared(make([Given(replace(named("ece"), ci=None))]), other)
+    (unsure,) = compared(make([named("ece", interval=None)]), other)
     assert np.isnan(unsure.p)
 
 
 def test_where_only_one_side_has_samples_the_intervals_are_compared(make: Any, share: Any, named: Any) -> None:
-    (only,) = compared(make([Given(named())]), make(share(acc1=[1, 0, 1, 1])))
+    (only,) = compared(make([named()]), make(share(acc1=[1, 0, 1, 1])))
     assert only.method == "unpaired"
-    alone, drawn = (make([Given(named("ece"), draws=draws)]) for draws in (None, np.linspace(0, 1, TIMES)))
+    alone, drawn = (make([named("ece", bootstrap=draws)]) for draws in (None, lambda: np.linspace(0, 1, TIMES)))
     for sides in ((alone, drawn), (drawn, alone)):
         assert [each.method for each in compared(*sides)] == ["unpaired"]
 
 
 def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, share: Any, named: Any) -> None:
-    before = make([*share(acc1=[1], mmd2=[1], acc5=[1], oop=[1]), Given(named("mcc", None))])
-    after = make([*share(acc1=[1], mmd2=[1], f1=[1]), Given(named("acc5", None))])
+    before = make([*share(acc1=[1], mmd2=[1], acc5=[1], oop=[1]), named("mcc", None)])
+    after = make([*share(acc1=[1], mmd2=[1], f1=[1]), named("acc5", None)])
     assert [each.proof.name for each in compared(before, after)] == ["acc1"]
     assert missing(before, after) == ["acc5 (ImGT, A)"]
     assert added(before, after) == ["f1 (ImGT, A)"]
@@ -233,7 +228,7 @@ def test_the_ground_truth_that_differs_is_named_alone(make: Any) -> None:
 
 
 def test_numbers_of_a_ground_truth_that_one_side_has_are_missing_or_added(make: Any, named: Any) -> None:
-    old, new = ([Given(named(labels=name)) for name in names] for names in (("ImGT",), ("ImGT", "ReaL")))
+    old, new = ([named(labels=name) for name in names] for names in (("ImGT",), ("ImGT", "ReaL")))
     before, after = make(old), make(new, truths={"ImGT": "t", "ReaL": "r"})
     assert not differences(before, after)
     assert [each.proof.labels for each in compared(before, after)] == ["ImGT"]
@@ -318,9 +313,9 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
     given = [
         *share(acc1=[1, 0] * 300, oop=[1] * 600),
         drawn([1, 0] * 300),
-        Given(named("mcc", None)),
-        Given(named("ig")),
-        Given(replace(named("ece"), ci=None)),
+        named("mcc", None),
+        named("ig"),
+        named("ece", interval=None),
     ]
     said = list(power_alone([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
     least = 100 * detectable(600, SUPPOSED, 0.01 / 5)

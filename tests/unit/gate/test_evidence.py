@@ -19,10 +19,11 @@ from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import ReportError
-from eyechart.gate.evidence import STEPS, TIMES, Evidence, Given, Planes, proofs, read_evidence
+from eyechart.estimates import Estimate
+from eyechart.gate.evidence import STEPS, TIMES, Evidence, Planes, proofs, read_evidence
 from eyechart.models.types import Identity
 from eyechart.protocol.settings import Case
-from eyechart.records import Metric, encode
+from eyechart.records import encode
 from eyechart.spec import parse
 
 MANY, CLASSES, KIB = 50_000, 12, 1024
@@ -30,8 +31,9 @@ OUTCOMES = arrays(np.float64, st.integers(0, 70), elements=st.sampled_from([0.0,
 DRAWS = arrays(np.float64, TIMES, elements=st.one_of(st.floats(-1e3, 1e3), st.just(np.nan)), fill=st.floats(0, 1))
 
 
-def about(value: float | None = 0.5) -> Metric:
-    return Metric(name="acc1", labels="ImGT", value=value, n=1, ci=None, ci_method="wilson")
+def about(value: float | None = 0.5, correct: Any = None, draws: Any = None) -> Estimate:
+    bootstrap = None if draws is None else lambda: draws
+    return Estimate(name="acc1", labels="ImGT", value=value, n=1, method="wilson", correct=correct, bootstrap=bootstrap)
 
 
 def evidence(planes: Any, found: Any, samples: int = 0) -> Evidence:
@@ -44,7 +46,7 @@ def evidence(planes: Any, found: Any, samples: int = 0) -> Evidence:
 
 @given(st.lists(OUTCOMES.map(lambda found: np.resize(found, 37)), min_size=1, max_size=5))
 def test_any_outcomes_come_back(several: list[Any]) -> None:
-    found, planes = proofs(Given(about(), each) for each in several)
+    found, planes = proofs(about(correct=each) for each in several)
     kept = evidence(planes, found, samples=37)
     for proof, outcomes in zip(found, several, strict=True):
         np.testing.assert_array_equal(kept.outcomes(proof), outcomes)
@@ -53,7 +55,7 @@ def test_any_outcomes_come_back(several: list[Any]) -> None:
 @given(OUTCOMES)
 def test_outcomes_of_any_number_of_samples_come_back(outcomes: Any) -> None:
     counted = outcomes[~np.isnan(outcomes)]
-    (proof,), planes = proofs([Given(about(float(counted.mean()) if counted.size else None), outcomes)])
+    (proof,), planes = proofs([about(float(counted.mean()) if counted.size else None, outcomes)])
     kept = evidence(planes, [proof], samples=len(outcomes))
     np.testing.assert_array_equal(kept.outcomes(proof), outcomes)
     kept.check()
@@ -61,13 +63,13 @@ def test_outcomes_of_any_number_of_samples_come_back(outcomes: Any) -> None:
 
 @given(DRAWS, st.floats(-10, 10))
 def test_any_draws_come_back_as_near_as_steps_are(draws: Any, value: float) -> None:
-    (proof,), planes = proofs([Given(about(value), draws=draws)])
+    (proof,), planes = proofs([about(value, draws=draws)])
     back = evidence(planes, [proof]).draws(proof)
     np.testing.assert_allclose(back, draws, rtol=0, atol=proof.reach / STEPS * 0.51 + 1e-12)
 
 
 def test_a_number_without_a_value_or_without_anything_has_nothing_to_tell() -> None:
-    found, planes = proofs([Given(about(None), draws=np.zeros(TIMES)), Given(about())])
+    found, planes = proofs([about(None, draws=np.zeros(TIMES)), about()])
     kept = evidence(planes, found)
     assert [(kept.outcomes(each), kept.draws(each)) for each in found] == [(None, None)] * 2
     assert planes == {}
@@ -76,7 +78,7 @@ def test_a_number_without_a_value_or_without_anything_has_nothing_to_tell() -> N
 def test_equal_planes_are_kept_once_and_a_part_finds_itself_in_the_whole() -> None:
     whole = np.random.default_rng(0).integers(0, 2, 100).astype(np.float64)
     part = np.where(np.arange(100) % 3 > 0, whole, np.nan)
-    found, planes = proofs([Given(about(), whole), Given(about(), whole), Given(about(), part)])
+    found, planes = proofs([about(correct=whole), about(correct=whole), about(correct=part)])
     assert len(planes) == 3
     assert found[0].right == found[2].right
     np.testing.assert_array_equal(evidence(planes, found, samples=100).outcomes(found[2]), part)
@@ -161,7 +163,7 @@ def test_a_value_that_its_outcomes_deny_is_refused(make: Any, share: Any) -> Non
 
 
 def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:
-    whole = make([Given(named("f1"), draws=np.linspace(0, 1, TIMES))])
+    whole = make([named("f1", bootstrap=lambda: np.linspace(0, 1, TIMES))])
     whole.check()
     for planes, why in (({}, "is not there"), (dict.fromkeys(whole.planes, _bomb()), f"has not its {2 * TIMES} bytes")):
         with pytest.raises(ValueError, match=why):

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from eyechart.estimates import Estimate
 from eyechart.gate.comparing import GAIN, LOSS, NOISE, SHOWN, UNTESTED, Compared, Verdict, compared, judged, telling
-from eyechart.gate.evidence import TIMES, Evidence, Given
+from eyechart.gate.evidence import TIMES, Evidence
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.resampling import drawn_shares
-from eyechart.records import Metric
 
 SHARES, DRAWN, ALONE = ("acc1", "acc5", "intersection"), ("f1", "brier", "auc"), ("ig", "ece")
 NAN = float("nan")
@@ -30,21 +30,27 @@ class Runs:
     names: tuple[str, ...]
     outcomes: Any
 
-    def given(self, run: int) -> list[Given]:
-        """What a run hands over."""
+    def estimates(self, run: int) -> list[Estimate]:
+        """What a run yields."""
         return [made(name, right) for name, right in zip(self.names, self.outcomes[run], strict=True)]
 
 
-def made(name: str, right: Any) -> Given:
+def made(name: str, right: Any) -> Estimate:
     """A number of some outcomes: with these, with its draws, or alone with its interval."""
     known = right[~np.isnan(right)]
     n, k = len(known), int(known.sum())
-    ci = tuple(wilson(k, n)) if n else None
-    metric = Metric(name=name, labels="ImGT", value=k / n if n else None, n=n, ci=ci, ci_method="wilson")
-    if name in SHARES:
-        return Given(metric, right)
     draws = drawn_shares(np.nan_to_num(right), ~np.isnan(right), TIMES, 42)
-    return Given(metric, draws=draws if name in DRAWN and n else None)
+    return Estimate(
+        name=name,
+        labels="ImGT",
+        value=k / n if n else None,
+        n=n,
+        interval=wilson(k, n) if n else None,
+        method="wilson",
+        higher_is_better=name not in ("brier", "ece"),
+        correct=right if name in SHARES else None,
+        bootstrap=(lambda: draws) if name in DRAWN and n else None,
+    )
 
 
 @st.composite
@@ -65,7 +71,7 @@ def sides(make: Any) -> Callable[..., tuple[Evidence, Evidence]]:
     """The evidence of both runs, as it is kept."""
 
     def sides(of: Runs, **more: Any) -> tuple[Evidence, Evidence]:
-        one, other = (make(of.given(run), samples=of.outcomes.shape[-1], **more) for run in range(2))
+        one, other = (make(of.estimates(run), samples=of.outcomes.shape[-1], **more) for run in range(2))
         return one, other
 
     return sides

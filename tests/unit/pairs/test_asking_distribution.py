@@ -80,7 +80,7 @@ def test_samples_that_share_no_picture_are_left_alone(sitting: Any, recorded: An
 def test_the_record_has_the_distance_with_its_limits(sitting: Any, recorded: Any) -> None:
     found = distribution(sitting)
     recording = recorded(found)
-    scored, apart = {one.name: one for one in recording.metrics()}, found.found
+    scored, apart = {one.name: one for one in (each.metric for each in recording.estimates())}, found.found
     assert {name: one.value for name, one in scored.items()} == {
         "mmd2": apart.mmd2,
         "mmd2_tau": apart.tau,

@@ -1,6 +1,6 @@
 """What cases about pairs are compared by: measures of resamples of the same images."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from eyechart.estimates import Estimate
 from eyechart.gate.evidence import TIMES, Evidence, read_evidence
 from eyechart.metrics.resampling import drawn
 from eyechart.metrics.yes_no import MEASURES, measures, tables
@@ -17,7 +18,7 @@ from eyechart.oodbench.divisions import ID
 from eyechart.oodbench.existence import existence
 from eyechart.oodbench.progression import progression
 from eyechart.oodbench.recording import ExistenceRecording, ProgressionRecording
-from eyechart.oodbench.scoring import LABELS, STAGES, existence_draws, progression_draws
+from eyechart.oodbench.scoring import LABELS, STAGES, existence_estimates, progression_estimates
 from eyechart.protocol.settings import Case
 from eyechart.spec import parse
 
@@ -131,7 +132,8 @@ def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> No
     counts, rows = tables(found.answers[mask], found.expected[mask]), found.division.rows[found.places[mask]]
     plain = [measures(sum(taken[row] * each for row, each in zip(rows, counts, strict=True)))["mcc"]
              for taken in drawn(len(found.keys), TIMES, 3)]  # fmt: skip
-    assert existence_draws(found, 3)["mcc", LABELS, ID]() == pytest.approx(np.array(plain), nan_ok=True)
+    values = bootstrap_of(existence_estimates(found, 3), ("mcc", LABELS, ID))
+    assert values == pytest.approx(np.array(plain), nan_ok=True)
 
 
 def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -> None:
@@ -141,4 +143,12 @@ def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -
     rows = found.division.rows[found.first[places]]
     plain = [np.repeat(found.right[places, 2], taken[rows]) for taken in drawn(len(found.keys), TIMES, 3)]
     means = [right.mean() if right.size else np.nan for right in plain]
-    assert progression_draws(found, 3)["l_acc", LABELS, name]() == pytest.approx(np.array(means), nan_ok=True)
+    values = bootstrap_of(progression_estimates(found, 3), ("l_acc", LABELS, name))
+    assert values == pytest.approx(np.array(means), nan_ok=True)
+
+
+def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> Any:
+    """The values of a number in resamples."""
+    (bootstrap,) = (each.bootstrap for each in estimates if each.key == key)
+    assert bootstrap is not None
+    return bootstrap()

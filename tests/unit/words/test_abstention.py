@@ -12,7 +12,7 @@ from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer, Identity
 from eyechart.realbirdid.abstention import Abstention, abstention
-from eyechart.realbirdid.abstention_scoring import abstention_metrics, abstention_outcomes, around
+from eyechart.realbirdid.abstention_scoring import abstention_estimates, abstention_outcomes, around
 from eyechart.realbirdid.free_form import free_form
 from eyechart.realbirdid.reason_words import CHOICES
 from eyechart.records import Metric
@@ -50,7 +50,7 @@ def ask(aviary: Any, talker: Any, levels: Path) -> Callable[..., Abstention]:
 
 
 def numbers(found: Abstention) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in abstention_metrics(found, 0)}
+    return {(one.name, one.category): one for one in (each.metric for each in abstention_estimates(found, 0))}
 
 
 def values(found: Abstention, name: str) -> dict[str, Any]:

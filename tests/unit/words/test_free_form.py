@@ -11,7 +11,7 @@ from eyechart.errors import SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.types import Answer
 from eyechart.realbirdid.abstention import abstention
-from eyechart.realbirdid.free_form import FreeForm, free_form, free_form_metrics, free_form_outcomes
+from eyechart.realbirdid.free_form import FreeForm, free_form, free_form_estimates, free_form_outcomes
 from eyechart.records import Metric
 from eyechart.spec import parse
 
@@ -35,7 +35,7 @@ def speaker(chooser: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def numbers(found: FreeForm) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in free_form_metrics(found, 0)}
+    return {(one.name, one.category): one for one in (each.metric for each in free_form_estimates(found, 0))}
 
 
 def test_every_answer_has_its_depth_and_is_right_or_not(aviary: Any, speaker: Any) -> None:

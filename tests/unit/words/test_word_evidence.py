@@ -12,8 +12,8 @@ from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import abstention
 from eyechart.realbirdid.abstention_recording import AbstentionRecording
-from eyechart.realbirdid.abstention_scoring import abstention_draws, abstention_units, reasoned
-from eyechart.realbirdid.free_form import LABELS, FreeFormRecording, free_form
+from eyechart.realbirdid.abstention_scoring import correct_reason, reasoned
+from eyechart.realbirdid.free_form import FreeFormRecording, free_form
 from eyechart.realbirdid.scoring import drawn_birds
 from eyechart.spec import parse
 
@@ -67,7 +67,7 @@ def test_units_are_the_birds_that_were_given_a_reason(case_of: Any) -> None:
     declined = [[bool(each) for each in wording] for wording in reasoned(found, "plain")[1]]
     birds = sum(any(answers) for answers in zip(*declined, strict=True))
     assert birds < sum(map(sum, declined))
-    assert abstention_units(found)["correct_reason", LABELS, "plain"] == birds
+    assert correct_reason(found, "plain", 0).units == birds
 
 
 @pytest.mark.parametrize("level", ["plain", "polite"])
@@ -76,4 +76,6 @@ def test_right_reasons_are_drawn_of_birds_with_all_their_answers(case_of: Any, l
     right, given = (each.sum(axis=0) for each in reasoned(found, level))
     counts = [taken[found.rows] for taken in drawn_birds(found.observed, 5)]
     plain = [(taken @ right) / (taken @ given) if taken @ given else np.nan for taken in counts]
-    assert abstention_draws(found, 5)["correct_reason", LABELS, level]() == pytest.approx(np.array(plain), nan_ok=True)
+    bootstrap = correct_reason(found, level, 5).bootstrap
+    assert bootstrap is not None
+    assert bootstrap() == pytest.approx(np.array(plain), nan_ok=True)

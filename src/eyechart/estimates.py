@@ -1,0 +1,69 @@
+"""What a metric yields: one number, how sure it is, which way is better, and the samples that it was computed from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.metrics.intervals import Interval
+from eyechart.records import Metric
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """One number of a case, with everything that another run's number is compared by.
+
+    `value` is None where the metric is not defined; NaN becomes None. `category` is the subset of the samples or the
+    level that the number is about. `higher_is_better` is None for a number that the gate does not judge.
+
+    `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
+    its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values of resamples
+    (`evidence.TIMES`,) of all samples of the case, the same ones in every run under one seed: two runs are compared by
+    the paired bootstrap. A number with neither is compared by its interval. `units` is the number of independent
+    sampling units (images, observations), None for one unit each sample.
+
+    >>> Estimate(name="acc1", value=float("nan"), n=0, interval=Interval(float("nan"), float("nan"))).value
+    """
+
+    name: str
+    value: float | None
+    n: int
+    interval: Interval | None = None
+    method: str = ""
+    labels: str = ""
+    category: str = "A"
+    higher_is_better: bool | None = None
+    correct: Floats | None = field(default=None, repr=False, compare=False)
+    bootstrap: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+    units: int | None = None
+    epochs_interval: Interval | None = None
+
+    def __post_init__(self) -> None:
+        undefined = self.value is None or bool(np.isnan(self.value))
+        unsure = undefined or self.interval is None or bool(np.isnan(self.interval).any())
+        object.__setattr__(self, "value", None if undefined or self.value is None else float(self.value))
+        bounds = None if unsure or self.interval is None else Interval(*map(float, self.interval))
+        object.__setattr__(self, "interval", bounds)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What distinguishes the number from the others of its case."""
+        return self.name, self.labels, self.category
+
+    @property
+    def metric(self) -> Metric:
+        """The number as a record has it."""
+        return Metric(
+            name=self.name,
+            labels=self.labels,
+            category=self.category,
+            value=self.value,
+            n=self.n,
+            ci=None if self.interval is None else (self.interval.low, self.interval.high),
+            ci_method=self.method,
+            repeats_ci=self.epochs_interval and (self.epochs_interval.low, self.epochs_interval.high),
+            higher_is_better=self.higher_is_better,
+        )
