@@ -11,13 +11,15 @@ from eyechart.data.discovery import SplitRef, survey_root
 from eyechart.data.splits import PACKAGED, available
 from eyechart.errors import EyechartError
 from eyechart.models.registry import offers
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.registry import add_protocol, get_protocol, targets
 from eyechart.protocol.settings import Case
 
 from .options import idle, settings, suits, text
 from .own_tests import refuse_namesakes
 
 ANY = "*"  # among the names of a mark: every benchmark of the data root that is not a packaged one
+ASKED = pytest.StashKey[bool]()  # whether there is a benchmark function
 ARGUMENT = "eye_case"  # what a case is called where a test function or a fixture asks for it
 
 
@@ -47,13 +49,23 @@ def marker_of(definition: pytest.Item) -> pytest.Mark | None:
     marker = definition.get_closest_marker("eyechart")
     if ARGUMENT not in getattr(definition, "fixturenames", ()) or not marker:
         return None
-    protocol = marker.kwargs.get("protocol")
-    if set(marker.kwargs) != {"protocol"} or protocol not in PROTOCOLS or not marker.args:
+    if set(marker.kwargs) != {"protocol"} or protocol_name(marker) is None or not marker.args:
         raise pytest.Collector.CollectError(
-            f"{definition.nodeid}: @pytest.mark.eyechart takes names of benchmarks and protocol=…, one of "
-            f"{', '.join(PROTOCOLS)}. Got {marker.args!r} and {marker.kwargs!r} instead."
+            f"{definition.nodeid}: @pytest.mark.eyechart takes names of benchmarks and protocol=…, a class or one of "
+            f"{', '.join(targets())}. Got {marker.args!r} and {marker.kwargs!r} instead."
         )
     return marker
+
+
+def protocol_name(marker: pytest.Mark) -> str | None:
+    """Return the name of the protocol of a mark, which names it or gives its class; None for anything else."""
+    given = marker.kwargs.get("protocol")
+    if isinstance(given, type) and issubclass(given, Protocol):
+        try:
+            return add_protocol(given)
+        except EyechartError as error:
+            raise pytest.Collector.CollectError(str(error)) from error
+    return given if isinstance(given, str) and given in targets() else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -61,15 +73,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = marker_of(metafunc.definition)
     if marker is None:
         return
-    chosen = settings(metafunc.config)
-    protocol = marker.kwargs["protocol"]
+    chosen, name = settings(metafunc.config), protocol_name(marker) or ""
+    protocol = get_protocol(name)
+    metafunc.config.stash[ASKED] = True
     cases = [
-        Case(split.benchmark, split.split, model, protocol, variant)
+        Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
-        if PROTOCOLS[protocol].suits(offers(model))
+        if protocol.suits(offers(model))
         for split in splits(chosen.data)
         if is_named(split, marker) and suits(metafunc.config, model, split.benchmark)
-        for variant in PROTOCOLS[protocol].variants(chosen.choices, offers(model))
+        for variant in protocol.expand_grid(chosen.options.get(name, {}), offers(model))
     ]
     if cases:
         refuse_namesakes(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
@@ -117,12 +130,14 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 
     So would all benchmarks be where pytest is given options of ours in a folder that has none of them.
     """
-    needed = sorted({kind.needs for kind in PROTOCOLS.values()})
+    asked = config.stash.get(ASKED, False)
+    protocols = [get_protocol(name) for name in targets()] if asked else []
+    needed = sorted({capability for protocol in protocols for capability in protocol.requires})
     return [*nowhere(config, items)] or [
         f"eyechart: {model.name} offers {', '.join(sorted(offers(model)))}, which no protocol asks for; they ask for "
         f"{', '.join(needed)}"
-        for model in settings(config).models
-        if not any(kind.suits(offers(model)) for kind in PROTOCOLS.values())
+        for model in (settings(config).models if asked else ())
+        if not any(protocol.suits(offers(model)) for protocol in protocols)
     ]
 
 

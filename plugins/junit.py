@@ -7,7 +7,6 @@ import pytest
 from eyechart.records import Metric, Record, from_plain
 
 from .recorder import PROPERTY
-from .summary import is_shown
 
 
 @pytest.hookimpl(wrapper=True)
@@ -37,7 +36,7 @@ def properties(record: Record) -> Iterator[tuple[str, str]]:
     yield f"{PROPERTY}.errors", str(record.outcomes.error)
     yield f"{PROPERTY}.weights", record.model.weights_sha256
     yield f"{PROPERTY}.data", record.data.fingerprint
-    for metric in filter(is_shown, record.metrics):
+    for metric in (each for each in record.metrics if each.title):
         yield from number(metric)
 
 

@@ -14,7 +14,6 @@ from _pytest.mark.expression import Expression
 
 from eyechart.data.splits import PACKAGED
 from eyechart.gate.evidence import Evidence
-from eyechart.protocol.options import CHOICES
 
 from .cases import ANY, case_of, marker_of, splits
 from .endings import ABSENT, Endings
@@ -145,7 +144,7 @@ class MissingCases:
         given = self.config.getoption
         if given("eye_model") and evidence.model not in self.models:
             return True
-        if not any(given(f"eye_{choice.long.replace('-', '_')}") for choice in CHOICES.values()):
+        if not given("eye_set") and not given("eye_preset"):
             return False
         place = CHOSEN.sub("", identity(evidence)[0])
         return any((CHOSEN.sub("", case), protocol) == (place, evidence.protocol) for case, protocol in self.cases)

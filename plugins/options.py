@@ -12,17 +12,17 @@ import pytest
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.equivalences import pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
-from eyechart.data.splits import available, unknown
-from eyechart.errors import DataError, EyechartError
+from eyechart.data.splits import available
+from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.comparing import parse_max_drop
 from eyechart.gate.floors import floor
 from eyechart.models.registry import backend
 from eyechart.paths import STORE
-from eyechart.protocol.options import CHOICES, IN_A_DIVISION, is_share
-from eyechart.protocol.prompts import prompt
+from eyechart.protocol.options import Given, Setting, flag, is_share
+from eyechart.protocol.presets import Preset, read_preset
+from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Settings
-from eyechart.realbirdid.wordings import wordings
-from eyechart.spec import ModelSpec, did_you_mean, parse, parse_named, pieces
+from eyechart.spec import ModelSpec, did_you_mean, parse_named
 
 MOST_ALPHA = 0.5
 SETTINGS = pytest.StashKey[Settings]()
@@ -102,9 +102,10 @@ OPTIONS = (
            "12", "SET"),
     Option("categories", "how an original label agrees: up to equivalence, or to the letter", "equivalent",
            choices=("equivalent", "strict")),
-    *(Option(one.long, f"{one.help}; several make one case each"
-             + (f" ({', '.join(one.known)}; or all)" if one.known else ""), one.default, "LIST")
-      for one in CHOICES.values()),
+    Option("preset", "options of many protocols at once: paper, the settings of the published studies, or a TOML file; "
+           "--eye-set and --eye-names on the command line win over it", metavar="NAME"),
+    Option("set", "an option of a protocol; several values make one case each; repeatable",
+           metavar="PROTOCOL.OPTION=VALUE[,VALUE]", repeatable=True),
 )  # fmt: skip
 
 
@@ -196,12 +197,26 @@ def suits(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
     return bool(text(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, OTHERWISE)
 
 
-def choices(config: pytest.Config) -> Mapping[str, tuple[str, ...]]:
-    """The values of every choice that a protocol leaves."""
-    try:
-        return {name: choice.values(text(config, choice.long)) for name, choice in CHOICES.items()}
-    except EyechartError as error:
-        raise pytest.UsageError(str(error)) from error
+def preset(config: pytest.Config) -> Preset:
+    """Return the preset that was asked for, or an empty one."""
+    name = str(text(config, "preset"))
+    return read_preset(name) if name else Preset()
+
+
+def protocol_options(config: pytest.Config) -> Mapping[str, Given]:
+    """Return the values given for options of protocols, by protocol and option; the last one of a name wins."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    given = [Setting.parse(each) for each in config.getini("eye_set") or ()]
+    given += preset(config).settings
+    for setting in [*given, *map(Setting.parse, config.getoption("eye_set") or ())]:
+        protocol = get_protocol(setting.protocol)
+        known = {option.name: option for option in protocol.options}
+        named = flag(setting.protocol, setting.option)
+        if setting.option not in known:
+            listed = f"It has {', '.join(known)}." if known else "It has no options."
+            raise SpecError(f"{named}: there is no such option{did_you_mean(setting.option, [*known])} {listed}")
+        found.setdefault(setting.protocol, {})[setting.option] = known[setting.option].values(setting.values, named)
+    return found
 
 
 def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:
@@ -220,19 +235,8 @@ def check(config: pytest.Config) -> None:
         "templates": templates,
         "equivalences": lambda given: pairs(given.removeprefix("strict:"), sys.maxsize),
         "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
-        "prompt": lambda given: [prompt(one) for one in pieces(given) if one != "own"],
-        "detectors": lambda given: [
-            backend(parse(one)) for several in pieces(given) if several != "own" for one in pieces(several, "+")
-        ],
-        "detector-templates": lambda given: [templates(one) for one in pieces(given)],
-        "encoder": lambda given: [backend(parse(one)) for one in pieces(given)],
-        "text-templates": lambda given: [templates(one) for one in pieces(given) if one != "none"],
-        "reference": lambda given: refuse_unknown(pieces(given), text(config, "data")),
+        "set": lambda given: check_protocol_options(config, [Setting.parse(one) for one in given]),
         "floor": lambda given: [floor(one) for one in given],
-        "wordings": lambda given: [wordings(one) for one in pieces(given)],
-        "distractors": lambda given: [
-            backend(parse(one)) for one in pieces(given) if one != "own" and not one.endswith((".csv", ".npy"))
-        ],
     }
     check_gate(config)
     for option in OPTIONS:
@@ -262,24 +266,31 @@ def check_gate(config: pytest.Config) -> None:
             )
 
 
-def refuse_unknown(names: Iterable[str], root: str) -> None:
-    """Refuse the name of a split that there is not, which would otherwise be skipped as one that is not there yet."""
-    refs = available(root or None)
-    for name in names:
-        if name not in ("none", *map(str, refs)):
-            raise DataError(unknown(name, refs))
+def check_protocol_options(config: pytest.Config, given: Iterable[Setting]) -> None:
+    """Refuse values that no case could use: names of models, prompts and files."""
+    found = protocol_options(config)
+    for setting in given:
+        option = next(each for each in get_protocol(setting.protocol).options if each.name == setting.option)
+        check = option.check or (lambda *_: None)
+        for value in found[setting.protocol][setting.option]:
+            try:
+                check(value, text(config, "data") or None)
+            except EyechartError as error:
+                raise type(error)(f"{setting.protocol}.{setting.option}: {error}") from error
+
+
+def read_protocol_options(config: pytest.Config) -> Mapping[str, Given]:
+    """Return the options of protocols, or refuse the command line."""
+    try:
+        return protocol_options(config)
+    except EyechartError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def idle(config: pytest.Config) -> list[str]:
-    """Say which choices of a division do nothing, since all divisions are read from files."""
-    chosen = settings(config).choices
-    given = [CHOICES[name] for name in IN_A_DIVISION if chosen[name] != (CHOICES[name].default,)]
-    if CHOICES["division"].default in chosen["division"] or not given:
-        return []
-    named = " and ".join(f"--eye-{one.long}={','.join(chosen[one.name])}" for one in given)
-    return [
-        f"eyechart: the pairs are those of --eye-division={','.join(chosen['division'])}, which {named} cannot change"
-    ]
+    """Say which options of protocols change nothing."""
+    found = settings(config).options.items()
+    return [f"eyechart: {said}" for name, given in found if (said := get_protocol(name).warnings(given))]
 
 
 def settings(config: pytest.Config) -> Settings:
@@ -302,6 +313,7 @@ def settings(config: pytest.Config) -> Settings:
             empty=text(config, "empty") or None,
             equivalences=text(config, "equivalences"),
             categories=text(config, "categories"),
-            choices=choices(config),
+            options=read_protocol_options(config),
+            names_of_protocols={} if config.getoption("eye_names") else preset(config).names,
         )
     return config.stash[SETTINGS]

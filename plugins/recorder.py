@@ -16,8 +16,10 @@ from msgspec.structs import replace
 
 from eyechart import __version__
 from eyechart.atomic import write_atomic
-from eyechart.errors import ToleranceError
-from eyechart.protocol.result import CaseRecording
+from eyechart.errors import AbsentError, EyechartError, ToleranceError, UnavailableError
+from eyechart.protocol.base import Predictions
+from eyechart.protocol.evaluate import Evaluate
+from eyechart.protocol.result import CaseResult
 from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, plain
 
 from .cases import case_of, find_case
@@ -68,26 +70,38 @@ class Recorder:
 
         A test that fails after it recorded numbers keeps its record, too: its author wants to look at them.
         """
-        recording = pyfuncitem.funcargs.get("eye_record")
-        if not case_of(pyfuncitem) or not isinstance(recording, CaseRecording):
+        evaluate = pyfuncitem.funcargs.get("evaluate")
+        if not case_of(pyfuncitem) or not isinstance(evaluate, Evaluate):
             return (yield)
         try:
-            result = yield
+            with self.refusals():
+                outcome = yield
         except (Exception, pytest.fail.Exception) as error:
-            if next(recording.estimates(), None) is not None:
+            if evaluate.result is not None and evaluate.result.estimates:
                 try:
-                    self.finish(pyfuncitem, recording)
+                    self.finish(pyfuncitem, evaluate.result)
                 except (Exception, pytest.fail.Exception) as other:
                     error.add_note(f"eyechart could not keep the record of this case: {other}")
             raise
-        self.finish(pyfuncitem, recording)
-        try:
-            self.refuse_errors(recording)
-        except ToleranceError as error:
-            raise pytest.fail.Exception(str(error), pytrace=False) from None
-        return result
+        with self.refusals():
+            result = evaluate.finished()
+            self.finish(pyfuncitem, result)
+            self.refuse_errors(result)
+        return outcome
 
-    def finish(self, item: pytest.Function, recording: CaseRecording) -> None:
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Turn an error of the library into the outcome of the test: a skip, or a failure without a traceback."""
+        try:
+            yield
+        except UnavailableError as error:
+            pytest.skip(str(error))
+        except EyechartError as error:
+            if isinstance(error, AbsentError) and not settings(self.config).strict:
+                pytest.skip(str(error))
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+
+    def finish(self, item: pytest.Function, result: CaseResult[Predictions]) -> None:
         """Write a case's files and put its record on the test's report."""
         environment = {
             "python": platform.python_version(),
@@ -95,17 +109,17 @@ class Recorder:
             "eyechart": __version__,
         }
         with self.writing(partial(pytest.fail.Exception, pytrace=False)):
-            record = recording.finish(time.time() - item.stash[STARTED], environment, command())
+            record = result.finish(time.time() - item.stash[STARTED], environment, command())
         item.user_properties.append((PROPERTY, plain(record)))
 
-    def refuse_errors(self, recording: CaseRecording) -> None:
+    def refuse_errors(self, result: CaseResult[Predictions]) -> None:
         """Refuse a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
         most = settings(self.config).max_errors
-        errors = recording.errors
+        errors = result.predictions.error_messages()
         if len(errors) > most:
             shown = "\n".join(f"  {error}" for error in errors[:10])
             raise ToleranceError(
-                f"{len(errors)} of {recording.asked} ended in an error; --eye-max-errors allows "
+                f"{len(errors)} of {result.predictions.asked()} ended in an error; --eye-max-errors allows "
                 f"{most}. All other answers are kept and scored.\n{shown}"
             )
 

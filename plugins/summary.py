@@ -7,35 +7,13 @@ from pathlib import Path
 import pytest
 from _pytest.pathlib import bestrelpath
 
-from eyechart.gate.headlines import LABELLED, WITH_EMPTY, counts_empty
-from eyechart.oodbench.scoring import LABELS as PAIRS
+from eyechart.gate.headlines import WITH_EMPTY, counts_empty
 from eyechart.records import PASSED, Metric, Record
 
 from .cases import find_case
 from .recorder import Recorder
 
-SHOWN = {"acc1": "acc1", "acc5": "acc5", "mc_acc": "acc1", "repeated_acc": "acc1"}
-OF_SETS = {  # numbers of sets of pairs: what follows the set's name
-    "acc": "",
-    "e_acc": " existence",
-    "c_acc": " counting",
-    "l_acc": " logic",
-    "flagged": " flagged",
-    "mmd2": " MMD² (× 100)",
-}
-OF_BIRDS = {  # numbers about birds, by labels, name and category
-    ("all species", "ig", "A"): "IG",
-    ("range", "ig", "A"): "IG, range",
-    ("all species", "ua_a", "all"): "UA/A",
-    ("range", "ua_a", "all"): "UA/A, range",
-    ("all species", "acc", "A.species"): "A species",
-    ("all species", "acc", "UA.genus"): "UA genus",
-    ("all species", "hm", "all"): "HM",
-    ("range", "hm", "all"): "HM, range",
-    ("observations", "acc", "A.species"): "A species",
-    ("observations", "abstained", "A"): "A abstained",
-    ("observations", "abstained", "UA"): "UA abstained",
-}
+FIRST, SECOND = "acc1", "acc5"  # the columns of numbers; the second one is for top-5 accuracy alone
 METHODS: Mapping[str, str] = {  # what a record's ci_method is called
     "wilson": "Wilson",
     "clustered wilson": "Wilson at the effective number (several samples of an image or observation)",
@@ -83,7 +61,7 @@ class Summary:
 
 def interval_methods(records: Iterable[Record]) -> str:
     """Return the methods of the intervals in the table, those of the records in the order in which they first occur."""
-    shown = (metric for record in records for metric in record.metrics if is_shown(metric) and metric.ci is not None)
+    shown = (metric for record in records for metric in record.metrics if metric.title and metric.ci is not None)
     found = dict.fromkeys(metric.ci_method for metric in shown)
     return ", ".join(METHODS.get(method, method) for method in found)
 
@@ -99,49 +77,28 @@ def reason(report: pytest.TestReport) -> str:
 
 
 def rows_of(record: Record) -> list[tuple[str, ...]]:
-    """One row a label set, or a set of pairs."""
-    first: dict[str, dict[str, Metric]] = {}
+    """Return one row for every title of the record's numbers."""
+    rows: dict[str, dict[str, Metric]] = {}
     last = {id(metric): counts_empty(metric, record.metrics) for metric in record.metrics}
     for metric in sorted(record.metrics, key=lambda metric: last[id(metric)]):
-        if metric.category in ("A", LABELLED) and metric.name in SHOWN:
-            title = f"{metric.labels} {WITH_EMPTY}" if last[id(metric)] else metric.labels
-            first.setdefault(title, {}).setdefault(SHOWN[metric.name], metric)
-        elif title := of_pairs(metric) or of_birds(metric):
-            first[title] = {"acc1": metric}
+        if metric.title:
+            title = f"{metric.title} {WITH_EMPTY}" if last[id(metric)] else metric.title
+            column = SECOND if metric.name == SECOND else FIRST
+            rows.setdefault(title, {}).setdefault(column, metric)
     return [
         (
             record.case,
             record.protocol,
             labels,
-            str(found["acc1"].n),
-            cell(found["acc1"]),
-            cell(found.get("acc5")),
+            str(found[FIRST].n),
+            cell(found[FIRST]),
+            cell(found.get(SECOND)),
             str(record.outcomes.error),
             "" if record.status == PASSED else record.status,
         )
-        for labels, found in first.items()
+        for labels, found in rows.items()
+        if FIRST in found
     ]
-
-
-def is_shown(metric: Metric) -> bool:
-    """Whether a number stands in the table."""
-    accuracy = metric.category in ("A", LABELLED) and metric.name in SHOWN
-    return accuracy or bool(of_pairs(metric) or of_birds(metric))
-
-
-def of_pairs(metric: Metric) -> str:
-    """What a number of pairs is called; nothing for others."""
-    if metric.labels != PAIRS or metric.name not in OF_SETS:
-        return ""
-    return f"{metric.category.removeprefix('A')}{OF_SETS[metric.name]}".strip()
-
-
-def of_birds(metric: Metric) -> str:
-    """What a number about birds is called; nothing for others, and for those that compare lists."""
-    among, _, wording = metric.category.partition("/")
-    if metric.name == "abstention" and "/" not in wording:
-        return f"{among} abstained, {wording}"
-    return OF_BIRDS.get((metric.labels, metric.name, metric.category), "")
 
 
 def served(record: Record) -> str:

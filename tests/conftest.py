@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -15,15 +15,16 @@ import pytest
 from PIL import Image
 from xdist.scheduler import LoadFileScheduling
 
-from eyechart.classification.recording import Recording
-from eyechart.classification.scoring import Predictions, Rules
+from eyechart.classification.predictions import Classification, ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
-from eyechart.data.equivalences import pairs
+from eyechart.data.equivalences import LabelPolicy, pairs
 from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.models.types import Identity, Request
 from eyechart.models.vision_ops import repair
+from eyechart.protocol.registry import get_protocol
+from eyechart.protocol.result import CaseResult
 from eyechart.protocol.settings import Case, Settings
 from eyechart.records import Record, Records, Run, encode
 from eyechart.spec import parse_named
@@ -43,6 +44,7 @@ else:
 WARM = run_path(str(Path(__file__).parent / "warm.py"))
 TOGETHER = ("tests/end_to_end/test_oodbench",)  # how files begin that look at one run, which takes a minute
 
+BENCHMARKS = ("classification", "oodbench", "realbirdid")
 LONG = "tests/unit/test_train_mllm.py"  # among the last, one worker would wait minutes for it
 
 
@@ -71,6 +73,37 @@ def warm_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str,
     """What stands for `python` in commands whose tests are not about how Python starts: see `warm.py`."""
     with WARM["interpreter"](tmp_path_factory.mktemp("warm") / "socket", os.environ) as command:
         yield command
+
+
+def metrics_of(protocol: str) -> list[Any]:
+    """The metrics that the packaged benchmark of a protocol names."""
+    modules = [import_module(f"eyechart.benchmarks.{name}.test_{name}") for name in BENCHMARKS]
+    found: list[Any] = []
+    next(vars(module)[f"test_{protocol}"] for module in modules if f"test_{protocol}" in vars(module))(
+        lambda *metrics: found.extend(metrics)
+    )
+    return found
+
+
+def evaluated(
+    case: Case, settings: Settings, dataset: Dataset, identity: Identity, predictions: Any, run: Path
+) -> CaseResult[Any]:
+    """What the packaged benchmark of a case makes of predictions, before it is written down."""
+    result = CaseResult(case, settings, dataset, identity, get_protocol(case.protocol), predictions, run)
+    result.add(metrics_of(case.protocol))
+    return result
+
+
+@pytest.fixture(scope="session")
+def evaluate_predictions() -> Callable[..., CaseResult[Any]]:
+    """What the packaged benchmark of a case makes of predictions, before it is written down."""
+    return evaluated
+
+
+@pytest.fixture(scope="session")
+def benchmark_metrics() -> Callable[[str], list[Any]]:
+    """The metrics that the packaged benchmark of a protocol names."""
+    return metrics_of
 
 
 # Original label (-1: none), new labels, and those of the weasel study (None: not looked at).
@@ -126,7 +159,7 @@ class Maker:
         records = []
         for spec, (protocol, answers) in models.items():
             case = Case("imagenet", split, parse_named(spec), protocol)
-            said = Predictions(
+            said = ClassPredictions(
                 dataset.keys, self.scores(answers, errors), errors, variant if protocol == "zero_shot" else {}
             )
             records.append(self.record(case, dataset, said, folder, limit))
@@ -169,10 +202,16 @@ class Maker:
         return scores
 
     def record(
-        self, case: Case, dataset: Dataset, said: Predictions, folder: Path, limit: int | None, data: str | None = None
+        self,
+        case: Case,
+        dataset: Dataset,
+        said: Classification,
+        folder: Path,
+        limit: int | None,
+        data: str | None = None,
     ) -> Record:
         """What a benchmark does, then what the plugin does."""
-        who = Identity(
+        identity = Identity(
             backend=case.model.backend,
             name=str(case.model),
             weights_sha256="0" * 64,
@@ -181,10 +220,13 @@ class Maker:
             processor={},
             libraries={},
         )
-        recording = Recording(case, self.settings(case, limit, data), dataset, who, said, folder, self.rules(dataset))
-        for labels in dataset.truths("correct"):
-            recording.accuracy(said, labels)
-        return recording.finish(1.25, {}, "pytest -k imagenet")
+        original = np.array([dataset.index[row].label for row in dataset.selected], np.int64)
+        targets = Targets(tuple(dataset.truths("correct")), original, self.policy(dataset), dataset.classes, 42)
+        measured = replace(said, targets=targets)  # type: ignore[type-var]
+        if isinstance(measured, ClassPredictions):
+            measured = replace(measured, calibrated=case.protocol in ("supervised", "posterior"))
+        settings = self.settings(case, limit, data)
+        return evaluated(case, settings, dataset, identity, measured, folder).finish(1.25, {}, "pytest -k imagenet")
 
     def settings(self, case: Case, limit: int | None, data: str | None = None) -> Settings:
         """The defaults of the command line."""
@@ -206,9 +248,9 @@ class Maker:
             categories="equivalent",
         )
 
-    def rules(self, dataset: Dataset) -> Rules:
+    def policy(self, dataset: Dataset) -> LabelPolicy:
         """ImageNet's equivalent classes, where they are its classes."""
-        return Rules(pairs("12") if dataset.classes == 1000 else ())
+        return LabelPolicy(pairs("12"), source="12") if dataset.classes == 1000 else LabelPolicy()
 
 
 @pytest.fixture

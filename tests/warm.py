@@ -22,7 +22,7 @@ from eyechart.models.vision_ops import repair
 repair()
 import open_clip
 import pytest
-import eyechart.fixtures.answers
+import eyechart.fixtures.evaluate
 import eyechart.plugins
 from eyechart.classification import replay
 from eyechart.models import open_clip_encoder

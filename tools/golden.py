@@ -52,7 +52,7 @@ from pathlib import Path
 from runpy import run_module
 from typing import Any
 
-from golden_compare import GOLDEN, describe, dump, find_differences, read_golden, write_golden
+from golden_compare import GOLDEN, NAMED, describe, dump, find_differences, read_golden, write_golden
 
 ROOT = Path(__file__).resolve().parents[1]
 SESSIONS = "sessions.toml"
@@ -80,8 +80,8 @@ VOLATILE = {
     "sha256": "of files whose content is compared",
     "higher_is_better": "was added to numbers after the files were written",
     "better": "the same, in the evidence",
+    "title": "was added to numbers after the files were written",
 }
-NAMED = ("name", "labels", "category")  # what tells metrics of a record apart
 
 
 # What a run leaves.

@@ -2,32 +2,32 @@
 
 import pytest
 
-from eyechart.oodbench.detection import Detection
-from eyechart.oodbench.detector_recording import DetectionRecording, DistributionRecording
-from eyechart.oodbench.distribution import Distribution
-from eyechart.oodbench.predictions import Existence, Progression
-from eyechart.oodbench.recording import ExistenceRecording, ProgressionRecording
+from eyechart.oodbench.detection import DetectionPredictions, flagged_shares
+from eyechart.oodbench.distribution import DistributionPredictions, distribution_distance
+from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuracies, yes_no_measures
+from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
+from eyechart.protocol.evaluate import Evaluate
 
 
 @pytest.mark.eyechart("oodbench", protocol="existence")
-def test_existence(eye_predictions: Existence, eye_record: ExistenceRecording) -> None:
+def test_existence(evaluate: Evaluate[ExistencePredictions]) -> None:
     """Is it there, is it not there: two opposite questions a pair."""
-    eye_record.existence(eye_predictions)
+    evaluate(yes_no_measures, answer_shares, degradation)
 
 
 @pytest.mark.eyechart("oodbench", protocol="progression")
-def test_progression(eye_predictions: Progression, eye_record: ProgressionRecording) -> None:
+def test_progression(evaluate: Evaluate[ProgressionPredictions]) -> None:
     """Is one there, how many are there of another, and are there more of the one."""
-    eye_record.progression(eye_predictions)
+    evaluate(stage_accuracies)
 
 
 @pytest.mark.eyechart("oodbench", protocol="detection")
-def test_detection(eye_predictions: Detection, eye_record: DetectionRecording) -> None:
+def test_detection(evaluate: Evaluate[DetectionPredictions]) -> None:
     """Which pairs a detector fails on, and how its logits are distributed."""
-    eye_record.detection(eye_predictions)
+    evaluate(flagged_shares)
 
 
 @pytest.mark.eyechart("oodbench", protocol="distribution")
-def test_distribution(eye_predictions: Distribution, eye_record: DistributionRecording) -> None:
+def test_distribution(evaluate: Evaluate[DistributionPredictions]) -> None:
     """Whether the pairs of two splits come from one distribution, in an encoder's eyes."""
-    eye_record.distribution(eye_predictions)
+    evaluate(distribution_distance)

@@ -2,34 +2,43 @@
 
 import pytest
 
-from eyechart.realbirdid.abstention import Abstention
-from eyechart.realbirdid.abstention_recording import AbstentionRecording
-from eyechart.realbirdid.flat_list import FlatList
-from eyechart.realbirdid.flat_list_recording import FlatListRecording
-from eyechart.realbirdid.free_form import FreeForm, FreeFormRecording
-from eyechart.realbirdid.species import Species
-from eyechart.realbirdid.species_recording import SpeciesRecording
+from eyechart.protocol.evaluate import Evaluate
+from eyechart.realbirdid.abstention import AbstentionPredictions
+from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, wording_effects
+from eyechart.realbirdid.flat_list import FlatListPredictions, flat_list_accuracies
+from eyechart.realbirdid.free_form import FreeFormPredictions, free_form_accuracies
+from eyechart.realbirdid.species import SpeciesPredictions
+from eyechart.realbirdid.species_metrics import (
+    abstention_tradeoffs,
+    information_gains,
+    level_accuracies,
+    range_changes,
+    selective_accuracies,
+    tree_accuracies,
+)
 
 
 @pytest.mark.eyechart("realbirdid", protocol="species")
-def test_species(eye_predictions: Species, eye_record: SpeciesRecording) -> None:
+def test_species(evaluate: Evaluate[SpeciesPredictions]) -> None:
     """A probability for every species, and so for every genus."""
-    eye_record.species(eye_predictions)
+    evaluate(
+        information_gains, abstention_tradeoffs, tree_accuracies, level_accuracies, selective_accuracies, range_changes
+    )
 
 
 @pytest.mark.eyechart("realbirdid", protocol="flat_list")
-def test_flat_list(eye_predictions: FlatList, eye_record: FlatListRecording) -> None:
+def test_flat_list(evaluate: Evaluate[FlatListPredictions]) -> None:
     """Species and genera in one list, where a genus is an abstention."""
-    eye_record.flat_list(eye_predictions)
+    evaluate(flat_list_accuracies)
 
 
 @pytest.mark.eyechart("realbirdid", protocol="free_form")
-def test_free_form(eye_predictions: FreeForm, eye_record: FreeFormRecording) -> None:
+def test_free_form(evaluate: Evaluate[FreeFormPredictions]) -> None:
     """What bird is it, in the model's own words."""
-    eye_record.free_form(eye_predictions)
+    evaluate(free_form_accuracies)
 
 
 @pytest.mark.eyechart("realbirdid", protocol="abstention")
-def test_abstention(eye_predictions: Abstention, eye_record: AbstentionRecording) -> None:
+def test_abstention(evaluate: Evaluate[AbstentionPredictions]) -> None:
     """Whether a model says that it cannot tell, why, and how much that hangs on the wording."""
-    eye_record.abstention(eye_predictions)
+    evaluate(abstention_rates, wording_effects, abstention_reasons)

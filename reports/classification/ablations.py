@@ -78,20 +78,22 @@ def space_order(entry: Entry) -> tuple[bool, str, bool, str]:
 CLOSED = "pytest -k closed_world"
 BATCHES = Ablation(
     "T11", "closed_world", ("images",), "Batch", "images a request",
-    f"{CLOSED} --eye-images-per-request=1,5,10", lambda e: e.choice("images"), batch,
+    f"{CLOSED} --eye-set=closed_world.images=1,5,10", lambda e: e.choice("images"), batch,
 )  # fmt: skip
 ORDERINGS = Ablation(
     "T12", "closed_world", ("order",), "In-Batch Ordering", "the order of images",
-    f"{CLOSED} --eye-images-per-request=10 --eye-order=random,same_class", *listed_as("order", ORDERS),
+    f"{CLOSED} --eye-set=closed_world.images=10 --eye-set=closed_world.order=random,same_class",
+    *listed_as("order", ORDERS),
     cells=("A",), changes="all",
 )  # fmt: skip
 ANSWERS = Ablation(
     "T14", "closed_world", ("answer", "prompt", "parser"), "Response", "answers by class id and by class name",
-    f"{CLOSED} --eye-answer=name,id", *listed_as("answer", RESPONSES), changes="accuracy",
+    f"{CLOSED} --eye-set=closed_world.answer=name,id", *listed_as("answer", RESPONSES), changes="accuracy",
 )  # fmt: skip
 ENCODERS = Ablation(
     "T18", "open_world", ("encoder", "mapping", "text_templates"), "Emb. Space", "text embedding spaces",
-    "pytest -k open_world --eye-encoder=A,B --eye-text-templates=none,80", space, space_order, outside=False,
+    "pytest -k open_world --eye-set=open_world.encoder=A,B --eye-set=open_world.text_templates=none,80", space,
+    space_order, outside=False,
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from eyechart.classification.multiple_choice import CLOSED_WORLD, SETTINGS
-from eyechart.protocol.options import SHORT
+from eyechart.classification.options import SHORT
 
 from ..answers import Bools, share
 from ..render import Cell, Row, Table
@@ -45,7 +45,7 @@ def asked(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, Group,
     if not found:
         raise NothingToShowError(
             f"{name} compares settings of multiple choice; these runs have {listed(pool)}. "
-            'Make them with: pytest -k "multiple_choice or closed_world" --eye-setting=all'
+            'Make them with: pytest -k "multiple_choice or closed_world" --eye-set=multiple_choice.setting=all'
         )
     return found
 
@@ -164,7 +164,7 @@ def t17(pool: Pool, labels: str | None) -> list[Table]:
     if not found:
         raise NothingToShowError(
             f"T17 shows how far repeated evaluations of a closed world differ; these runs have {listed(pool)}. "
-            "Make them with: pytest -k closed_world --eye-evaluations=31"
+            "Make them with: pytest -k closed_world --eye-set=closed_world.evaluations=31"
         )
     return [t17_table(group, truth) for group, truth in found]
 

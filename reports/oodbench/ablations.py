@@ -15,10 +15,10 @@ from .pairs import INITIAL
 from .progression import timed
 
 UNKNOWN = -1.0  # the threshold of a division whose file does not say it
-COMMAND = 'pytest -k "oodbench and existence" --eye-pairs=initial'
+COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.benchmark=initial'
 MAIN_NOTE = (
     "Main benchmark: flagged pairs were downsampled. The published table keeps all of them, the initial benchmark: add "
-    "--eye-pairs=initial."
+    "--eye-set=existence.benchmark=initial."
 )
 WHOLE = "Sets with an apostrophe are of the initial benchmark: all that was flagged, before a choice was made."
 
@@ -141,6 +141,6 @@ def t2_rows(found: Compared, model: str) -> Iterator[Row]:
 
 
 T2 = Ablation(
-    "oodbench-T2", ("threshold",), "Threshold T", "thresholds", "--eye-threshold=0.05,0.01,0.005",
+    "oodbench-T2", ("threshold",), "Threshold T", "thresholds", "--eye-set=existence.threshold=0.05,0.01,0.005",
     lambda blocks: [sorted(blocks, key=threshold, reverse=True)], t2_rows,
 )  # fmt: skip

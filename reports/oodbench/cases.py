@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
-from eyechart.protocol.options import CHOICES
+from eyechart.protocol.registry import get_protocol
 from eyechart.spec import pieces
 
 from ..render import Number, Table
@@ -128,13 +128,15 @@ def differences(one: Sequence[Entry], every: Sequence[Sequence[Entry]], marked: 
     return [
         f"{name.replace('_', ' ')} {said}"
         for name, said in chosen(one).items()
-        if name not in marked and any(chosen(other)[name] != said for other in every)
+        if name not in marked and any(chosen(other).get(name, "—") != said for other in every)
     ]
 
 
 def chosen(entries: Sequence[Entry]) -> Mapping[str, str]:
     """Every choice of some cases that a table is about."""
-    names = [name for name in CHOICES if name not in BESIDES]
+    protocols = dict.fromkeys(entry.record.protocol for entry in entries)
+    known = dict.fromkeys(option.name for name in protocols for option in get_protocol(name).options)
+    names = [name for name in known if name not in BESIDES]
     return {name: " or ".join(sorted({spoken(name, entry) for entry in entries})) for name in names}
 
 

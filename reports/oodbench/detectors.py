@@ -10,6 +10,7 @@ from eyechart.errors import SpecError
 from eyechart.metrics.resampling import clustered, percentile
 from eyechart.metrics.yes_no import measures
 from eyechart.oodbench.divisions import HARD
+from eyechart.protocol.options import SET
 from eyechart.spec import parse, pieces
 
 from ..answers import Ints
@@ -21,7 +22,7 @@ from .existence import TIME, numbers, time
 from .measures import HEADS, TIMES, ends
 from .pairs import Pairs
 
-OPTION = "--eye-detectors"
+OPTION = "existence.detectors"
 CHOICES = ("detectors", "detector_templates")
 CHANGED = Style(100, 2, signed=True)
 DELTA = "Δ: the first detectors' value less that of these, as published; an image is drawn for both with all its pairs."
@@ -58,13 +59,14 @@ def place(block: Block) -> int:
 
 
 def given(command: str) -> list[str]:
-    """The values of the option, as `--eye-detectors=…` or with a space."""
+    """Return the values of the option, as `--eye-set=existence.detectors=…` or with a space."""
     try:
         words = shlex.split(command)
     except ValueError:
         return []
-    apart = [after for word, after in pairwise(words) if word == OPTION]
-    return [*apart, *(word.partition("=")[2] for word in words if word.startswith(f"{OPTION}="))]
+    settings = [after for word, after in pairwise(words) if word == SET]
+    settings += [word.partition("=")[2] for word in words if word.startswith(f"{SET}=")]
+    return [each.partition("=")[2] for each in settings if each.startswith(f"{OPTION}=")]
 
 
 def normal(detectors: str) -> str:
@@ -126,10 +128,11 @@ def f13_rows(found: Compared, model: str) -> Iterator[Row]:
 
 
 T9 = Ablation(
-    "oodbench-T9", CHOICES, "OOD Detectors", "other detectors", "--eye-detectors=A+B,B+C,C+D", of_one_number, t9_rows,
+    "oodbench-T9", CHOICES, "OOD Detectors", "other detectors", "--eye-set=existence.detectors=A+B,B+C,C+D",
+    of_one_number, t9_rows,
     (DELTA,), (TIME,),
 )  # fmt: skip
 F13 = Ablation(
-    "oodbench-F13", CHOICES, "OOD Detectors", "numbers of detectors", "--eye-detectors=A,A+B,A+B+C,A+B+C+D",
-    beginnings, f13_rows,
+    "oodbench-F13", CHOICES, "OOD Detectors", "numbers of detectors",
+    "--eye-set=existence.detectors=A,A+B,A+B+C,A+B+C+D", beginnings, f13_rows,
 )  # fmt: skip

@@ -15,7 +15,7 @@ TIME = "Time"
 COLUMNS = ("Model", "Data Type", "Num", *HEADS.values())
 CHANCE: tuple[Cell, ...] = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
 OF_CHANCE = ("Random Chance", "ID/OOD-S/OOD-H", None)
-BOTH = " --eye-reasoning=direct,cot --eye-data=ROOT"
+BOTH = " --eye-set=existence.reasoning=direct,cot --eye-data=ROOT"
 APOSTROPHE = (
     "Rows with an apostrophe: the initial benchmark, all that was flagged before a choice was made; the main "
     "benchmark's sets are part of these and have no time of their own."

@@ -19,7 +19,7 @@ SETS = (ID, HARD, MINED)
 CHANCE = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
 FALLS = {MINED: "ID − Hard", HARD: "ID − OOD-H"}
 CHANGED = Style(100, 2, signed=True)
-COMMAND = 'pytest -k "oodbench and existence" --eye-hard=own'
+COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard=own'
 SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
 
 

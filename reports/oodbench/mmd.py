@@ -33,7 +33,9 @@ def mmd(pool: Pool, _: str | None) -> list[Table]:
     found = pooled(pool, DISTRIBUTION, (*FOLLOWS, *OWN))
     if not found:
         what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
-        command = 'pytest -k "oodbench and distribution" --eye-reference=oodbench/coco-train --eye-data=ROOT'
+        command = (
+            'pytest -k "oodbench and distribution" --eye-set=distribution.reference=oodbench/coco-train --eye-data=ROOT'
+        )
         raise nothing(pool, "oodbench-mmd", what, command)
     return distinct([mmd_table(entries) for entries in found], found)
 

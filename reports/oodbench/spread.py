@@ -24,7 +24,8 @@ COEFFICIENT = Style(1, 2)
 VARIANCE, PEARSON, SPEARMAN = "variance", "Pearson", "Spearman"
 OWN = (
     "Own hard samples are the first detector's most probable categories, on which it hardly ever fails itself: that "
-    "hardly any is in OOD-H (5) follows from this. Give an object detector's results: --eye-hard=FILE.json."
+    "hardly any is in OOD-H (5) follows from this. Give an object detector's results: "
+    "--eye-set=existence.hard=FILE.json."
 )
 BESIDE = "of OOD-H with hard samples"
 

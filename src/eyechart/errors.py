@@ -3,7 +3,7 @@
     EyechartError
     ├── SpecError          a model specification that cannot be read
     ├── DataError          images, shards, labels
-    │   ├── AbsentError    data that is not there, where that is no reason to skip
+    │   ├── AbsentError    data that are not there; a case is skipped, and fails under --eye-strict
     │   └── ImageError     one image; its answer becomes an error, the others go on
     ├── VocabularyError    class names
     ├── ModelError         weights, libraries, features
@@ -32,7 +32,11 @@ class DataError(EyechartError):
 
 
 class AbsentError(DataError):
-    """Data that is not there, where that is no reason to skip."""
+    """Data that are not there: a case that needs them is skipped, and fails under `--eye-strict`."""
+
+
+class UnavailableError(EyechartError):
+    """A case that cannot be asked of this model or data set; it is skipped."""
 
 
 class ImageError(DataError):

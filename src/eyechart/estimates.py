@@ -17,7 +17,8 @@ class Estimate:
     """One number of a case, with everything that another run's number is compared by.
 
     `value` is None where the metric is not defined; NaN becomes None. `category` is the subset of the samples or the
-    level that the number is about. `higher_is_better` is None for a number that the gate does not judge.
+    level that the number is about. `title` names its row in the terminal, "" for a number that has none.
+    `higher_is_better` is None for a number that the gate does not judge.
 
     `correct` (samples,) has 1 for a correct sample, 0 for a wrong one and NaN for one that does not count: the value is
     its mean, and two runs are compared by McNemar's exact test. `bootstrap` returns the values of resamples
@@ -35,6 +36,7 @@ class Estimate:
     method: str = ""
     labels: str = ""
     category: str = "A"
+    title: str = ""
     higher_is_better: bool | None = None
     correct: Floats | None = field(default=None, repr=False, compare=False)
     bootstrap: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
@@ -60,6 +62,7 @@ class Estimate:
             name=self.name,
             labels=self.labels,
             category=self.category,
+            title=self.title,
             value=self.value,
             n=self.n,
             ci=None if self.interval is None else (self.interval.low, self.interval.high),

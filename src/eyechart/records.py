@@ -35,12 +35,13 @@ class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """One number: under which labels, over which category of images, how many, and how sure. None: not defined.
 
     `repeats_ci` is Student's interval of a mean over repeats, which other repeats of the same images would vary in.
-    `higher_is_better` is None for a number that the gate does not judge.
+    `higher_is_better` is None for a number that the gate does not judge. `title` names its row in the terminal.
     """
 
     name: str
     labels: str
     category: str = "A"
+    title: str = ""
     value: float | None
     n: int
     ci: tuple[float, float] | None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.class_names import synsets
 from eyechart.data.discovery import SplitRef
 from eyechart.data.labels import label_set
@@ -140,7 +140,7 @@ def make_world(tmp_path: Path, make_run: Any) -> Callable[..., World]:
             errors = {row: "it failed" for row, label in enumerate(said) if label == FAILED}
             unread = frozenset(row for row, label in enumerate(said) if label == UNREAD)
             scores = make_run.scores([max(label, 0) for label in said], errors)
-            found = Predictions(dataset.keys, np.array(scores), errors, {}, unread)
+            found = ClassPredictions(dataset.keys, np.array(scores), errors, {}, unread)
             case = Case("imagenet", "tiny", parse(spec), "supervised")
             records.append(make_run.record(case, dataset, found, folder, None))
         make_run.written(folder, tuple(records))

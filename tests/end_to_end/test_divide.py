@@ -70,7 +70,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) 
 @pytest.fixture(scope="module")
 def record(world: World) -> dict[str, Any]:
     """What a model says of the division's pairs."""
-    return world.record("--eye-division=divisions")
+    return world.record("--eye-set=existence.division=divisions")
 
 
 def opened(world: World) -> Any:
@@ -115,14 +115,14 @@ def test_a_case_asks_about_the_files_pairs(world: World, record: dict[str, Any])
 
 
 def test_a_case_that_divides_for_itself_makes_the_same_division(world: World, record: dict[str, Any]) -> None:
-    own = world.record(f"--eye-detectors={CLIP}+{OTHER}", "--eye-most-pairs=4")
+    own = world.record(f"--eye-set=existence.detectors={CLIP}+{OTHER}", "--eye-set=existence.most=4")
     assert own["data"]["labels"] == record["data"]["labels"]
     assert own["variant"] == record["variant"] | {"division": "made"}
     assert own["metrics"] == record["metrics"]
 
 
 def test_a_division_of_other_images_fails_the_case(world: World) -> None:
-    done = world.ask("--eye-division=divisions", "--eye-limit=9", code=1)
+    done = world.ask("--eye-set=existence.division=divisions", "--eye-limit=9", code=1)
     assert "divisions/toys.json was made from other images: their fingerprint is" in done.stdout
 
 

@@ -141,7 +141,12 @@ def served(url: str, tmp_path_factory: pytest.TempPathFactory, warm_python: Sequ
     folder, spec = tmp_path_factory.mktemp("served"), f"openai[served,base_url={url}]"
     (folder / "mine.toml").write_text(WORDS)
     command = [*warm_python, "-m", "pytest", "--pyargs", "eyechart.benchmarks", "--eye-offline"]
-    command += [f"--eye-limit={IMAGES}", "--eye-wordings=mine.toml", f"--eye-model={HF}", f"--eye-model={spec}"]
+    command += [
+        f"--eye-limit={IMAGES}",
+        "--eye-set=abstention.wordings=mine.toml",
+        f"--eye-model={HF}",
+        f"--eye-model={spec}",
+    ]
     command += ["-k", "realbirdid/sample-drawn/ and (free_form or abstention)", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -16,7 +16,14 @@ WORDS = "mcq or closed_world or open_world or multiple_choice or posterior"
 
 def put(folder: Path, chosen: str, *arguments: str) -> list[dict[str, Any]]:
     """Put a packaged split to models; the records."""
-    options = ["--eye-limit=12", "--eye-repeats=2", "--eye-offline", "-p", "no:cacheprovider", *arguments]
+    options = [
+        "--eye-limit=12",
+        "--eye-set=multiple_choice.repeats=2",
+        "--eye-offline",
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+    ]
     command = [sys.executable, "-m", "pytest", "--pyargs", "eyechart.benchmarks"]
     command += ["-k", f"toybox/sample-cutouts/ and ({chosen})", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
@@ -75,7 +82,11 @@ def test_they_read_and_said_as_many_tokens(both: Any, protocol: str) -> None:
 
 
 def test_the_class_list_is_read_once_where_it_comes_first(tmp_path: Path) -> None:
-    choices = ("--eye-prefix=all", "--eye-structure=enforced", "--eye-images-per-request=1,3")
+    choices = (
+        "--eye-set=closed_world.prefix=all",
+        "--eye-set=closed_world.structure=enforced",
+        "--eye-set=closed_world.images=1,3",
+    )
     found = put(tmp_path, "closed_world and not plus", f"--eye-model={VLLM}", *choices)
     cached = {(each["variant"]["images"], each["variant"]["prefix"]): share(each["served"]) for each in found}
     assert all(cached[images, "shared"] > 2 * cached[images, "paper"] for images in "13")

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.scoring import Predictions
-from eyechart.classification.text_predictions import Spoken
+from eyechart.classification.predictions import ClassPredictions, TextPredictions
 from eyechart.data.labels import label_set
 from eyechart.data.sample import open_sample
 from eyechart.models.types import Usage
@@ -50,20 +49,20 @@ class Studio:
         records = (self.record(spec, *what, folder) for spec, what in said.items())
         return Path(self.make_run.written(folder, tuple(records)))
 
-    def record(self, spec: str, protocol: str, said: Predictions, folder: Path) -> Any:
+    def record(self, spec: str, protocol: str, said: ClassPredictions, folder: Path) -> Any:
         case = Case("imagenet", "sample", parse(spec), protocol)
         return self.make_run.record(case, self.dataset, said, folder, SIZE)
 
     def answers(self, wrong: list[int]) -> list[int]:
         return [NOTHING if place in wrong else max(label, 0) for place, label in enumerate(self.original)]
 
-    def scored(self, wrong: list[int]) -> Predictions:
-        return Predictions(self.keys, self.make_run.scores(self.answers(wrong), {}), {}, {})
+    def scored(self, wrong: list[int]) -> ClassPredictions:
+        return ClassPredictions(self.keys, self.make_run.scores(self.answers(wrong), {}), {}, {})
 
-    def worded(self, wrong: list[int], texts: Mapping[int, str]) -> Predictions:
+    def worded(self, wrong: list[int], texts: Mapping[int, str]) -> ClassPredictions:
         """Answers in words, the wrong ones out of the prompt, the last one an error."""
         answers, places = np.array(self.answers(wrong)), np.arange(SIZE)
-        spoken = Spoken(
+        spoken = TextPredictions(
             said=tuple(texts.get(place, f"Class {answer}.") for place, answer in enumerate(answers.tolist())),
             found=answers,
             strict=answers,
@@ -72,7 +71,7 @@ class Studio:
             usage=Usage(),
             out=tuple("other" if place in wrong else "" for place in range(SIZE)),
         )
-        return Predictions(self.keys, np.zeros((SIZE, 0), np.float32), {FAILED: "it failed"}, {}, spoken=spoken)
+        return ClassPredictions(self.keys, np.zeros((SIZE, 0), np.float32), {FAILED: "it failed"}, {}, spoken=spoken)
 
     def page(self, *runs: Path, name: str = "page", **wanted: Any) -> Path:
         """Write the page of some runs and return its index."""

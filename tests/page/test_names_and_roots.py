@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.splits import available, open_split
 from eyechart.errors import ReportError
 from eyechart.protocol.settings import Case
@@ -45,7 +45,7 @@ def run(make_run: Any, pets: Path) -> Callable[..., Path]:
         dataset = open_split(ref)
         scores = np.zeros((len(dataset), len(NAMES)), np.float32)
         scores[range(len(dataset)), ANSWERS] = 1
-        said = Predictions(dataset.keys, scores, {}, {})
+        said = ClassPredictions(dataset.keys, scores, {}, {})
         asked = [Case("pets", "test", parse(model), "supervised") for model in models]
         given = str(pets) if root is None else root
         records = [make_run.record(case, dataset, said, folder, None, data=given) for case in asked]

@@ -79,8 +79,11 @@ def test_names_of_another_number_are_refused(plain: Any) -> None:
 
 
 def test_an_encoder_takes_no_prompt(plain: Any) -> None:
-    said = ask(plain, SPECIES, "--eye-prompt=species", code=1)
-    assert "--eye-prompt=species is for models that answer in words; tiny compares. Give --eye-templates." in said
+    said = ask(plain, SPECIES, "--eye-set=species.prompt=species", code=1)
+    assert (
+        "--eye-set=species.prompt=species is for models that answer in words; tiny compares. Give --eye-templates."
+        in said
+    )
 
 
 def test_a_limit_asks_about_so_many(plain: Any) -> None:

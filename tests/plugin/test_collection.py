@@ -161,11 +161,11 @@ def test_a_model_of_words_meets_every_protocol_of_words(world: Any) -> None:
 
 
 CHOSEN = [
-    (("--eye-images-per-request=5", "--eye-order=same_class"), ["closed_world@images=5,order=same_class"]),
-    (("--eye-images-per-request=01", "--eye-order=random", "--eye-answer=name"), ["closed_world"]),
-    (("--eye-order=same_class",), ["closed_world"]),  # with one image a request there is none
+    (("images=5", "order=same_class"), ["closed_world@images=5,order=same_class"]),
+    (("images=01", "order=random", "answer=name"), ["closed_world"]),
+    (("order=same_class",), ["closed_world"]),  # with one image a request there is none
     (
-        ("--eye-images-per-request=1,5, 10", "--eye-order=all"),
+        ("images=1,5, 10", "order=all"),
         [
             "closed_world",
             "closed_world@images=5",
@@ -174,20 +174,24 @@ CHOSEN = [
             "closed_world@images=10,order=same_class",
         ],
     ),
-    (("--eye-answer=all",), ["closed_world", "closed_world@answer=id", "closed_world@answer=constrained"]),
-    (("--eye-reading=all",), ["closed_world", "closed_world@reading=strict", "closed_world@reading=authors"]),
-    (("--eye-encoder=sentence[minilm],hf_clip[a/b,dtype=float32]",), ["closed_world"]),
+    (("answer=all",), ["closed_world", "closed_world@answer=id", "closed_world@answer=constrained"]),
+    (("reading=all",), ["closed_world", "closed_world@reading=strict", "closed_world@reading=authors"]),
+    (("images=5", "images=10"), ["closed_world@images=10"]),  # the last one wins
 ]
 
 
 @pytest.mark.parametrize(("options", "wanted"), CHOSEN)
 def test_every_choice_makes_a_case_that_is_named_by_it(world: Any, options: Any, wanted: list[str]) -> None:
-    found = cases(world.call(*WORDS, *options, "-k", "test_closed_world and not plus and toybox/sample-cutouts/"))
+    chosen = [f"--eye-set=closed_world.{option}" for option in options]
+    found = cases(world.call(*WORDS, *chosen, "-k", "test_closed_world and not plus and toybox/sample-cutouts/"))
     assert sorted(found) == sorted(wanted)
 
 
 def test_choices_are_those_of_their_protocols(world: Any) -> None:
-    options = ("--eye-setting=all", "--eye-reading=lenient,mill", "--eye-encoder=sentence[minilm],hf_clip[a/b,x=1]")
+    encoders = "encoder=sentence[minilm],hf_clip[a/b,x=1]"
+    chosen = ("mcq.reading=lenient,mill", "multiple_choice.reading=lenient,mill", "multiple_choice.setting=all")
+    chosen += (f"multiple_choice.{encoders}", f"open_world.{encoders}")
+    options = [f"--eye-set={each}" for each in chosen]
     found = cases(world.call(*WORDS, *options))
     assert [sum(case.partition("@")[0] == name for case in found) for name in ("mcq", "multiple_choice")] == [2, 18]
     assert "multiple_choice@encoder=hf_clip[a/b,x=1],reading=mill,setting=ReGT+text" in found
@@ -198,9 +202,19 @@ def test_choices_are_those_of_their_protocols(world: Any) -> None:
 
 
 def test_choices_may_stand_in_the_ini_file(world: Any) -> None:
-    (world.folder / "pytest.ini").write_text("[pytest]\neye_images_per_request = 1,5\neye_reading = mill\n")
+    (world.folder / "pytest.ini").write_text("[pytest]\neye_set =\n  closed_world.images=1,5\n  mcq.reading=mill\n")
     found = cases(world.call(*WORDS, "-k", "(test_mcq or posterior) and toybox/sample-cutouts/"))
     assert found == ["mcq@reading=mill", "posterior"]
+
+
+PAPER = ("--eye-preset=paper", "-k", "test_closed_world and not plus and toybox/sample-cutouts/")
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"), [((), "closed_world@images=10"), (("--eye-set=closed_world.images=1",), "closed_world")]
+)
+def test_a_preset_sets_options_and_the_command_line_wins(world: Any, more: tuple[str, ...], wanted: str) -> None:
+    assert cases(world.call(*WORDS, *PAPER, *more)) == [wanted]
 
 
 @pytest.mark.parametrize("choices", ["", "@encoder=hf_clip[a/b,x=[1]],images=5", "@prompt=/a/b.toml"])

@@ -12,11 +12,12 @@ from eyechart.records import FAILED, PASSED
 OWN = """
 import pytest
 
+from eyechart.classification.metrics import top1, top5
+
 @pytest.mark.eyechart("imagenet", protocol="supervised")
-def test_own(eye_case, eye_predictions, eye_label_sets, eye_record):
+def test_own(eye_case, evaluate):
     {before}
-    for labels in eye_label_sets:
-        eye_record.accuracy(eye_predictions, labels)
+    evaluate(top1, top5)
     {after}
 """
 ASSERTION = 'assert eye_case.split != "tiny", "too low"'

@@ -13,10 +13,11 @@ ABSENT = 11
 OWN = """
 import pytest
 
+from eyechart.classification.metrics import top1, top5
+
 @pytest.mark.eyechart("imagenet", protocol="replay")
-def test_kept(eye_predictions, eye_label_sets, eye_record):
-    for labels in eye_label_sets:
-        eye_record.accuracy(eye_predictions, labels)
+def test_kept(evaluate):
+    evaluate(top1, top5)
 """
 CASE = "imagenet/tiny2/replay[path=a.csv] (replay)"
 GONE = f"{CASE} is in the baseline kept/"

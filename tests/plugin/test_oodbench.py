@@ -77,7 +77,9 @@ def test_a_second_run_asks_nothing_and_writes_the_same(asked: Any) -> None:
 
 
 def test_another_threshold_asks_about_new_pairs_alone(world: Any) -> None:
-    begin(world, "--eye-threshold=0.05,0.9", "--eye-most-pairs=8", keep=f"existence and {COCO}/hf")
+    begin(
+        world, "--eye-set=existence.threshold=0.05,0.9", "--eye-set=existence.most=8", keep=f"existence and {COCO}/hf"
+    )
     records = world.session["records"]
     assert [record["variant"]["threshold"] for record in records] == ["0.05", "0.9"]
     (first, all_of_it), (new, every) = fresh(records)
@@ -112,12 +114,17 @@ def test_what_was_not_said_elsewhere_fails_the_case(asked: Any, world: Any) -> N
 
 
 def test_letters_are_refused_with_a_reason(asked: Any) -> None:
-    said = begin(asked, "--eye-reading=mill", f"--eye-model={MLLM}", code=1)
-    assert said.count("--eye-reading=mill reads letters, and here the answer is yes, no or a number.") >= 2
+    said = begin(
+        asked,
+        *(f"--eye-set={name}.reading=mill" for name in ("existence", "progression")),
+        f"--eye-model={MLLM}",
+        code=1,
+    )
+    assert said.count("The reading mill reads letters, and here the answer is yes, no or a number.") >= 2
 
 
 def test_distributions_are_compared_where_a_reference_is_named(asked: Any) -> None:
-    begin(asked, "--eye-reference=oodbench/sample-lvis", f"--eye-model={CLIPS[0]}")
+    begin(asked, "--eye-set=distribution.reference=oodbench/sample-lvis", f"--eye-model={CLIPS[0]}")
     one, other = sorted(asked.records, key=lambda record: record["protocol"])
     assert (one["protocol"], other["protocol"]) == ("detection", "distribution")
     values = {metric["name"]: metric["value"] for metric in other["metrics"]}
@@ -134,36 +141,45 @@ def test_distributions_are_compared_where_a_reference_is_named(asked: Any) -> No
 )
 def test_a_split_that_no_reference_suits_is_skipped(asked: Any, split: str, why: str) -> None:
     keep = f"distribution and sample-{split}/"
-    assert why in begin(asked, f"--eye-reference={COCO}", f"--eye-model={CLIPS[0]}", "-rs", keep=keep)
+    assert why in begin(asked, f"--eye-set=distribution.reference={COCO}", f"--eye-model={CLIPS[0]}", "-rs", keep=keep)
 
 
 def test_a_reference_that_is_misspelled_is_refused_with_the_nearest(world: Any) -> None:
-    result = world.call("--pyargs", "eyechart.benchmarks", "-k", COCO, "--eye-reference=oodbench/sample-cocoo")
+    result = world.call(
+        "--pyargs", "eyechart.benchmarks", "-k", COCO, "--eye-set=distribution.reference=oodbench/sample-cocoo"
+    )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = "ERROR: --eye-reference: There is no split oodbench/sample-cocoo; did you mean oodbench/sample-coco"
-    result.stderr.fnmatch_lines([f"{said}*"])
+    said = "distribution.reference: There is no split oodbench/sample-cocoo; did you mean oodbench/sample-coco"
+    result.stderr.fnmatch_lines([f"ERROR: --eye-set: {said}*"])
 
 
-OF_FILES = ("--collect-only", "--eye-division=mine", "--eye-threshold=0.01", "--eye-hard=own")
+OF_FILES = (
+    "--collect-only",
+    "--eye-set=existence.division=mine",
+    "--eye-set=existence.threshold=0.01",
+    "--eye-set=existence.hard=own",
+)
 
 
-@pytest.mark.parametrize(("more", "said"), [((), True), (("--eye-division=made,mine",), False)])
+@pytest.mark.parametrize(("more", "said"), [((), True), (("--eye-set=existence.division=made,mine",), False)])
 def test_options_that_a_division_from_a_file_leaves_idle_are_named(
     world: Any, more: tuple[str, ...], said: bool
 ) -> None:
-    idle = "which --eye-threshold=0.01 and --eye-hard=own cannot change"
+    idle = "which --eye-set=existence.threshold=0.01 and --eye-set=existence.hard=own cannot change"
     assert (idle in begin(world, *OF_FILES, *more)) == said
 
 
 def test_who_is_no_detector_is_refused(asked: Any) -> None:
-    said = begin(asked, f"--eye-detectors={MLLM}", f"--eye-model={MLLM}", code=1)
+    said = begin(asked, f"--eye-set=existence.detectors={MLLM}", f"--eye-model={MLLM}", code=1)
     assert f"{MLLM} is no detector" in said
 
 
 def test_a_detector_with_a_typo_is_refused_at_once(world: Any) -> None:
-    result = world.call("--pyargs", "eyechart.benchmarks", "-k", COCO, "--eye-detectors=open_clp[a]+conse[]")
+    result = world.call(
+        "--pyargs", "eyechart.benchmarks", "-k", COCO, "--eye-set=existence.detectors=open_clp[a]+conse[]"
+    )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--eye-detectors: The model 'open_clp[a]' names the backend 'open_clp'" in result.stderr.str()
+    assert "--eye-set: existence.detectors: The model 'open_clp[a]' names the backend 'open_clp'" in result.stderr.str()
 
 
 def test_every_answer_stands_in_the_csv(asked: Any) -> None:

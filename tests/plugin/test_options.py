@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-TWO = "[eyechart.encoder]\ntiny = otherpackage:Other\n"
+TWO = "[eyechart.models]\ntiny = otherpackage:Other\n"
 
 
 def refusal(result: pytest.RunResult) -> str:
@@ -34,19 +34,53 @@ def refusal(result: pytest.RunResult) -> str:
         ("--eye-labels=mine=absent.csv", "absent.csv cannot be read"),
         ("--eye-equivalences=eleven", "The equivalences 'eleven' are neither '12' nor 'none'"),
         ("--eye-data=nowhere", "The data root nowhere is no folder"),
-        ("--eye-ordr=random", "--eye-ordr is not an option of eyechart; did you mean --eye-order"),
-        ("--eye-order=randm", "--eye-order does not know 'randm'; did you mean random? It takes random, same_class."),
-        ("--eye-order=random,,", "--eye-order does not know ''. It takes random, same_class."),
-        ("--eye-answer=name,idd", "--eye-answer does not know 'idd'; did you mean id"),
-        ("--eye-setting=ImGT+randm", "did you mean ImGT+random"),
-        ("--eye-images-per-request=0", "--eye-images-per-request takes whole numbers from 1 up. Got '0' instead."),
-        ("--eye-images-per-request=1,five", "--eye-images-per-request takes whole numbers from 1 up. Got 'five'"),
-        ("--eye-repeats=-1", "--eye-repeats takes whole numbers from 1 up. Got '-1' instead."),
-        ("--eye-evaluations=1.5", "--eye-evaluations takes whole numbers from 1 up. Got '1.5' instead."),
-        ("--eye-encoder=sentnce[minilm]", "--eye-encoder: The model 'sentnce[minilm]' names the backend 'sentnce'"),
-        ("--eye-distractors=timm[x", "--eye-distractors: '[timm[x]' leaves a bracket open."),
-        ("--eye-prompt=closed_word", "did you mean closed_world"),
-        ("--eye-text-templates=81", "--eye-text-templates: The templates '81' are neither"),
+        ("--eye-sett=a.b=c", "--eye-sett is not an option of eyechart; did you mean --eye-set"),
+        ("--eye-set=closed_world.ordr=random", "closed_world.ordr: there is no such option; did you mean order"),
+        ("--eye-set=closed_word.order=random", "The protocol 'closed_word' is not known; did you mean closed_world"),
+        ("--eye-set=order=random", "--eye-set 'order=random' cannot be read. Expected PROTOCOL.OPTION=VALUE"),
+        ("--eye-set=supervised.order=random", "supervised.order: there is no such option. It has no options."),
+        (
+            "--eye-set=closed_world.order=randm",
+            "--eye-set=closed_world.order does not know 'randm'; did you mean random? It takes",
+        ),
+        (
+            "--eye-set=closed_world.order=random,,",
+            "--eye-set=closed_world.order does not know ''. It takes random, same_class.",
+        ),
+        (
+            "--eye-set=closed_world.answer=name,idd",
+            "--eye-set=closed_world.answer does not know 'idd'; did you mean id",
+        ),
+        ("--eye-set=multiple_choice.setting=ImGT+randm", "did you mean ImGT+random"),
+        (
+            "--eye-set=closed_world.images=0",
+            "--eye-set=closed_world.images takes whole numbers from 1 up. Got '0'",
+        ),
+        (
+            "--eye-set=closed_world.images=1,five",
+            "--eye-set=closed_world.images takes whole numbers from 1 up. Got 'five'",
+        ),
+        (
+            "--eye-set=multiple_choice.repeats=-1",
+            "multiple_choice.repeats takes whole numbers from 1 up. Got '-1'",
+        ),
+        (
+            "--eye-set=closed_world.evaluations=1.5",
+            "--eye-set=closed_world.evaluations takes whole numbers from 1 up. Got '1.5'",
+        ),
+        (
+            "--eye-set=open_world.encoder=sentnce[minilm]",
+            "open_world.encoder: The model 'sentnce[minilm]' names the backend 'sentnce'",
+        ),
+        (
+            "--eye-set=multiple_choice.distractors=timm[x",
+            "'[timm[x]' leaves a bracket open.",
+        ),
+        ("--eye-set=closed_world.prompt=closed_word", "did you mean closed_world"),
+        (
+            "--eye-set=open_world.text_templates=81",
+            "open_world.text_templates: The templates '81' are neither",
+        ),
     ],
 )
 def test_a_typo_is_refused_with_the_nearest_name(pytester: pytest.Pytester, given: str, sentence: str) -> None:

@@ -10,10 +10,11 @@ import pytest
 OWN = """
 import pytest
 
+from eyechart.classification.metrics import top1, top5
+
 @pytest.mark.eyechart("imagenet", protocol="supervised")
-def test_all(eye_predictions, eye_label_sets, eye_record):
-    for labels in eye_label_sets:
-        eye_record.accuracy(eye_predictions, labels)
+def test_all(evaluate):
+    evaluate(top1, top5)
 """
 TWO = f"{OWN}\ntest_again = test_all\n"
 PARAMETRIZED = OWN.replace("\n@", '\n@pytest.mark.parametrize("least", ["low", "high"])\n@').replace(
@@ -99,3 +100,50 @@ def test_two_files_of_one_name_with_one_function_are_refused(
     assert "one/test_own.py::test_all and two/test_own.py::test_all" in said
     assert "Rename one of the functions or files." in said
     assert "FAILED" not in said
+
+
+OWN_PROTOCOL = """
+from dataclasses import replace
+
+import pytest
+
+from eyechart.classification.metrics import top1
+from eyechart.classification.predictions import Targets
+from eyechart.classification.supervised import supervised
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.options import Option
+
+class Turned(Protocol):
+    "A classifier whose scores are turned round."
+
+    name = "{name}"
+    requires = ("classifier",)
+    options = (Option("sign", "what scores are multiplied with", "-1"),)
+
+    def predict(self, context):
+        found = supervised(context.runner, context.classifier, context.dataset)
+        sign = int(context.options["sign"])
+        return replace(found, scores=sign * found.scores, targets=Targets.of(context))
+
+@pytest.mark.eyechart("imagenet", protocol=Turned)
+def test_turned(evaluate):
+    (accuracy, *_) = evaluate(top1)
+    assert accuracy.value < 0.5
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_protocol_in_a_test_file_needs_no_registration(
+    world: Any, write_test: Callable[..., None], workers: str
+) -> None:
+    write_test(test_own=OWN_PROTOCOL.format(name="turned"))
+    run_own(world, "-k", "tiny/", workers)
+    (record,) = world.records
+    assert (record["protocol"], record["variant"]["sign"]) == ("turned", "-1")
+    assert record["case"] == "imagenet/tiny/tinyclass[]@test=test_own.py::test_turned"
+
+
+def test_a_protocol_with_the_name_of_another_is_refused(world: Any, write_test: Callable[..., None]) -> None:
+    write_test(test_own=OWN_PROTOCOL.format(name="supervised"))
+    said = run_own(world, "-k", "tiny/", code=2)
+    assert "Two protocols are called 'supervised': eyechart.classification.supervised.Supervised and" in said

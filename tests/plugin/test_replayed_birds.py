@@ -87,7 +87,9 @@ def test_words_about_birds_are_read_as_free_form(world: Any, birds: Dataset) -> 
     assert birds.observed is not None
     told = [f"It is a {birds.names[place]}." if place >= 0 else "I cannot tell." for place in birds.observed.species]
     write(world.folder / "A.csv", [("key", "answer"), *zip(birds.keys, told, strict=True)])
-    world.installed(SPLIT, "--eye-model=replay[path=A.csv,of=free_form]", "--eye-extraction=choice,inclusion")
+    world.installed(
+        SPLIT, "--eye-model=replay[path=A.csv,of=free_form]", "--eye-set=free_form.extraction=choice,inclusion"
+    )
     (record,) = world.records
     found = {(name, category): value for (name, category, _), value in numbers(record).items()}
     assert (record["protocol"], record["variant"]["extraction"]) == ("free_form", "inclusion")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 SAID = ("tench", "A goldfish.", "I don't know", "fish")
-INCLUSION = "--eye-mapping=inclusion"
+INCLUSION = ("--eye-set=closed_world_plus.mapping=inclusion", "--eye-set=open_world.mapping=inclusion")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def replayed(world: Any) -> Callable[..., pytest.RunResult]:
 
 
 def test_the_closed_world_and_cw_plus_read_the_same_words(replayed: Callable[..., Any], world: Any) -> None:
-    assert replayed("closed_world", INCLUSION).ret == 0
+    assert replayed("closed_world", *INCLUSION).ret == 0
     plain, plus = world.records
     assert (plain["protocol"], plus["protocol"]) == ("closed_world", "closed_world_plus")
     oop = {metric["name"]: (metric["value"], metric["n"]) for metric in plain["metrics"]}
@@ -35,13 +35,15 @@ def test_the_closed_world_and_cw_plus_read_the_same_words(replayed: Callable[...
 
 
 def test_words_of_the_open_world_are_no_closed_world(replayed: Callable[..., Any], world: Any) -> None:
-    assert replayed("open_world", INCLUSION).ret == 0
+    assert replayed("open_world", *INCLUSION).ret == 0
     assert [record["protocol"] for record in world.records] == ["open_world"]
 
 
 def test_how_a_model_would_be_asked_is_no_case_of_a_file(replayed: Callable[..., Any], world: Any) -> None:
-    asked = ("--eye-structure=parsed,enforced", "--eye-prefix=paper,shared", "--eye-evaluations=1,3")
-    assert replayed("closed_world", INCLUSION, *asked).ret == 0
+    chosen = ("structure=parsed,enforced", "prefix=paper,shared")
+    asked = [f"--eye-set={name}.{each}" for name in ("closed_world", "closed_world_plus") for each in chosen]
+    asked += ["--eye-set=closed_world.evaluations=1,3"]
+    assert replayed("closed_world", *INCLUSION, *asked).ret == 0
     assert [record["protocol"] for record in world.records] == ["closed_world", "closed_world_plus"]
 
 
@@ -54,11 +56,11 @@ def test_words_about_other_pictures_stop_the_case(replayed: Callable[..., Any], 
 
 
 def test_several_images_a_request_are_refused(replayed: Callable[..., Any]) -> None:
-    said = replayed("closed_world", "--eye-images-per-request=5").stdout.str()
-    assert "has one answer an image. Use --eye-images-per-request=1." in said
+    said = replayed("closed_world", "--eye-set=closed_world.images=5", *INCLUSION).stdout.str()
+    assert "has one answer an image. Use --eye-set=closed_world.images=1." in said
 
 
 def test_answers_that_cannot_be_read_are_counted_in_the_terminal(replayed: Callable[..., Any], world: Any) -> None:
-    said = replayed("closed_world", INCLUSION, words=("tench", "")).stdout.str()
+    said = replayed("closed_world", *INCLUSION, words=("tench", "")).stdout.str()
     assert "(closed_world): 9 of 18 images got an answer that could not be read." in said
     assert {record["outcomes"]["unparsed"] for record in world.records} == {9}

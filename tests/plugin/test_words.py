@@ -101,7 +101,7 @@ def numbers(record: dict[str, Any]) -> dict[tuple[str, str, str], tuple[float, i
 def everything(new_world: Callable[[], Any]) -> Any:
     """A world after a run of all protocols that answer in words, on every packaged split."""
     world = new_world()
-    passes(world, "-k", EVERYTHING, "--eye-limit=2", "--eye-repeats=2", models=MODELS[:1])
+    passes(world, "-k", EVERYTHING, "--eye-limit=2", "--eye-set=multiple_choice.repeats=2", models=MODELS[:1])
     return world
 
 

@@ -1,6 +1,8 @@
 """Numbers of pairs: scikit-learn finds the same ones, sets partition the pairs, outcomes add up to all answers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,8 @@ from eyechart.metrics.alike import share_interval
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.types import Usage
 from eyechart.oodbench.divisions import Division
-from eyechart.oodbench.predictions import Existence, Progression
-from eyechart.oodbench.scoring import (
-    existence_estimates,
-    existence_outcomes,
-    progression_estimates,
-    progression_outcomes,
-)
+from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuracies, yes_no_measures
+from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
 from eyechart.records import Metric
 
 SETS = ("ID", "OOD-S", "OOD-H", "Hard")
@@ -28,7 +25,14 @@ PAIR = st.tuples(
     st.sampled_from(SETS), st.booleans(), st.booleans(), st.tuples(*[st.integers(UNPARSED, YES)] * 2), st.booleans()
 )
 NUMBERS = settings(max_examples=60)
-SAID = {"variant": {"benchmark": "initial"}, "errors": {}, "usage": Usage(), "cost": None, "sets": {}, "names": ()}
+SAID = {
+    "errors": {},
+    "usage": Usage(),
+    "cost": None,
+    "sets": {},
+    "names": (),
+    "seed": 7,
+}
 
 
 def divided(sets: list[str], main: list[bool], present: list[bool], rows: list[int] | None = None) -> Division:
@@ -49,7 +53,7 @@ def divided(sets: list[str], main: list[bool], present: list[bool], rows: list[i
     )
 
 
-def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None = None) -> Existence:
+def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None = None) -> ExistencePredictions:
     """Answers to two questions about every pair; some pairs ended in an error."""
     sets, main, present, answers, lost = ([pair[part] for pair in pairs] for part in range(5))
     whole = np.array([(MISSING, MISSING) if gone else both for both, gone in zip(answers, lost, strict=True)], np.int64)
@@ -57,8 +61,23 @@ def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None 
         sets, [one or name in ("ID", "Hard") for one, name in zip(main, sets, strict=True)], present, images
     )
     asked = np.arange(len(sets)) if benchmark == "initial" else np.flatnonzero(division.main)
-    said = SAID | {"variant": {"benchmark": benchmark}, "keys": ()}
-    return Existence(division, places=asked, answers=whole.reshape(-1, 2)[asked], said=(), **said)
+    said = SAID | {
+        "variant": {"benchmark": benchmark},
+    }
+    return ExistencePredictions(
+        pictures(0), division, places=asked, answers=whole.reshape(-1, 2)[asked], said=(), **said
+    )
+
+
+def pictures(count: int) -> Any:
+    """A data set of which only the keys matter."""
+    return SimpleNamespace(keys=("",) * count)
+
+
+def existence_estimates(found: ExistencePredictions) -> Iterator[Estimate]:
+    """Every number of a case of existence."""
+    for metric in (yes_no_measures, answer_shares, degradation):
+        yield from metric(found)
 
 
 def metrics_of(estimates: Iterable[Estimate]) -> list[Metric]:
@@ -66,11 +85,11 @@ def metrics_of(estimates: Iterable[Estimate]) -> list[Metric]:
     return [estimate.metric for estimate in estimates]
 
 
-def numbers(found: Existence) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in metrics_of(existence_estimates(found, 7))}
+def numbers(found: ExistencePredictions) -> dict[tuple[str, str], Metric]:
+    return {(one.name, one.category): one for one in metrics_of(existence_estimates(found))}
 
 
-def pooled(found: Existence, mask: Any) -> tuple[Any, Any]:
+def pooled(found: ExistencePredictions, mask: Any) -> tuple[Any, Any]:
     """What is right and what was said, question by question; what could not be read is the wrong one."""
     said, right = found.answers[mask].ravel(), found.expected[mask].ravel()
     kept = said != MISSING
@@ -127,7 +146,7 @@ def test_sets_partition_the_pairs(pairs: list[Any], benchmark: str) -> None:
 @given(st.lists(PAIR, max_size=12))
 def test_outcomes_add_up_to_all_answers(pairs: list[Any]) -> None:
     found = told(pairs)
-    came = existence_outcomes(found)
+    came = found.outcomes()
     assert came.correct + came.wrong + came.unparsed + came.error == found.answers.size
     assert came.error == 2 * sum(lost for *_, lost in pairs)
 
@@ -135,7 +154,7 @@ def test_outcomes_add_up_to_all_answers(pairs: list[Any]) -> None:
 @NUMBERS
 @given(st.lists(PAIR, min_size=1, max_size=12))
 def test_intervals_hold_their_values(pairs: list[Any]) -> None:
-    for one in metrics_of(existence_estimates(told(pairs), 7)):
+    for one in metrics_of(existence_estimates(told(pairs))):
         assert (one.value is None) <= (one.ci is None)
         if one.ci is not None and one.value is not None:
             assert one.ci[0] - 1e-9 <= one.value <= one.ci[1] + 1e-9
@@ -181,7 +200,7 @@ def test_pairs_of_one_image_are_drawn_together() -> None:
     assert wide is not None
     assert narrow is not None
     assert wide[1] - wide[0] > 1.5 * (narrow[1] - narrow[0])
-    of_three, of_one = ({each.key: each.units for each in existence_estimates(of, 7)} for of in (together, alone))
+    of_three, of_one = ({each.key: each.units for each in existence_estimates(of)} for of in (together, alone))
     assert of_three == of_one
     assert of_three["acc", "OODBench", "ID"] == 30
     assert of_three["acc_delta", "OODBench", "OOD-H"] == 60
@@ -202,7 +221,7 @@ def test_a_clear_fall_is_as_rare_as_two_thousand_shuffles_can_show() -> None:
 
 def test_another_seed_draws_anew_and_the_same_one_does_not() -> None:
     found = told([(name, True, True, (1, place % 3 > 0), False) for place in range(30) for name in SETS])
-    first, again, other = (metrics_of(existence_estimates(found, seed)) for seed in (7, 7, 8))
+    first, again, other = (metrics_of(existence_estimates(replace(found, seed=seed))) for seed in (7, 7, 8))
     assert first == again != other
 
 
@@ -214,15 +233,15 @@ SAMPLE = st.tuples(
 )
 
 
-def asked(samples: list[Any]) -> Progression:
+def asked(samples: list[Any]) -> ProgressionPredictions:
     """Answers to three questions about every sample, whose pairs stand side by side in the division."""
     sets, rows, counts, answers = ([sample[part] for sample in samples] for part in range(4))
     twice = [part for part in range(len(samples)) for _ in range(2)]
     division = divided([sets[at] for at in twice], [True] * len(twice), [True] * len(twice), [rows[at] for at in twice])
     table = np.array(answers, np.int64).reshape(-1, 3)
-    return Progression(
+    return ProgressionPredictions(
+        pictures(0),
         division,
-        keys=(),
         first=np.arange(0, len(twice), 2),
         second=np.arange(1, len(twice), 2),
         counts=np.array(counts, np.int64).reshape(-1, 2),
@@ -230,6 +249,7 @@ def asked(samples: list[Any]) -> Progression:
         counting=table[:, 1],
         logic=table[:, 2],
         said=(),
+        variant={},
         **SAID,  # type: ignore[arg-type]
     )
 
@@ -237,7 +257,7 @@ def asked(samples: list[Any]) -> Progression:
 @NUMBERS
 @given(st.lists(SAMPLE, min_size=1, max_size=12))
 def test_stages_are_shares_of_samples_without_an_error(samples: list[Any]) -> None:
-    scored = {(one.name, one.category): one for one in metrics_of(progression_estimates(asked(samples), 7))}
+    scored = {(one.name, one.category): one for one in metrics_of(stage_accuracies(asked(samples)))}
     for name in {sample[0] for sample in samples}:
         whole = [sample[2:] for sample in samples if sample[0] == name and MISSING not in sample[3]]
         right = [(e == YES, c == n[1], c == n[1] and x == (n[0] > n[1])) for n, (e, c, x) in whole]
@@ -249,7 +269,7 @@ def test_stages_are_shares_of_samples_without_an_error(samples: list[Any]) -> No
 @NUMBERS
 @given(st.lists(SAMPLE, min_size=1, max_size=12))
 def test_logic_is_never_better_than_counting(samples: list[Any]) -> None:
-    scored = {(one.name, one.category): one.value for one in metrics_of(progression_estimates(asked(samples), 7))}
+    scored = {(one.name, one.category): one.value for one in metrics_of(stage_accuracies(asked(samples)))}
     for _, name in scored:
         assert (scored["l_acc", name] or 0) <= (scored["c_acc", name] or 0)
 
@@ -257,7 +277,7 @@ def test_logic_is_never_better_than_counting(samples: list[Any]) -> None:
 @NUMBERS
 @given(st.lists(SAMPLE, max_size=12))
 def test_outcomes_of_samples_add_up_to_all_answers(samples: list[Any]) -> None:
-    came = progression_outcomes(asked(samples))
+    came = asked(samples).outcomes()
     assert came.correct + came.wrong + came.unparsed + came.error == 3 * len(samples)
     assert came.error == sum(answer == MISSING for sample in samples for answer in sample[3])
 
@@ -265,7 +285,7 @@ def test_outcomes_of_samples_add_up_to_all_answers(samples: list[Any]) -> None:
 def test_samples_of_one_image_are_drawn_together() -> None:
     alike = [("ID", place // 10, (1, 1), (int(place < 20), 1, 0)) for place in range(40)]
     apart = [(name, place, counts, said) for place, (name, _, counts, said) in enumerate(alike)]
-    wide, narrow = (next(progression_estimates(asked(samples), 7)).metric.ci for samples in (alike, apart))
+    wide, narrow = (next(stage_accuracies(asked(samples))).metric.ci for samples in (alike, apart))
     assert wide is not None
     assert narrow is not None
     assert wide[1] - wide[0] > 2 * (narrow[1] - narrow[0])

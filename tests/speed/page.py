@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.classification.scoring import accuracy
+from eyechart.classification.metrics import accuracy
 from eyechart.gate.evidence import Evidence, proofs
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Records, Run, encode
 from eyechart.reports.page.writing import Wish, write

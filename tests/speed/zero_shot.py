@@ -17,7 +17,7 @@ from PIL import Image
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.sample import open_sample
 from eyechart.inference.class_weights import Wording, class_weights, scores
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store, Writer
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.spec import parse
@@ -110,9 +110,9 @@ class Bench:
 
     def asked(self, store: Store) -> np.ndarray:
         """Features, class weights and scores, as a case asks for them."""
-        asker = Asker(store, None, 42, lambda *_: None)
+        runner = Runner(store, None, 42, lambda *_: None)
         wording = Wording(self.names, self.formats, "mill", "80")
-        return scores(asker.features(self.ours, self.dataset).values, asker.weights(self.ours, wording))
+        return scores(runner.features(self.ours, self.dataset).values, runner.weights(self.ours, wording))
 
     def loader(self) -> Any:
         """The images as the peers read them."""
@@ -140,7 +140,7 @@ class Bench:
 
     def difference(self) -> float:
         """The farthest that a cosine is from the one by open_clip's classifier."""
-        features = Asker(Store(self.folder / "facts"), None, 42, lambda *_: None).features(self.ours, self.dataset)
+        features = Runner(Store(self.folder / "facts"), None, 42, lambda *_: None).features(self.ours, self.dataset)
         ours = scores(features.values, self.our_classifier())
         return float(np.abs(ours - scores(features.values, self.open_clip_classifier().T.numpy())).max())
 

@@ -16,17 +16,15 @@ import pytest
 
 from eyechart.classification.image_batches import batches
 from eyechart.classification.out_of_prompt import kinds, named
-from eyechart.classification.scoring import Predictions, Repeated
-from eyechart.classification.text_predictions import Spoken
+from eyechart.classification.predictions import ClassPredictions, EpochPredictions, TextPredictions
 from eyechart.data.class_names import class_names
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.metrics.yes_no import MEASURES
 from eyechart.models.registry import create
 from eyechart.models.types import Usage
-from eyechart.protocol.context import Sitting
-from eyechart.protocol.options import PROTOCOLS
-from eyechart.protocol.registry import predict
+from eyechart.protocol.context import Context
+from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
 from eyechart.reports.figures import draw
@@ -72,13 +70,15 @@ class Session:
         path = self.maker.root / f"{model}.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("key", "answer"), *zip(self.dataset.keys, said, strict=True)])
-        asker = Asker(Store(self.maker.root / "store"), None, 42, lambda *_: None)
+        runner = Runner(Store(self.maker.root / "store"), None, 42, lambda *_: None)
         spec = parse(f"replay[path={path},of=closed_world]")
         for protocol in ("closed_world", "closed_world_plus"):
-            choices = PROTOCOLS[protocol].defaults()
-            lend = cache(lambda text: create(parse(text)))
-            sitting = Sitting(asker, create(spec), self.dataset, NAMES, "kisel", choices, (), lend)
-            self.records.append(self.recorded(protocol, str(spec), predict(protocol, sitting), choices))
+            choices = get_protocol(protocol).defaults()
+            get_model = cache(lambda text: create(parse(text)))
+            context = Context(
+                runner, create(spec), self.dataset, NAMES, "kisel", choices, (), get_model, duplicate_names=True
+            )
+            self.records.append(self.recorded(protocol, str(spec), get_protocol(protocol).predict(context), choices))
 
     def open_world(self, found: Sequence[int], model: str = MODEL, **chosen: str) -> None:
         """Free words, of which only the class they were mapped to matters."""
@@ -90,7 +90,7 @@ class Session:
 
     def classifier(self, found: Sequence[int], model: str = "timm[tf_efficientnet_lite0]") -> None:
         """A classifier beside."""
-        said = Predictions(self.dataset.keys, self.maker.scores(list(found), {}), {}, {})
+        said = ClassPredictions(self.dataset.keys, self.maker.scores(list(found), {}), {}, {})
         self.records.append(self.recorded("supervised", model, said))
 
     def multiple_choice(self, setting: str, repeats: Sequence[Said], model: str = MODEL) -> None:
@@ -105,12 +105,12 @@ class Session:
 
     def repeated(self, protocol, saids, model, chosen, renamed) -> None:
         """One case of several rounds."""
-        choices = {**PROTOCOLS[protocol].defaults(), **chosen}
+        choices = {**get_protocol(protocol).defaults(), **chosen}
         rounds = []
         for texts, found in map(self.read, saids):
             out = self.kinds(texts, found) if "oop" in renamed else None
             rounds.append(self.predictions(protocol, texts, found, out, {}, choices))
-        self.records.append(self.recorded(protocol, model, Repeated(tuple(rounds), renamed), choices))
+        self.records.append(self.recorded(protocol, model, EpochPredictions(tuple(rounds), renamed), choices))
 
     def read(self, said: Said) -> tuple[list[str], np.ndarray]:
         """Texts, and the classes they name."""
@@ -124,20 +124,20 @@ class Session:
 
     def words(self, protocol, texts, found, out, model, errors, chosen) -> None:
         """One case of answers in words, as it is recorded."""
-        choices = {**PROTOCOLS[protocol].defaults(), **chosen}
+        choices = {**get_protocol(protocol).defaults(), **chosen}
         said = self.predictions(protocol, texts, found, out, errors, choices)
         self.records.append(self.recorded(protocol, model, said, choices))
 
-    def predictions(self, protocol, texts, found, out, errors, choices) -> Predictions:
+    def predictions(self, protocol, texts, found, out, errors, choices) -> ClassPredictions:
         """Answers in words with all that is known of them."""
         requests, places = self.shown(choices)
-        spoken = Spoken(
+        spoken = TextPredictions(
             said=tuple(texts), found=found, strict=found, requests=requests, places=places, usage=Usage(), out=out,
             mapped=protocol == "closed_world_plus",
         )  # fmt: skip
         variant = {**choices, "prompt": f"{protocol}_json (0123abcd)", "parser": "json_answers 2", "names": "kisel"}
         none = np.zeros((len(texts), 0), np.float32)
-        return Predictions(self.dataset.keys, none, errors, variant, spoken=spoken)
+        return ClassPredictions(self.dataset.keys, none, errors, variant, spoken=spoken)
 
     def shown(self, choices: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
         """The request and the place at which each image was shown."""
@@ -148,7 +148,7 @@ class Session:
         return np.array(requests), np.array(places)
 
     def recorded(
-        self, protocol: str, model: str, said: Predictions | Repeated, choices: Mapping[str, str] = {}
+        self, protocol: str, model: str, said: ClassPredictions | EpochPredictions, choices: Mapping[str, str] = {}
     ) -> Record:
         """The record of one case."""
         case = Case("imagenet", "val", parse(model), protocol, choices)

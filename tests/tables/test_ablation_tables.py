@@ -89,7 +89,7 @@ def test_table_13_looks_at_random_order_alone(session):
     made = session()
     for images in ("1", "10"):
         made.closed_world(made.right(), images=images, order="same_class")
-    with pytest.raises(ReportError, match=r"in random order; .*--eye-images-per-request=1,5,10"):
+    with pytest.raises(ReportError, match=r"in random order; .*--eye-set=closed_world.images=1,5,10"):
         tables("T13", made.pool())
 
 
@@ -121,11 +121,11 @@ def test_table_18_marks_templates_with_a_dagger(session):
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("T11", "-k closed_world --eye-images-per-request=1,5,10"),
-        ("T12", "-k closed_world --eye-images-per-request=10 --eye-order=random,same_class"),
-        ("T13", "-k closed_world --eye-images-per-request=1,5,10"),
-        ("T14", "-k closed_world --eye-answer=name,id"),
-        ("T18", "-k open_world --eye-encoder=A,B --eye-text-templates=none,80"),
+        ("T11", "-k closed_world --eye-set=closed_world.images=1,5,10"),
+        ("T12", "-k closed_world --eye-set=closed_world.images=10 --eye-set=closed_world.order=random,same_class"),
+        ("T13", "-k closed_world --eye-set=closed_world.images=1,5,10"),
+        ("T14", "-k closed_world --eye-set=closed_world.answer=name,id"),
+        ("T18", "-k open_world --eye-set=open_world.encoder=A,B --eye-set=open_world.text_templates=none,80"),
     ],
 )
 def test_one_value_alone_is_refused_with_the_remedy(session, name, remedy):

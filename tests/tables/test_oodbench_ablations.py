@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.protocol.options import CHOICES
+from eyechart.protocol.registry import get_protocol
 from eyechart.records import Asked
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
@@ -68,7 +68,7 @@ def test_ways_of_asking_are_compared_apart(thresholds, existing):
 
 def test_one_threshold_alone_is_refused_with_the_remedy(existing):
     existing("hf[a]", "coco", ID)
-    with pytest.raises(ReportError, match=r"compares thresholds of one model.*--eye-threshold=0\.05,0\.01,0\.005"):
+    with pytest.raises(ReportError, match=r"compares thresholds of one model.*existence\.threshold=0\.05,0\.01,0\.005"):
         existing.bench.rows("oodbench-T2")
 
 
@@ -94,7 +94,7 @@ def test_an_ablation_of_detectors_says_in_its_title_which_benchmark_it_shows(exi
         existing("hf[a]", "coco", {**ID, "OOD-H": GOOD, "OOD-H'": POOR}, benchmark="initial", detectors=detectors)
     (table,) = existing.bench.tables(name)
     assert table.title.endswith("existence (%), initial benchmark")
-    assert not any("--eye-pairs=initial" in note for note in table.notes)
+    assert not any("--eye-set=existence.benchmark=initial" in note for note in table.notes)
     existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, benchmark="main", detectors="x[]")
     existing("hf[b]", "coco", {**ID, "OOD-H": GOOD}, benchmark="main", detectors="x[]+y[]")
     if name == "oodbench-F13":
@@ -114,7 +114,7 @@ def test_the_first_detectors_are_those_that_the_command_names_first(existing):
     """Records are sorted by name, so that z comes last."""
     for detectors in ("x[]+y[]", "y[]+z[a=1,b=2]", "z[]+x[]"):
         existing("hf[a]", "coco", {**ID, "OOD-H": GOOD}, detectors=detectors)
-    asked = "--eye-detectors=z[]+x[],y[]+z[b=2,a=1]"
+    asked = "--eye-set=existence.detectors=z[]+x[],y[]+z[b=2,a=1]"
     records = existing.bench.records
     existing.bench.records = [structs.replace(each, command=f"pytest '{asked}' -q") for each in records]
     found = [row["OOD Detectors"] for row in existing.bench.rows("oodbench-T9")]
@@ -141,7 +141,10 @@ def test_figure_13_has_the_longest_row_of_detectors_with_its_beginnings(pairs, e
 def test_table_9_wants_equally_many_detectors_and_figure_13_beginnings(existing):
     for detectors in ("x[]", "y[]+z[]"):
         existing("hf[a]", "coco", ID, detectors=detectors)
-    for name, remedy in (("T9", "--eye-detectors=A.B,B.C,C.D"), ("F13", "--eye-detectors=A,A.B,A.B.C,A.B.C.D")):
+    for name, remedy in (
+        ("T9", "--eye-set=existence.detectors=A.B,B.C,C.D"),
+        ("F13", "--eye-set=existence.detectors=A,A.B,A.B.C,A.B.C.D"),
+    ):
         with pytest.raises(ReportError, match=remedy):
             existing.bench.rows(f"oodbench-{name}")
 
@@ -151,6 +154,6 @@ def test_the_options_of_a_remedy_are_there(existing, name):
     existing("hf[a]", "lvis", {**ID, "OOD-H": GOOD})
     with pytest.raises(ReportError) as error:
         existing.bench.rows(f"oodbench-{name}")
-    options = {*re.findall(r"--eye-([\w-]+)", str(error.value))}
-    assert options
-    assert options <= {choice.long for choice in CHOICES.values()} | {"model", "data"}
+    options = {*re.findall(r"--eye-set=(\w+)\.(\w+)", str(error.value))}
+    assert all(option in get_protocol(protocol).defaults() for protocol, option in options)
+    assert {*re.findall(r"--eye-([\w-]+)", str(error.value))} <= {"set", "model", "data"}

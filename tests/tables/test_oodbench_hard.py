@@ -112,7 +112,7 @@ def test_a_hard_sample_is_in_ood_if_it_is_listed_or_all_detectors_fail(asked):
 
 def test_it_is_said_what_own_hard_samples_cannot_show(asked):
     (table,) = asked.tables("oodbench-F12")
-    assert any("Give an object detector's results: --eye-hard=FILE.json" in note for note in table.notes)
+    assert any("Give an object detector's results: --eye-set=existence.hard=FILE.json" in note for note in table.notes)
 
 
 def test_it_is_said_how_hard_samples_were_drawn(asked):
@@ -130,7 +130,7 @@ def test_models_that_fall_alike_have_no_correlation(bench):
 @pytest.mark.parametrize("name", ["oodbench-T8", "oodbench-F11", "oodbench-F12"])
 def test_without_hard_samples_the_remedy_is_named(bench, name):
     bench.case("existence", metrics=[("acc", "ID", 0.5)])
-    with pytest.raises(ReportError, match=r"these runs have existence\. Make it with: .* --eye-hard=own"):
+    with pytest.raises(ReportError, match=r"these runs have existence\. Make it with: .* --eye-set=existence.hard=own"):
         bench.rows(name)
 
 

@@ -142,5 +142,5 @@ def test_equivalence_is_said_by_the_papers_rule_and_by_the_interval(apart):
 
 def test_without_a_reference_the_remedy_is_named(bench):
     bench.case("detection")
-    with pytest.raises(ReportError, match=r"--eye-reference=oodbench/coco-train"):
+    with pytest.raises(ReportError, match=r"--eye-set=distribution.reference=oodbench/coco-train"):
         bench.rows("oodbench-mmd")

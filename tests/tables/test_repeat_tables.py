@@ -99,7 +99,7 @@ def test_one_ground_truth_is_chosen(asked):
 def test_without_multiple_choice_the_remedy_is_told(session, name):
     made = session()
     made.closed_world(made.right())
-    remedy = rf'{name} compares settings .*pytest -k "multiple_choice or closed_world" --eye-setting=all'
+    remedy = rf'{name} compares settings .*pytest -k "multiple_choice or closed_world" --eye-set=multiple_choice.set'
     with pytest.raises(ReportError, match=remedy):
         tables(name, made.pool())
 
@@ -117,5 +117,5 @@ def test_table_17_has_the_mean_accuracies_and_the_mean_count_out_of_the_prompt(s
 def test_a_single_evaluation_makes_no_table_17(session):
     made = session()
     made.closed_world(made.right())
-    with pytest.raises(ReportError, match=r"pytest -k closed_world --eye-evaluations=31"):
+    with pytest.raises(ReportError, match=r"pytest -k closed_world --eye-set=closed_world.evaluations=31"):
         tables("T17", made.pool())

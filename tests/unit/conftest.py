@@ -1,7 +1,7 @@
 """What several unit tests look at: packaged pictures with one label, pictures in memory, a model that talks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from io import BytesIO
@@ -14,9 +14,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.classification.scoring import Predictions, Repeated, Rules, Scored, score
+from eyechart.classification.metrics import mean_per_class_recall, out_of_prompt, strict_top1, top1
+from eyechart.classification.predictions import ClassPredictions, ScoredLabels, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
+from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
@@ -24,12 +26,12 @@ from eyechart.data.sample import open_sample
 from eyechart.gate.comparing import Compared, compared
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.openai_generator import OpenAi
-from eyechart.models.types import Answer, Identity, Request, Usage
-from eyechart.protocol.context import Sitting, nobody
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
+from eyechart.protocol.context import Context, no_model
+from eyechart.protocol.registry import get_protocol
 from eyechart.records import Metric
 from eyechart.spec import parse
 
@@ -126,7 +128,7 @@ TALKER = Identity(
 
 
 @dataclass
-class Talker:
+class Talker(Generator):
     """Says what a function of the numbers of its pictures and its text gives; notes what it was asked.
 
     It takes `window` requests at a time, gives their answers with the last one first if `turned`, and breaks off with a
@@ -167,7 +169,7 @@ class Talker:
 
 
 @dataclass
-class Letters:
+class Letters(TextEncoder):
     """Reads a text as how often each letter is in it; notes what it read. A tilde makes it fail."""
 
     read: list[str] = field(default_factory=list)
@@ -180,6 +182,9 @@ class Letters:
         counts = [[text.lower().count(chr(97 + place)) for place in range(26)] for text in texts]
         failed = [[np.nan if "~" in text else 0] for text in texts]
         return np.array(counts, np.float32) + np.array(failed, np.float32)
+
+
+WORDS = (top1, strict_top1, mean_per_class_recall, out_of_prompt)
 
 
 @dataclass(frozen=True)
@@ -195,31 +200,33 @@ class Seats:
         labels: Sequence[int],
         protocol: str = "closed_world",
         names: Sequence[str] = ("cat", "dog", "great white shark"),
-        lend: Callable[[str], Any] = nobody,
+        get_model: Callable[[str], Any] = no_model,
         truths: Sequence[LabelSet] = (),
         **more: Any,
-    ) -> Sitting:
+    ) -> Context:
         facts = {name: more.pop(name) for name in ("broken", "subset", "split") if name in more}
         dataset = self.pictures(labels, classes=len(names), **facts)
-        asker = Asker(Store(self.store), None, more.pop("seed", 0), lambda *_: None)
-        chosen = {**PROTOCOLS[protocol].defaults(), **{name: str(value) for name, value in more.items()}}
-        return Sitting(asker, model, dataset, tuple(names), "mine", chosen, truths, lend)
+        runner = Runner(Store(self.store), None, more.pop("seed", 0), lambda *_: None)
+        chosen = {**get_protocol(protocol).defaults(), **{name: str(value) for name, value in more.items()}}
+        fixed = {"duplicate_names": True, "protocol": protocol}
+        return Context(runner, model, dataset, tuple(names), "mine", chosen, truths, get_model, **fixed)
 
     def truth(self, given: Sequence[Sequence[int] | None], empty: Any = "correct", name: str = "ReGT") -> LabelSet:
         """A ground truth of the pictures."""
         rows = [Row(str(place), str(place), "") for place in range(len(given))]
         return label_set(name, rows, given, empty, "test")
 
-    def metrics(self, sitting: Sitting, found: Any, truth: LabelSet) -> dict[tuple[str, str], Metric]:
+    def metrics(self, context: Context, found: Any, truth: LabelSet, *metrics: Any) -> dict[tuple[str, str], Metric]:
         """Every number of a ground truth, by name and category."""
-        rounds = found.rounds if isinstance(found, Repeated) else (found,)
-        scored = [self.scored(sitting, each, truth) for each in rounds]
-        numbers = found.averaged(scored, 0) if isinstance(found, Repeated) else scored[0].estimates
-        return {(each.name, each.category): each.metric for each in numbers}
+        original = np.array(context.labels, np.int64)
+        compared = replace(found, targets=Targets((truth,), original, LabelPolicy(), context.dataset.classes))
+        estimates = [each for metric in metrics or WORDS for each in metric(compared)]
+        return {(each.name, each.category): each.metric for each in estimates}
 
-    def scored(self, sitting: Sitting, found: Predictions, truth: LabelSet) -> Scored:
+    def scored(self, context: Context, found: ClassPredictions, truth: LabelSet) -> ScoredLabels:
         """One round under a ground truth."""
-        return score(found, truth, np.array(sitting.labels, np.int64), Rules(()), sitting.dataset.classes)
+        targets = Targets((truth,), np.array(context.labels, np.int64), LabelPolicy(), context.dataset.classes)
+        return ScoredLabels.of(found, truth, targets)
 
 
 @pytest.fixture

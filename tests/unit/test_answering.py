@@ -15,7 +15,7 @@ from eyechart.errors import ModelError, RequestError
 from eyechart.inference.arrays import Answers
 from eyechart.inference.image_runner import AHEAD, answers, image_key
 from eyechart.inference.store import Store
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Floats, Identity, ImageEncoder
 
 COUNT, SIZE = 22, 4
 IDENTITY = Identity(
@@ -24,7 +24,7 @@ IDENTITY = Identity(
 
 
 @dataclass
-class Counter:
+class Counter(ImageEncoder):
     """A model whose answer is the picture's number and its double; `at` is called with every batch of numbers."""
 
     at: Callable[[list[int]], Any] = lambda _: None

@@ -12,13 +12,14 @@ from PIL import Image
 
 from eyechart.classification.knn import knn
 from eyechart.classification.supervised import supervised
-from eyechart.classification.zero_shot import zero_shot
+from eyechart.classification.zero_shot import ZeroShot, zero_shot
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
 from eyechart.inference.class_weights import Wording
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Classifier, Encoder, Floats, Identity
+from eyechart.protocol.context import Context
 
 Make = Callable[..., Dataset]
 IDENTITY = Identity(
@@ -27,7 +28,7 @@ IDENTITY = Identity(
 
 
 @dataclass
-class Wheel:
+class Wheel(Encoder, Classifier):
     """Sees a picture's number as an angle, and reads a text's first letter as one; three classes as a classifier."""
 
     texts: list[Sequence[str]] = field(default_factory=list)
@@ -60,67 +61,67 @@ def words(*names: str, templates: tuple[str, ...] = ("{c}",)) -> Wording:
 
 
 @pytest.fixture
-def asker(tmp_path: Path) -> Asker:
-    return Asker(Store(tmp_path), None, 0, lambda *_: None)
+def runner(tmp_path: Path) -> Runner:
+    return Runner(Store(tmp_path), None, 0, lambda *_: None)
 
 
-def test_the_nearest_class_wins(asker: Asker, pictures: Make) -> None:
-    found = zero_shot(asker, Wheel(), pictures([0, 1, 2]), words("a", "b", "c"))
+def test_the_nearest_class_wins(runner: Runner, pictures: Make) -> None:
+    found = zero_shot(runner, Wheel(), pictures([0, 1, 2]), words("a", "b", "c"))
     assert found.top[:, 0].tolist() == [0, 1, 2]
     assert found.variant == {"names": "mine", "templates": "one"}
 
 
-def test_class_weights_are_made_once_for_all_splits(asker: Asker, pictures: Make) -> None:
+def test_class_weights_are_made_once_for_all_splits(runner: Runner, pictures: Make) -> None:
     model = Wheel()
     for split in ("one", "two"):
-        zero_shot(asker, model, pictures([0, 1, 2], split=split), words("a", "b", "c"))
+        zero_shot(runner, model, pictures([0, 1, 2], split=split), words("a", "b", "c"))
     assert model.texts == [["a", "b", "c"]]
 
 
-def test_the_same_texts_in_other_classes_are_another_question(asker: Asker) -> None:
-    two = asker.weights(Wheel(), words("a", "b", templates=("{c}", "a {c}")))
-    four = asker.weights(Wheel(), words("a", "a a", "b", "a b"))
+def test_the_same_texts_in_other_classes_are_another_question(runner: Runner) -> None:
+    two = runner.weights(Wheel(), words("a", "b", templates=("{c}", "a {c}")))
+    four = runner.weights(Wheel(), words("a", "a a", "b", "a b"))
     assert (len(two), len(four)) == (2, 4)
 
 
-def test_a_vocabulary_of_the_wrong_length_is_refused(asker: Asker, pictures: Make) -> None:
+def test_a_vocabulary_of_the_wrong_length_is_refused(runner: Runner, pictures: Make) -> None:
     with pytest.raises(VocabularyError, match=r"imagenet/memory has 3 classes, but the class names 'mine' are 2\."):
-        zero_shot(asker, Wheel(), pictures([0]), words("a", "b"))
+        ZeroShot().predict(Context(runner, Wheel(), pictures([0]), ("a", "b"), "mine", {}))
 
 
 def test_a_text_tower_that_gives_no_numbers_is_refused(
-    asker: Asker, pictures: Make, monkeypatch: pytest.MonkeyPatch
+    runner: Runner, pictures: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Wheel, "encode_texts", lambda _, texts: np.full((len(texts), 2), np.nan, np.float32))
     with pytest.raises(ModelError, match=r"wheel gives NaN for some class names in float32. Try dtype=float32"):
-        zero_shot(asker, Wheel(), pictures([0]), words("a", "b", "c"))
+        zero_shot(runner, Wheel(), pictures([0]), words("a", "b", "c"))
 
 
-def test_a_split_of_broken_pictures_is_all_errors_under_every_protocol(asker: Asker, pictures: Make) -> None:
+def test_a_split_of_broken_pictures_is_all_errors_under_every_protocol(runner: Runner, pictures: Make) -> None:
     split, support = pictures([0, 1], frozenset({0, 1})), pictures([0, 1, 2], split="support")
     for found in (
-        zero_shot(asker, Wheel(), split, words("a", "b", "c")),
-        supervised(asker, Wheel(), split),
-        knn(asker, neighbours(), split, support),
+        zero_shot(runner, Wheel(), split, words("a", "b", "c")),
+        supervised(runner, Wheel(), split),
+        knn(runner, neighbours(), split, support),
     ):
         assert [*found.errors] == [0, 1]
         assert found.scores.shape == (2, 3)
         assert np.isnan(found.scores).all()
 
 
-def test_a_broken_picture_leaves_the_others_their_answers(asker: Asker, pictures: Make) -> None:
-    found = zero_shot(asker, Wheel(), pictures([0, 1, 2], frozenset({1})), words("a", "b", "c"))
+def test_a_broken_picture_leaves_the_others_their_answers(runner: Runner, pictures: Make) -> None:
+    found = zero_shot(runner, Wheel(), pictures([0, 1, 2], frozenset({1})), words("a", "b", "c"))
     assert [*found.errors] == [1]
     assert found.top[:, 0].tolist() == [0, -1, 2]
 
 
-def test_a_classifier_of_another_vocabulary_is_refused(asker: Asker, pictures: Make) -> None:
+def test_a_classifier_of_another_vocabulary_is_refused(runner: Runner, pictures: Make) -> None:
     with pytest.raises(ModelError, match=r"answers over 5 classes, but imagenet/memory has 3,.*\. Or use a model"):
-        supervised(asker, Wheel(classes=5), pictures([0, 1]))
+        supervised(runner, Wheel(classes=5), pictures([0, 1]))
 
 
-def test_only_the_classes_of_the_split_are_answered(asker: Asker, pictures: Make) -> None:
-    found = supervised(asker, Wheel(), pictures([0, 2, 2], subset=(0, 2)))
+def test_only_the_classes_of_the_split_are_answered(runner: Runner, pictures: Make) -> None:
+    found = supervised(runner, Wheel(), pictures([0, 2, 2], subset=(0, 2)))
     assert found.top[:, :3].tolist() == [[0, 2, -1], [0, 2, -1], [2, 0, -1]]
 
 
@@ -128,17 +129,17 @@ def neighbours(k: int = 1) -> Any:
     return SimpleNamespace(encoder=Wheel(), k=k, weights="uniform")
 
 
-def test_the_nearest_pictures_vote(asker: Asker, pictures: Make) -> None:
-    found = knn(asker, neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
+def test_the_nearest_pictures_vote(runner: Runner, pictures: Make) -> None:
+    found = knn(runner, neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
     assert found.top[:, 0].tolist() == [2, 1, 0]
     assert found.variant.items() >= {"k": "1", "support": "imagenet/support", "weights": "uniform"}.items()
 
 
-def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(asker: Asker, pictures: Make) -> None:
+def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(runner: Runner, pictures: Make) -> None:
     split = pictures([0, 1, 2])
 
     def voters(labels: list[int], broken: frozenset[int] = frozenset()) -> tuple[str, str]:
-        variant = knn(asker, neighbours(), split, pictures(labels, broken, split="support")).variant
+        variant = knn(runner, neighbours(), split, pictures(labels, broken, split="support")).variant
         return variant["support_n"], variant["support_sha256"]
 
     usual = voters([2, 1, 0, 0])
@@ -148,7 +149,7 @@ def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(
     assert [voters([2, 1, 0, -1])[0], voters([2, 1, 0, 0], frozenset({3}))[0]] == ["3", "3"]
 
 
-def test_pictures_without_label_or_answer_do_not_vote(asker: Asker, pictures: Make) -> None:
+def test_pictures_without_label_or_answer_do_not_vote(runner: Runner, pictures: Make) -> None:
     support = pictures([-1, 1, 2], frozenset({1}), split="support")
-    found = knn(asker, neighbours(), pictures([0, 1]), support)
+    found = knn(runner, neighbours(), pictures([0, 1]), support)
     assert found.top[:, 0].tolist() == [2, 2]

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.closed_world import closed_world
+from eyechart.classification.closed_world import ClosedWorld
 from eyechart.classification.image_batches import closed_world_prompt
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.class_names import class_names
 from eyechart.errors import EyechartError, ModelError, SpecError
 from eyechart.inference.store import Store
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.models.types import Answer
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.registry import get_protocol
 
 NAMES = ("cat", "dog", "great white shark")
 CAT, DOG, SHARK, NONE = 0, 1, 2, -1
@@ -38,7 +38,7 @@ def found(predictions: Any) -> list[int]:
 @pytest.mark.parametrize(("prefix", "first"), [("paper", "image"), ("shared", "text")])
 def test_the_class_list_stands_behind_the_image_or_before_it(sit: Any, talker: Any, prefix: str, first: str) -> None:
     model = talker(always("cat"))
-    closed_world(sit(model, [0, 1], prefix=prefix))
+    ClosedWorld().predict(sit(model, [0, 1], prefix=prefix))
     for request in model.requests:
         kinds = ["text" if isinstance(part, str) else "image" for part in request.parts]
         assert kinds == [first, {"text": "image", "image": "text"}[first]]
@@ -49,7 +49,7 @@ def test_the_class_list_stands_behind_the_image_or_before_it(sit: Any, talker: A
 def test_every_image_has_its_own_answer(sit: Any, talker: Any, images: int, sizes: list[int]) -> None:
     labels = [0, 1, 2] * 4
     model = talker(by_key({row: NAMES[label] for row, label in enumerate(labels)}), turned=True)
-    said = closed_world(sit(model, labels, images=images))
+    said = ClosedWorld().predict(sit(model, labels, images=images))
     assert found(said) == labels == said.spoken.strict.tolist()
     assert sorted((len(numbers) for numbers, _ in model.asked), reverse=True) == sizes
     assert sorted(number for numbers, _ in model.asked for number in numbers) == [*range(12)]
@@ -57,7 +57,7 @@ def test_every_image_has_its_own_answer(sit: Any, talker: Any, images: int, size
 
 def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None:
     model = talker(by_key(dict.fromkeys(range(12), "dog")))
-    columns = closed_world(sit(model, [0] * 12, images=5)).spoken.columns()
+    columns = ClosedWorld().predict(sit(model, [0] * 12, images=5)).spoken.columns()
     for request, (rows, _) in enumerate(model.asked):
         assert [columns["request"][row] for row in rows] == [str(request)] * len(rows)
         assert [columns["place"][row] for row in rows] == ["1", "2", "3", "4", "5"][: len(rows)]
@@ -67,7 +67,7 @@ def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None
 def test_images_of_one_class_are_shown_together(sit: Any, talker: Any) -> None:
     labels = [0, 1, 2, -1] * 3
     model = talker(by_key(dict.fromkeys(range(12), "dog")))
-    closed_world(sit(model, labels, images=2, order="same_class"))
+    ClosedWorld().predict(sit(model, labels, images=2, order="same_class"))
     shown = [[labels[number] for number in numbers] for numbers, _ in model.asked]
     assert all(len({*classes}) == 1 for classes in shown)
     assert [classes for classes in shown if classes[0] < 0] == [[-1]] * 3
@@ -95,7 +95,7 @@ def test_answers_are_told_apart_by_key(
     sit: Any, talker: Any, text: str, lenient: list[int | None], strict: list[int], reading: str
 ) -> None:
     model = talker(always(text))
-    said = closed_world(sit(model, [0, 0], images=2, reading=reading))
+    said = ClosedWorld().predict(sit(model, [0, 0], images=2, reading=reading))
     (shown, _), *_ = model.asked
     wanted = [lenient, strict][reading == "strict"]
     assert [said.spoken.strict[row] for row in shown] == strict
@@ -122,7 +122,7 @@ ONE = [  # what was said about one image; the class, and the kind if it is out o
 
 @pytest.mark.parametrize(("text", "place", "kind"), ONE)
 def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, place: int, kind: str) -> None:
-    said = closed_world(sit(talker(always(text)), [0]))
+    said = ClosedWorld().predict(sit(talker(always(text)), [0]))
     assert (found(said), said.spoken.out, said.unparsed) == ([place], (kind,), frozenset())
 
 
@@ -139,20 +139,22 @@ def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, place: int, ki
     ],
 )
 def test_a_broken_answer_is_not_read_and_not_out_of_the_prompt(sit: Any, talker: Any, text: str) -> None:
-    said = closed_world(sit(talker(always(text)), [0]))
+    said = ClosedWorld().predict(sit(talker(always(text)), [0]))
     assert (found(said), said.spoken.out, said.unparsed) == ([NONE], ("",), frozenset({0}))
     assert said.spoken.said == (text,)
 
 
 def test_another_openai_name_than_those_listed_is_of_its_own_kind(sit: Any, talker: Any) -> None:
     names = class_names("mill").names
-    said = closed_world(sit(talker(by_key({0: "tench", 1: "Goldfish"})), [0, 0], names=names, subset=(0, 5, 7)))
+    said = ClosedWorld().predict(
+        sit(talker(by_key({0: "tench", 1: "Goldfish"})), [0, 0], names=names, subset=(0, 5, 7))
+    )
     assert (found(said), said.spoken.out) == ([0, NONE], ("", "IN"))
 
 
 def test_a_split_lists_its_own_classes_alone(sit: Any, talker: Any) -> None:
     model = talker(by_key({0: "great white shark", 1: "dog", 2: "cat"}))
-    said = closed_world(sit(model, [2, 0, 0], subset=(0, 2)))
+    said = ClosedWorld().predict(sit(model, [2, 0, 0], subset=(0, 2)))
     assert found(said) == [SHARK, NONE, CAT]
     assert said.spoken.out == ("", "Wrong", "")
     assert "class names:\ncat\ngreat white shark. Your output" in model.asked[0][1]
@@ -171,21 +173,21 @@ IDS = {0: "2", 1: "0", 2: "3", 3: "-1", 4: "cat", 5: "great white shark", 6: "tw
 )
 def test_classes_can_be_named_by_their_ids(sit: Any, talker: Any, reading: str, classes: list[int]) -> None:
     model = talker(by_key(IDS))
-    said = closed_world(sit(model, [0] * 8, answer="id", reading=reading))
+    said = ClosedWorld().predict(sit(model, [0] * 8, answer="id", reading=reading))
     assert found(said) == classes
     assert '0 – "cat"\n1 – "dog"\n2 – "great white shark"' in model.asked[0][1]
     assert all(bool(kind) == (place < 0) for kind, place in zip(said.spoken.out, classes, strict=True))
 
 
 def test_ids_are_those_of_the_list(sit: Any, talker: Any) -> None:
-    said = closed_world(sit(talker(always('{"1": 1}')), [2], answer="id", subset=(0, 2)))
+    said = ClosedWorld().predict(sit(talker(always('{"1": 1}')), [2], answer="id", subset=(0, 2)))
     assert (found(said), said.unparsed) == ([SHARK], frozenset())
 
 
 @pytest.mark.parametrize("answer", ["name", "id"])
 def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> None:
     model = talker(by_key(dict.fromkeys(range(5), {"name": "dog", "id": "1"}[answer])), structured=True)
-    said = closed_world(sit(model, [1] * 5, images=3, structure="enforced", answer=answer))
+    said = ClosedWorld().predict(sit(model, [1] * 5, images=3, structure="enforced", answer=answer))
     assert found(said) == [DOG] * 5
     assert [[*schema["properties"]] for _, schema in model.how] == [["1", "2", "3"], ["1", "2"]]
     assert "JSON" not in model.asked[0][1]
@@ -195,13 +197,21 @@ def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> No
 @pytest.mark.parametrize(
     ("choices", "error", "sentence"),
     [
-        ({"structure": "enforced"}, ModelError, r"--eye-structure=enforced needs .* and test does not\. Use vllm"),
-        ({"images": 51}, SpecError, r"--eye-images-per-request=51: A request shows 1 to 50 images"),
-        ({"prompt": "open_world"}, SpecError, r"--eye-prompt=open_world has the slots: none\. This protocol fills: cl"),
+        (
+            {"structure": "enforced"},
+            ModelError,
+            r"closed_world\.structure=enforced needs .* and test does not\. Use vllm",
+        ),
+        ({"images": 51}, SpecError, r"closed_world\.images=51: A request shows 1 to 50 images"),
+        (
+            {"prompt": "open_world"},
+            SpecError,
+            r"closed_world\.prompt=open_world has the slots: none\. This protocol fills: cl",
+        ),
         ({"prompt": "closed_word"}, EyechartError, r"'closed_word' is neither .* did you mean closed_world"),
         ({"prompt": "closed_world", "images": 2}, SpecError, r"does not ask for JSON, so the answers to 2 images"),
-        ({"reading": "mill"}, SpecError, r"--eye-reading=mill reads letters"),
-        ({"reading": "mill", "answer": "id"}, SpecError, r"--eye-reading=mill reads letters"),
+        ({"reading": "mill"}, SpecError, r"closed_world\.reading=mill reads letters"),
+        ({"reading": "mill", "answer": "id"}, SpecError, r"closed_world\.reading=mill reads letters"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_asked(
@@ -209,36 +219,36 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_asked(
 ) -> None:
     model = talker(always("cat"))
     with pytest.raises(error, match=sentence):
-        closed_world(sit(model, [0, 1], **choices))
+        ClosedWorld().predict(sit(model, [0, 1], **choices))
     assert model.how == []
 
 
 def test_of_two_classes_with_one_name_the_first_has_it(sit: Any, talker: Any) -> None:
-    said = closed_world(sit(talker(always("Missile")), [0], names=("cat", "missile", "missile")))
+    said = ClosedWorld().predict(sit(talker(always("Missile")), [0], names=("cat", "missile", "missile")))
     assert (found(said), said.spoken.out) == ([1], ("",))
 
 
 def test_the_record_says_what_was_chosen(sit: Any, talker: Any) -> None:
-    said = closed_world(sit(talker(always("cat")), [0]))
-    assert said.variant == PROTOCOLS["closed_world"].defaults() | {
+    said = ClosedWorld().predict(sit(talker(always("cat")), [0]))
+    assert said.variant == get_protocol("closed_world").defaults() | {
         "names": "mine",
         "prompt": f"closed_world_json ({closed_world_prompt().sha256[:8]})",
         "parser": "json_answers 2, class_name 2",
     }
 
 
-def ten(sit: Any, talker: Any) -> tuple[Any, Predictions]:
+def ten(sit: Any, talker: Any) -> tuple[Any, ClassPredictions]:
     """Ten images: 3 right, 1 wrong, 4 out of the prompt (1 without a label), 1 unread, 1 error."""
     texts = ["cat", "cat", "dog", "cat", "white shark", "I don't know", "axolotl", "axolotl", "{", ""]
     model = talker(lambda numbers, _: texts[numbers[0]] or Answer("", (), False, error="withheld"))
-    sitting = sit(model, [0, 0, 1, 1, 2, 2, 0, 0, 0, 0])
-    return sitting, closed_world(sitting)
+    context = sit(model, [0, 0, 1, 1, 2, 2, 0, 0, 0, 0])
+    return context, ClosedWorld().predict(context)
 
 
 def test_every_number_is_that_of_a_count_by_hand(sit: Any, talker: Any) -> None:
-    sitting, said = ten(sit, talker)
+    context, said = ten(sit, talker)
     truth = sit.truth([(0,), (0,), (1,), (2,), (2,), (2, 1), (0,), (), (0,), (0,)])
-    numbers = {key: (each.value, each.n) for key, each in sit.metrics(sitting, said, truth).items()}
+    numbers = {key: (each.value, each.n) for key, each in sit.metrics(context, said, truth).items()}
     assert numbers["acc1", "A"] == (pytest.approx(4 / 9), 9)
     assert numbers["acc1_strict", "A"] == (pytest.approx(1 / 9), 9)  # no JSON, and one image shows no class
     assert numbers["acc1", "N"] == (1, 1)
@@ -254,9 +264,9 @@ def test_every_number_is_that_of_a_count_by_hand(sit: Any, talker: Any) -> None:
 
 
 def test_an_unread_answer_and_an_error_are_outcomes_of_their_own(sit: Any, talker: Any) -> None:
-    sitting, said = ten(sit, talker)
+    context, said = ten(sit, talker)
     assert (said.unparsed, [*said.errors], said.spoken.out[8:]) == (frozenset({8}), [9], ("", ""))
-    scored = sit.scored(sitting, said, sit.truth([(label,) for label in sitting.labels]))
+    scored = sit.scored(context, said, sit.truth([(label,) for label in context.labels]))
     outcomes = scored.outcomes(said)
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (3, 5, 1, 1)
 
@@ -264,7 +274,7 @@ def test_an_unread_answer_and_an_error_are_outcomes_of_their_own(sit: Any, talke
 def test_an_error_is_that_of_every_image_of_its_request(sit: Any, talker: Any) -> None:
     withheld = Answer("", (), False, error="withheld")
     model = talker(lambda numbers, text: withheld if 3 in numbers else by_key(DOGS)(numbers, text))
-    said = closed_world(sit(model, [1] * 6, images=2))
+    said = ClosedWorld().predict(sit(model, [1] * 6, images=2))
     (lost,) = (numbers for numbers, _ in model.asked if 3 in numbers)
     assert said.errors == dict.fromkeys(sorted(lost), "withheld")
     assert found(said) == [NONE if row in lost else DOG for row in range(6)]
@@ -274,7 +284,7 @@ DOGS = dict.fromkeys(range(12), "dog")
 
 
 def test_an_image_that_cannot_be_shown_is_an_error(sit: Any, talker: Any) -> None:
-    said = closed_world(sit(talker(by_key(DOGS)), [1, 1, 1], broken=frozenset({1})))
+    said = ClosedWorld().predict(sit(talker(by_key(DOGS)), [1, 1, 1], broken=frozenset({1})))
     assert [*said.errors] == [1]
     assert found(said) == [DOG, NONE, DOG]
 
@@ -282,11 +292,11 @@ def test_an_image_that_cannot_be_shown_is_an_error(sit: Any, talker: Any) -> Non
 def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -> None:
     said = iter(["cat"] * 4 + ["cat", "cat", "axolotl", "dog"] + ["dog"] * 4)
     model = talker(lambda *_: next(said))
-    sitting = sit(model, [0, 0, 0, 0], evaluations=3)
-    repeated = closed_world(sitting)
+    context = sit(model, [0, 0, 0, 0], evaluations=3)
+    repeated = ClosedWorld().predict(context)
     assert [found(each) for each in repeated.rounds[::2]] == [[CAT] * 4, [DOG] * 4]
     assert len(model.asked) == 12
-    numbers = sit.metrics(sitting, repeated, sit.truth([(0,)] * 4))
+    numbers = sit.metrics(context, repeated, sit.truth([(0,)] * 4))
     assert {name for name, _ in numbers} == {"repeated_acc", "repeated_oop"}
     mean = numbers["repeated_acc", "A"]
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx((1 + 0.5 + 0) / 3), 4, "clustered wilson")
@@ -295,18 +305,18 @@ def test_evaluations_are_asked_again_each_and_kept_each(sit: Any, talker: Any) -
     half = 4.302653 * 0.5 / 3**0.5
     assert mean.repeats_ci == pytest.approx((0.5 - half, 0.5 + half))
     assert numbers["repeated_oop", "A"].value == pytest.approx(0.25 / 3)
-    closed_world(sit(model, [0, 0, 0, 0]))
+    ClosedWorld().predict(sit(model, [0, 0, 0, 0]))
     assert len(model.asked) == 12
 
 
 def test_one_evaluation_is_the_plain_closed_world(sit: Any, talker: Any) -> None:
-    assert isinstance(closed_world(sit(talker(by_key(DOGS)), [1], evaluations=1)), Predictions)
+    assert isinstance(ClosedWorld().predict(sit(talker(by_key(DOGS)), [1], evaluations=1)), ClassPredictions)
 
 
 def test_what_is_not_kept_for_good_is_asked_again(sit: Any, talker: Any) -> None:
     busy = Answer("", (), False, error="429", retry=True)
     first, second = talker(lambda numbers, _: busy if numbers == (1,) else "dog"), talker(always("dog"))
-    assert [*closed_world(sit(first, [1, 1, 1])).errors] == [1]
-    assert not closed_world(sit(second, [1, 1, 1])).errors
+    assert [*ClosedWorld().predict(sit(first, [1, 1, 1])).errors] == [1]
+    assert not ClosedWorld().predict(sit(second, [1, 1, 1])).errors
     assert [numbers for numbers, _ in second.asked] == [(1,)]
     assert Store(sit.store).root.is_dir()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from random import Random
@@ -12,12 +13,12 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from eyechart.classification.multiple_choice import mcq, mill_options, multiple_choice
+from eyechart.classification.multiple_choice import MillMCQ, MultipleChoice, mill_options
+from eyechart.classification.options import SHORT
 from eyechart.errors import DataError, SpecError, VocabularyError
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import wilson
-from eyechart.models.types import Answer
-from eyechart.protocol.options import SHORT
+from eyechart.models.types import Answer, Classifier
 
 NAMES = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
 Say = Callable[[tuple[int, ...], str], Any]
@@ -43,7 +44,7 @@ def found(predictions: Any) -> list[int]:
 
 def test_mills_options_are_asked_in_mills_words(sit: Any, talker: Any) -> None:
     model = talker(choose(dict(enumerate(NAMES))))
-    said = mcq(sit(model, [*range(12)], "mcq", NAMES, seed=42))
+    said = MillMCQ().predict(sit(model, [*range(12)], "mcq", NAMES, seed=42))
     assert found(said) == [*range(12)]
     for (number,), text in model.asked:
         drawn = mill_options(f"s{number:02d}", number, 12)
@@ -55,39 +56,41 @@ def test_mills_options_are_asked_in_mills_words(sit: Any, talker: Any) -> None:
 
 def test_another_seed_draws_other_options(sit: Any, talker: Any) -> None:
     first, other = (talker(choose({0: "ant"})) for _ in "ab")
-    mcq(sit(first, [0], "mcq", NAMES, seed=1))
-    mcq(sit(other, [0], "mcq", NAMES, seed=2))
+    MillMCQ().predict(sit(first, [0], "mcq", NAMES, seed=1))
+    MillMCQ().predict(sit(other, [0], "mcq", NAMES, seed=2))
     assert first.asked != other.asked
 
 
 def test_images_without_a_label_are_not_asked_about(sit: Any, talker: Any) -> None:
     model = talker(choose({1: "bee", 3: "bee"}))
-    sitting = sit(model, [-1, 1, -1, 3], "mcq", NAMES)
-    said = mcq(sitting)
+    context = sit(model, [-1, 1, -1, 3], "mcq", NAMES)
+    said = MillMCQ().predict(context)
     assert ([numbers for numbers, _ in model.asked], said.unasked) == ([(1,), (3,)], {0, 2})
     columns = said.spoken.columns()
     assert (columns["request"], columns["options"][0]) == (["", "0", "", "1"], "")
-    numbers = sit.metrics(sitting, said, sit.truth([(0,), (1,), (), (3,)]))
+    numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (), (3,)]))
     assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n, numbers["acc1", "N"].n) == (0.5, 2, 0)
-    scored = sit.scored(sitting, said, sit.truth([(0,), (1,), (), (3,)]))
+    scored = sit.scored(context, said, sit.truth([(0,), (1,), (), (3,)]))
     assert scored.outcomes(said).correct + scored.outcomes(said).wrong + scored.outcomes(said).unparsed == 2
 
 
 def test_a_split_without_labels_asks_nothing(sit: Any, talker: Any) -> None:
     model = talker(choose({}))
-    sitting = sit(model, [-1, -1], "mcq", NAMES)
-    numbers = sit.metrics(sitting, mcq(sitting), sit.truth([(0,), (1,)]))
+    context = sit(model, [-1, -1], "mcq", NAMES)
+    numbers = sit.metrics(context, MillMCQ().predict(context), sit.truth([(0,), (1,)]))
     assert (model.asked, numbers["acc1", "A"].value, numbers["acc1", "A"].n) == ([], None, 0)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 9, 10])
 def test_few_classes_are_all_offered(sit: Any, talker: Any, classes: int) -> None:
     model = talker(choose({0: "bee"}))
-    assert found(mcq(sit(model, [1], "mcq", NAMES[:classes]))) == [1]
+    assert found(MillMCQ().predict(sit(model, [1], "mcq", NAMES[:classes]))) == [1]
     assert sorted(offered(model.asked[0][1]).values()) == [*NAMES[:classes]]
 
 
-@pytest.mark.parametrize(("protocol", "ask", "classes"), [("mcq", mcq, 1), ("multiple_choice", multiple_choice, 3)])
+@pytest.mark.parametrize(
+    ("protocol", "ask", "classes"), [("mcq", MillMCQ().predict, 1), ("multiple_choice", MultipleChoice().predict, 3)]
+)
 def test_too_few_classes_are_a_sentence(sit: Any, talker: Any, protocol: str, ask: Any, classes: int) -> None:
     with pytest.raises(DataError, match=r"imagenet/memory: \d options cannot be offered: give 2 to"):
         ask(sit(talker(choose({0: "ant"})), [0], protocol, NAMES[:classes]))
@@ -101,7 +104,7 @@ def test_letters_are_read_in_the_way_that_was_chosen(sit: Any, talker: Any, read
     forms = ("{}", "The answer is {}.", "bees and other insects", "")
     letter = choose(dict.fromkeys(range(4), "bee"))
     model = talker(lambda numbers, text: forms[numbers[0]].format(letter(numbers, text)))
-    said = mcq(sit(model, [1] * 4, "mcq", NAMES, reading=reading))
+    said = MillMCQ().predict(sit(model, [1] * 4, "mcq", NAMES, reading=reading))
     assert said.spoken.strict.tolist() == [1, -1, -1, -1]
     if reading == "mill":  # always a class, drawn by the answer's text where nothing is read
         drawn = [[*offered(text).values()] for _, text in model.asked]
@@ -120,21 +123,21 @@ def test_wrong_unread_and_error_are_three_things(sit: Any, talker: Any) -> None:
     says = {0: lambda text: choose({0: "ant"})((0,), text), 1: lambda text: choose({0: "bee"})((0,), text)}
     rest = {2: lambda _: "I cannot tell.", 3: lambda _: withheld}
     model = talker(lambda numbers, text: (says | rest)[numbers[0]](text))
-    sitting = sit(model, [0, 0, 0, 0], "mcq", ("ant", "bee", "cat"))
-    said = mcq(sitting)
+    context = sit(model, [0, 0, 0, 0], "mcq", ("ant", "bee", "cat"))
+    said = MillMCQ().predict(context)
     assert (found(said), said.unparsed, said.errors) == ([0, 1, -1, -1], {2}, {3: "withheld"})
     truth = sit.truth([(0,)] * 4)
-    outcomes = sit.scored(sitting, said, truth).outcomes(said)
+    outcomes = sit.scored(context, said, truth).outcomes(said)
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 1, 1)
-    numbers = sit.metrics(sitting, said, truth)
+    numbers = sit.metrics(context, said, truth)
     assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(1 / 3), 3)
     assert {name for name, _ in numbers} == {"acc1", "acc1_strict", "mean_per_class_recall"}
 
 
 def test_names_that_are_not_one_a_class_are_refused(sit: Any, talker: Any, pictures: Any) -> None:
-    sitting = sit(talker(choose({})), [0], "mcq", NAMES)
+    context = sit(talker(choose({})), [0], "mcq", NAMES)
     with pytest.raises(VocabularyError, match=r"imagenet/memory has 12 classes, but the class names 'mine' are 11"):
-        type(sitting)(sitting.asker, sitting.model, sitting.dataset, NAMES[1:], "mine", sitting.chosen)
+        MillMCQ().predict(replace(context, given_names=NAMES[1:]))
 
 
 LABELS = [0, 1, 2, 3, 4, 5]  # originals; the second ground truth agrees with half of them, and has none for the last
@@ -153,7 +156,7 @@ def choice(sit: Any, letters: Any, matrix: Path) -> Callable[..., Any]:
     """Seat a model for multiple choice over the labels above."""
 
     def seat(model: Any, setting: str, labels: Any = LABELS, second: Any = SECOND, **choices: Any) -> Any:
-        usual = {"setting": setting, "repeats": 2, "distractors": matrix, "lend": lambda _: letters}
+        usual = {"setting": setting, "repeats": 2, "distractors": matrix, "get_model": lambda _: letters}
         truths = {"truths": [sit.truth(second)]}
         return sit(model, labels, "multiple_choice", NAMES, **(usual | truths | choices))
 
@@ -163,7 +166,7 @@ def choice(sit: Any, letters: Any, matrix: Path) -> Callable[..., Any]:
 @pytest.mark.parametrize("setting", SHORT)
 def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, setting: str) -> None:
     model = talker(lambda *_: "A")
-    repeated = multiple_choice(choice(model, setting))
+    repeated = MultipleChoice().predict(choice(model, setting))
     assert len(repeated.rounds) == 2
     assert len(model.asked) == len({*model.asked}) in (11, 12)  # two draws may be equal, and are asked once
     for (number,), text in model.asked:
@@ -180,21 +183,21 @@ def test_every_setting_offers_its_own_right_options(choice: Any, talker: Any, se
 def test_the_original_labels_are_no_second_ground_truth(choice: Any, talker: Any, sit: Any) -> None:
     truths = [sit.truth([(label,) for label in LABELS], name="ImGT"), sit.truth(SECOND)]
     one, both = talker(lambda *_: "A"), talker(lambda *_: "A")
-    multiple_choice(choice(one, "ReGT+text"))
-    multiple_choice(choice(both, "ReGT+text", truths=truths))
+    MultipleChoice().predict(choice(one, "ReGT+text"))
+    MultipleChoice().predict(choice(both, "ReGT+text", truths=truths))
     assert len(one.asked) in (11, 12)
     assert both.asked == []
 
 
 def test_what_was_taken_for_a_class_distracts_from_it(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    multiple_choice(choice(model, "ImGT+confusion", [0], [(0,)], repeats=3))
+    MultipleChoice().predict(choice(model, "ImGT+confusion", [0], [(0,)], repeats=3))
     assert all({"ant", "bee", "lynx"} < {*offered(text).values()} for _, text in model.asked)
 
 
 def test_names_that_are_near_distract(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    multiple_choice(choice(model, "ImGT+text", [0], [(0,)], repeats=3))
+    MultipleChoice().predict(choice(model, "ImGT+text", [0], [(0,)], repeats=3))
     for _, text in model.asked:
         assert {"ant", "cat"} < {*offered(text).values()} < {"ant", "cat", "gnu", "hen", "jay"}
 
@@ -206,7 +209,7 @@ def test_shares_confuse_like_counts(choice: Any, talker: Any, tmp_path: Path) ->
     asked = []
     for name in ("confused.npy", "shares.npy", "shares.csv"):
         model = talker(lambda *_: "A")
-        multiple_choice(choice(model, "ImGT+confusion", distractors=tmp_path / name))
+        MultipleChoice().predict(choice(model, "ImGT+confusion", distractors=tmp_path / name))
         asked.append(model.asked)
     assert asked[0]
     assert asked[1:] == [[], []]  # the same questions: they are answered already
@@ -232,35 +235,41 @@ BROKEN: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_file_that_is_no_matrix_is_a_sentence(choice: Any, talker: Any, tmp_path: Path, name: str) -> None:
     BROKEN[name](tmp_path / name)
-    with pytest.raises(DataError, match=rf"--eye-distractors: .*{name} .*12 × 12.*true class as row"):
-        multiple_choice(choice(talker(lambda *_: "A"), "ImGT+confusion", distractors=tmp_path / name))
+    with pytest.raises(DataError, match=rf"The distractors .*{name} .*12 × 12.*true class as row"):
+        MultipleChoice().predict(choice(talker(lambda *_: "A"), "ImGT+confusion", distractors=tmp_path / name))
 
 
 @pytest.mark.parametrize("setting", [setting for setting in SHORT if "ReGT" in setting])
 def test_a_second_ground_truth_that_is_not_there_is_a_sentence(choice: Any, talker: Any, setting: str) -> None:
-    sitting = choice(talker(lambda *_: "A"), setting, truths=[])
+    context = choice(talker(lambda *_: "A"), setting, truths=[])
     with pytest.raises(DataError, match=r"needs a second ground truth.*original labels only.*--eye-labels=ReGT=FILE"):
-        multiple_choice(sitting)
+        MultipleChoice().predict(context)
 
 
 @pytest.mark.parametrize(
     ("choices", "sentence"),
     [
-        ({"distractors": "own"}, r"needs somebody's confusions over the 12 classes of imagenet.*--eye-distractors="),
-        ({"distractors": "sentence[]", "lend": lambda _: object()}, r"is neither a classifier nor an encoder"),
-        ({"setting": "ImGT+text", "lend": lambda _: object()}, r"--eye-encoder=sentence\[minilm\] reads no texts"),
-        ({"prompt": "closed_world"}, r"--eye-prompt=closed_world has the slots: class_list"),
+        (
+            {"distractors": "own"},
+            r"needs somebody's confusions over the 12 classes of imagenet.*multiple_choice\.distractors=",
+        ),
+        ({"distractors": "sentence[]", "get_model": lambda _: object()}, r"is neither a classifier nor an encoder"),
+        (
+            {"setting": "ImGT+text", "get_model": lambda _: object()},
+            r"multiple_choice\.encoder=sentence\[minilm\] reads no texts",
+        ),
+        ({"prompt": "closed_world"}, r"multiple_choice\.prompt=closed_world has the slots: class_list"),
     ],
 )
 def test_what_a_setting_lacks_is_a_sentence(choice: Any, talker: Any, choices: dict[str, Any], sentence: str) -> None:
     model = talker(lambda *_: "A")
     with pytest.raises(SpecError, match=sentence):
-        multiple_choice(choice(model, **({"setting": "ImGT+confusion"} | choices)))
+        MultipleChoice().predict(choice(model, **({"setting": "ImGT+confusion"} | choices)))
     assert model.how == []
 
 
 def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None:
-    class Sure(talker):  # type: ignore[misc, valid-type]
+    class Sure(talker, Classifier):  # type: ignore[misc, valid-type]
         def prepare(self, image: Any) -> int:
             return int(np.asarray(image)[0, 0, 0])
 
@@ -268,24 +277,26 @@ def test_a_classifiers_own_confusions_distract(choice: Any, talker: Any) -> None
             return np.eye(12, dtype=np.float32)[[(number + 3) % 12 for number in images]]
 
     model = talker(lambda *_: "A")
-    multiple_choice(choice(model, "ImGT+confusion", distractors="mine[]", lend=lambda _: Sure(None), repeats=1))
+    MultipleChoice().predict(
+        choice(model, "ImGT+confusion", distractors="mine[]", get_model=lambda _: Sure(None), repeats=1)
+    )
     for (number,), text in model.asked:
         assert NAMES[number + 3] in offered(text).values() or number + 3 in SECOND[number]
 
 
 def test_options_and_their_order_are_redrawn_in_every_repeat(choice: Any, talker: Any) -> None:
     model = talker(lambda *_: "A")
-    multiple_choice(choice(model, "ImGT+random", repeats=5))
+    MultipleChoice().predict(choice(model, "ImGT+random", repeats=5))
     assert {len({text for numbers, text in model.asked if numbers == (row,)}) for row in range(6)} <= {4, 5}
     again = talker(lambda *_: "A")
-    multiple_choice(choice(again, "ImGT+random", repeats=6))
+    MultipleChoice().predict(choice(again, "ImGT+random", repeats=6))
     assert len(again.asked) == 6
 
 
 def test_one_repeat_has_wilsons_interval(sit: Any, choice: Any, talker: Any) -> None:
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
-    sitting = choice(talker(choose(table)), "ImGT+random", repeats=1)
-    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(label,) for label in LABELS]))
+    context = choice(talker(choose(table)), "ImGT+random", repeats=1)
+    numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean = numbers["mc_acc", "A"]
     assert (mean.value, mean.n, mean.ci_method) == (pytest.approx(5 / 6), 6, "wilson")
     assert mean.ci == (pytest.approx(wilson(5, 6).low), pytest.approx(wilson(5, 6).high))
@@ -299,8 +310,8 @@ def test_thirty_one_repeats_have_students_interval(sit: Any, choice: Any, talker
         right = choose({row: NAMES[label] for row, label in enumerate(LABELS)})(numbers, text)
         return "unread" if counts[0] % 7 == 0 else right
 
-    sitting = choice(talker(say), "ImGT+random", repeats=31)
-    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(label,) for label in LABELS]))
+    context = choice(talker(say), "ImGT+random", repeats=31)
+    numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean, answered = numbers["mc_acc", "A"], np.array([number % 7 != 0 for number in range(1, 31 * 6 + 1)])
     runs = answered.reshape(31, 6).mean(axis=1)
     half = t.ppf(0.975, 30) * runs.std(ddof=1) / sqrt(31)
@@ -317,8 +328,8 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
         fresh, first[0] = first[0], False
         return "A" if fresh else Answer("", (), False, error="withheld")
 
-    sitting = choice(talker(say), "ImGT+random", [0], [(0,)], repeats=3)
-    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(0,)]))
+    context = choice(talker(say), "ImGT+random", [0], [(0,)], repeats=3)
+    numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(0,)]))
     assert numbers["mc_acc", "A"].ci == pytest.approx(wilson(0, 1))
     assert numbers["mc_acc", "A"].repeats_ci is None
 
@@ -326,8 +337,8 @@ def test_a_number_that_one_repeat_alone_has_no_interval_over_repeats(sit: Any, c
 def test_repeats_that_agree_are_as_sure_as_their_images(sit: Any, choice: Any, talker: Any) -> None:
     """Five of six images right in every repeat: the interval is that of six images, and not a point."""
     table = {0: "ant", 1: "bee", 2: "unread", 3: "dog", 4: "eel", 5: "fox"}
-    sitting = choice(talker(choose(table)), "ImGT+random", repeats=31)
-    numbers = sit.metrics(sitting, multiple_choice(sitting), sit.truth([(label,) for label in LABELS]))
+    context = choice(talker(choose(table)), "ImGT+random", repeats=31)
+    numbers = sit.metrics(context, MultipleChoice().predict(context), sit.truth([(label,) for label in LABELS]))
     mean = numbers["mc_acc", "A"]
     assert mean.ci == pytest.approx(wilson(5, 6))
     assert mean.repeats_ci == pytest.approx((5 / 6, 5 / 6))

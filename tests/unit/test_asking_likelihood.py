@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.closed_world import closed_world, closed_world_plus
-from eyechart.classification.posterior import posterior
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.closed_world import ClosedWorld
+from eyechart.classification.posterior import Posterior
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.choices import ByScore
 from eyechart.models.types import Floats, Identity, Request, Until
+from eyechart.protocol.registry import get_protocol
 
 NAMES = ("cat", "dog", "great white shark")
 TABLE = [[-1, -2, -3], [-2, -1, -3], [-9, -4, -4]]  # by the picture's number
@@ -35,6 +36,9 @@ class Sure(ByScore):
     loads: int = 0
     identity: Identity = SURE
 
+    def answers(self, *_: Any) -> Any:
+        raise AssertionError("nobody asks it to talk")
+
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         self.asked.append((requests, choices))
         numbers = [int(np.asarray(request.images[0])[0, 0, 0]) for request in requests]
@@ -42,13 +46,13 @@ class Sure(ByScore):
         return np.array(rows, np.float32)
 
 
-def found(predictions: Predictions) -> list[int]:
+def found(predictions: ClassPredictions) -> list[int]:
     return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
 
 
 def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:
     model = Sure()
-    said = posterior(sit(model, [0, 1, 2], "posterior"))
+    said = Posterior().predict(sit(model, [0, 1, 2], "posterior"))
     assert said.scores.tolist() == TABLE
     assert said.top[:, :3].tolist() == [[0, 1, 2], [1, 0, 2], [1, 2, 0]]
     for requests, choices in model.asked:
@@ -63,69 +67,69 @@ def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:
 
 def test_under_a_plain_prompt_the_names_are_the_answers(sit: Any) -> None:
     model = Sure()
-    posterior(sit(model, [0], "posterior", prompt="closed_world"))
+    Posterior().predict(sit(model, [0], "posterior", prompt="closed_world"))
     assert model.asked[0][1] == [*NAMES]
 
 
 def test_the_posterior_is_kept(sit: Any) -> None:
     first, second, other = Sure(), Sure(), Sure()
-    posterior(sit(first, [0, 1], "posterior"))
-    assert found(posterior(sit(second, [0, 1], "posterior"))) == [0, 1]
-    posterior(sit(other, [0, 1], "posterior", names=("cat", "hound", "great white shark")))
+    Posterior().predict(sit(first, [0, 1], "posterior"))
+    assert found(Posterior().predict(sit(second, [0, 1], "posterior"))) == [0, 1]
+    Posterior().predict(sit(other, [0, 1], "posterior", names=("cat", "hound", "great white shark")))
     assert (len(second.asked), len(other.asked)) == (0, 1)
 
 
 def test_a_number_that_is_none_is_an_error_of_its_image(sit: Any) -> None:
-    said = posterior(sit(Sure(), [0, 0, 0, 0], "posterior"))
+    said = Posterior().predict(sit(Sure(), [0, 0, 0, 0], "posterior"))
     assert (found(said), [*said.errors]) == ([0, 1, 1, -1], [3])
     assert "answered with NaN or infinity" in said.errors[3]
     assert np.isnan(said.scores[3]).all()
 
 
 def test_a_split_of_broken_images_is_all_errors(sit: Any) -> None:
-    for protocol, ask in (("posterior", posterior), ("closed_world", closed_world)):
-        sitting = sit(Sure(), [0, 0], protocol, broken=frozenset({0, 1}), answer="constrained")
-        said = ask(sitting)
+    for protocol, ask in (("posterior", Posterior().predict), ("closed_world", ClosedWorld().predict)):
+        context = sit(Sure(), [0, 0], protocol, broken=frozenset({0, 1}), answer="constrained")
+        said = ask(context)
         assert (found(said), [*said.errors]) == ([-1, -1], [0, 1])
 
 
 def test_classes_out_of_the_split_are_ruled_out(sit: Any) -> None:
     model = Sure()
-    said = posterior(sit(model, [0, 1], "posterior", subset=(0, 2)))
+    said = Posterior().predict(sit(model, [0, 1], "posterior", subset=(0, 2)))
     assert said.scores.tolist() == [[-1, -np.inf, -2], [-2, -np.inf, -1]]
     assert (found(said), len(model.asked[0][1])) == ([0, 2], 2)
 
 
 def test_its_numbers_are_those_of_a_ranking(sit: Any) -> None:
-    sitting = sit(Sure(), [0, 0, 2], "posterior")
-    numbers = sit.metrics(sitting, posterior(sitting), sit.truth([(0,), (0,), (2,)]))
+    context = sit(Sure(), [0, 0, 2], "posterior")
+    numbers = sit.metrics(context, Posterior().predict(context), sit.truth([(0,), (0,), (2,)]))
     assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(1 / 3), 3)
     assert {name for name, _ in numbers} == {"acc1", "mean_per_class_recall"}  # three classes have no five best
 
 
-@pytest.mark.parametrize("ask", [closed_world, closed_world_plus])
-def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, ask: Any) -> None:
+@pytest.mark.parametrize("protocol", ["closed_world", "closed_world_plus"])
+def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, protocol: str) -> None:
     model = Sure()
-    sitting = sit(model, [0, 1, 2, 0], ask.__name__, answer="constrained", names=NAMES)
-    said = ask(sitting)
+    context = sit(model, [0, 1, 2, 0], protocol, answer="constrained", names=NAMES)
+    said: Any = get_protocol(protocol).predict(context)
     assert found(said) == said.top[:, 0].tolist() == [0, 1, 1, -1]
     assert said.spoken.said == ("cat", "dog", "dog", "")
     assert (said.spoken.out, [*said.errors], said.unparsed) == (("",) * 4, [3], frozenset())
-    numbers = sit.metrics(sitting, said, sit.truth([(0,), (1,), (2,), (0,)]))
+    numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (2,), (0,)]))
     assert (numbers["oop", "A"].value, numbers["oop", "A"].n) == (0, 3)
     assert (numbers["acc1", "A"].value, numbers["acc1_strict", "A"].value) == (pytest.approx(2 / 3),) * 2
     assert "acc5" not in {name for name, _ in numbers}
 
 
 def test_the_likeliest_name_is_one_of_the_split(sit: Any) -> None:
-    said = closed_world(sit(Sure(), [0, 1], answer="constrained", subset=(0, 2)))
+    said = ClosedWorld().predict(sit(Sure(), [0, 1], answer="constrained", subset=(0, 2)))
     assert (found(said), said.spoken.said) == ([0, 2], ("cat", "great white shark"))
 
 
 @pytest.mark.parametrize(("prefix", "last"), [("paper", "text"), ("shared", "image")])
 def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, prefix: str, last: str) -> None:
     model = Sure()
-    closed_world(sit(model, [0], answer="constrained", prefix=prefix))
+    ClosedWorld().predict(sit(model, [0], answer="constrained", prefix=prefix))
     ((request, *_), _), *_ = model.asked
     assert isinstance(request.parts[-1], str) == (last == "text")
 
@@ -133,17 +137,20 @@ def test_the_likeliest_name_is_asked_in_the_layout_that_was_chosen(sit: Any, pre
 @pytest.mark.parametrize(
     ("choices", "sentence"),
     [
-        ({"images": 5}, r"constrained asks about one image at a time, not 5\. Use --eye-images-per-request=1"),
-        ({"evaluations": 3}, r"constrained computes .* the same ones every time\. Use --eye-evaluations=1"),
+        ({"images": 5}, r"constrained asks about one image at a time, not 5\. Use --eye-set=closed_world\.images=1"),
+        (
+            {"evaluations": 3},
+            r"constrained computes .* the same ones every time\. Use --eye-set=closed_world\.evaluations=1",
+        ),
     ],
 )
 def test_what_the_likeliest_name_cannot_do_is_refused(sit: Any, choices: dict[str, int], sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        closed_world(sit(Sure(), [0], answer="constrained", **choices))
+        ClosedWorld().predict(sit(Sure(), [0], answer="constrained", **choices))
 
 
 def test_a_model_that_cannot_tell_is_a_sentence(sit: Any, talker: Any) -> None:
     model = talker(lambda *_: "cat")
     with pytest.raises(ModelError, match=r"talker does not tell how likely .* Use hf\[…\] or vllm\[…\]"):
-        closed_world(sit(model, [0], answer="constrained"))
+        ClosedWorld().predict(sit(model, [0], answer="constrained"))
     assert model.how == []

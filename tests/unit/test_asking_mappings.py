@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from eyechart.classification.closed_world import closed_world, closed_world_plus
-from eyechart.classification.open_world import open_world
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.closed_world import ClosedWorld, ClosedWorldPlus
+from eyechart.classification.open_world import OpenWorld
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.types import Answer
 
@@ -27,28 +27,30 @@ def by_key(table: Mapping[int, str]) -> Callable[..., str]:
     return lambda numbers, _: json.dumps({str(place): table[each] for place, each in enumerate(numbers, 1)})
 
 
-def found(predictions: Predictions) -> list[int]:
+def found(predictions: ClassPredictions) -> list[int]:
     return predictions.top[:, 0].tolist()  # type: ignore[no-any-return]
 
 
 def test_cw_plus_makes_no_model_call(sit: Any, talker: Any, letters: Any) -> None:
     first, second = talker(says(SAID)), talker(says(SAID))
-    closed_world(sit(first, LABELS))
-    closed_world_plus(sit(second, LABELS, "closed_world_plus", lend=lambda _: letters))
+    ClosedWorld().predict(sit(first, LABELS))
+    ClosedWorldPlus().predict(sit(second, LABELS, "closed_world_plus", get_model=lambda _: letters))
     assert (len(first.asked), second.how) == (6, [])
 
 
 def test_the_closed_world_after_cw_plus_makes_none_either(sit: Any, talker: Any, letters: Any) -> None:
     first, second = talker(by_key(dict.fromkeys(range(6), "dog"))), talker(says(SAID))
     choices = {"images": 4, "order": "same_class", "answer": "name", "prefix": "shared"}
-    closed_world_plus(sit(first, LABELS, "closed_world_plus", lend=lambda _: letters, **choices))
-    closed_world(sit(second, LABELS, **choices))
+    ClosedWorldPlus().predict(sit(first, LABELS, "closed_world_plus", get_model=lambda _: letters, **choices))
+    ClosedWorld().predict(sit(second, LABELS, **choices))
     assert second.how == []
 
 
 def test_cw_plus_changes_answers_out_of_the_prompt_alone(sit: Any, talker: Any, letters: Any) -> None:
-    plain = closed_world(sit(talker(says(SAID)), LABELS))
-    mapped = closed_world_plus(sit(talker(says(SAID)), LABELS, "closed_world_plus", lend=lambda _: letters))
+    plain = ClosedWorld().predict(sit(talker(says(SAID)), LABELS))
+    mapped = ClosedWorldPlus().predict(
+        sit(talker(says(SAID)), LABELS, "closed_world_plus", get_model=lambda _: letters)
+    )
     assert found(plain) == [DOG, NONE, NONE, NONE, NONE, NONE]
     assert found(mapped)[:5] == [DOG, CAT, SHARK, NONE, NONE]
     for same in ("unparsed", "errors", "unasked"):
@@ -58,37 +60,38 @@ def test_cw_plus_changes_answers_out_of_the_prompt_alone(sit: Any, talker: Any, 
 
 
 def test_the_encoder_reads_answers_out_of_the_prompt_alone(sit: Any, talker: Any, letters: Any) -> None:
-    closed_world_plus(sit(talker(says(SAID)), LABELS, "closed_world_plus", lend=lambda _: letters))
+    ClosedWorldPlus().predict(sit(talker(says(SAID)), LABELS, "closed_world_plus", get_model=lambda _: letters))
     assert sorted(letters.read) == sorted([*NAMES, "tac act", "a white shark", "zzz"])
     again = type(letters)()
-    closed_world_plus(sit(talker(says(SAID)), LABELS, "closed_world_plus", lend=lambda _: again))
+    ClosedWorldPlus().predict(sit(talker(says(SAID)), LABELS, "closed_world_plus", get_model=lambda _: again))
     assert again.read == []
 
 
 def test_names_and_answers_go_into_the_templates(sit: Any, talker: Any, letters: Any) -> None:
-    seated = sit(talker(says({0: "tac"})), [0], "closed_world_plus", lend=lambda _: letters, text_templates="1")
-    assert found(closed_world_plus(seated)) == [CAT]
+    seated = sit(talker(says({0: "tac"})), [0], "closed_world_plus", get_model=lambda _: letters, text_templates="1")
+    assert found(ClosedWorldPlus().predict(seated)) == [CAT]
     assert {*letters.read} == {f"a photo of a {name}." for name in (*NAMES, "tac")}
 
 
 def test_inclusion_maps_what_includes_a_name(sit: Any, talker: Any) -> None:
-    table = {0: "a big cat, sitting", 1: "caterpillar", 2: "a cat like a great white shark"}
-    sitting = sit(talker(says(table)), [0, 0, 0], "closed_world_plus", mapping="inclusion")
-    said = closed_world_plus(sitting)
+    table = {0: "a big cat, context", 1: "caterpillar", 2: "a cat like a great white shark"}
+    context = sit(talker(says(table)), [0, 0, 0], "closed_world_plus", mapping="inclusion")
+    said = ClosedWorldPlus().predict(context)
     assert (found(said), said.unparsed, said.spoken.out) == ([CAT, NONE, SHARK], frozenset(), ("Wrong",) * 3)
 
 
 def test_cw_plus_keeps_to_the_classes_of_the_split(sit: Any, talker: Any, letters: Any) -> None:
-    sitting = sit(talker(says({0: "a dog"})), [0], "closed_world_plus", subset=(0, 2), lend=lambda _: letters)
-    assert found(closed_world_plus(sitting))[0] in (CAT, SHARK)
+    context = sit(talker(says({0: "a dog"})), [0], "closed_world_plus", subset=(0, 2), get_model=lambda _: letters)
+    assert found(ClosedWorldPlus().predict(context))[0] in (CAT, SHARK)
     assert {*NAMES} & {*letters.read} == {"cat", "great white shark"}
 
 
 def test_its_numbers_are_those_of_a_count_by_hand(sit: Any, talker: Any, letters: Any) -> None:
-    sitting = sit(talker(says(SAID)), LABELS, "closed_world_plus", lend=lambda _: letters)
+    context = sit(talker(says(SAID)), LABELS, "closed_world_plus", get_model=lambda _: letters)
     truth = sit.truth([(DOG,), (CAT,), (CAT, DOG), (CAT,), (CAT,), ()])
     numbers = {
-        key: (each.value, each.n) for key, each in sit.metrics(sitting, closed_world_plus(sitting), truth).items()
+        key: (each.value, each.n)
+        for key, each in sit.metrics(context, ClosedWorldPlus().predict(context), truth).items()
     }
     assert numbers["acc1", "A"] == (pytest.approx(3 / 5), 5)
     assert numbers["acc1_strict", "A"] == (pytest.approx(1 / 5), 5)  # no JSON, and one image shows no class
@@ -99,24 +102,34 @@ def test_its_numbers_are_those_of_a_count_by_hand(sit: Any, talker: Any, letters
 
 
 FAULTS = [
-    ({"encoder": "timm[x]"}, lambda _: object(), SpecError, r"--eye-encoder=timm\[x\] reads no texts\. Use sentence\["),
+    ({"encoder": "timm[x]"}, lambda _: object(), SpecError, r"\.encoder=timm\[x\] reads no texts\. Use sentence\["),
     ({"text_templates": "81"}, None, Exception, "templates '81' are neither"),
 ]
 
 
-@pytest.mark.parametrize(("choices", "lend", "error", "sentence"), FAULTS)
-@pytest.mark.parametrize(("protocol", "ask"), [("closed_world_plus", closed_world_plus), ("open_world", open_world)])
+@pytest.mark.parametrize(("choices", "get_model", "error", "sentence"), FAULTS)
+@pytest.mark.parametrize(
+    ("protocol", "ask"), [("closed_world_plus", ClosedWorldPlus().predict), ("open_world", OpenWorld().predict)]
+)
 def test_what_cannot_map_is_a_sentence(
-    sit: Any, talker: Any, letters: Any, protocol: str, ask: Any, choices: Any, lend: Any, error: Any, sentence: str
+    sit: Any,
+    talker: Any,
+    letters: Any,
+    protocol: str,
+    ask: Any,
+    choices: Any,
+    get_model: Any,
+    error: Any,
+    sentence: str,
 ) -> None:
     with pytest.raises(error, match=sentence):
-        ask(sit(talker(says({0: "tac"})), [0], protocol, lend=lend or (lambda _: letters), **choices))
+        ask(sit(talker(says({0: "tac"})), [0], protocol, get_model=get_model or (lambda _: letters), **choices))
 
 
 def test_an_encoder_that_gives_no_number_is_refused(sit: Any, talker: Any, letters: Any) -> None:
     model = talker(by_key({0: "cat", 1: "c~t"}))
     with pytest.raises(ModelError, match=r"gives NaN or infinity for some texts in float32\. Try dtype=float32"):
-        open_world(sit(model, [0, 0], "open_world", lend=lambda _: letters))
+        OpenWorld().predict(sit(model, [0, 0], "open_world", get_model=lambda _: letters))
 
 
 WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}
@@ -125,7 +138,7 @@ WIDE = {0: "A dog", 1: "tac", 2: "white shark great", 3: "", 4: "cat"}
 @pytest.mark.parametrize(("images", "requests"), [(1, 5), (2, 3), (5, 1)])
 def test_the_open_world_asks_without_a_list(sit: Any, talker: Any, letters: Any, images: int, requests: int) -> None:
     model = talker(by_key(WIDE))
-    said = open_world(sit(model, [0] * 5, "open_world", lend=lambda _: letters, images=images))
+    said = OpenWorld().predict(sit(model, [0] * 5, "open_world", get_model=lambda _: letters, images=images))
     assert (found(said), said.unparsed) == ([DOG, CAT, SHARK, NONE, CAT], {3})
     assert len(model.asked) == requests
     assert not any("great white shark" in text for _, text in model.asked)
@@ -135,15 +148,17 @@ def test_the_open_world_asks_without_a_list(sit: Any, talker: Any, letters: Any,
 
 def test_the_open_worlds_texts_may_be_plain(sit: Any, talker: Any, letters: Any) -> None:
     table = {0: "<think>a dog?</think>tac", 1: "<think>a dog", 2: "tac", 3: " ", 4: "shark white great"}
-    sitting = sit(talker(says(table)), [0] * 5, "open_world", lend=lambda _: letters, prompt="open_world_caption")
-    said = open_world(sitting)
+    context = sit(talker(says(table)), [0] * 5, "open_world", get_model=lambda _: letters, prompt="open_world_caption")
+    said = OpenWorld().predict(context)
     assert (found(said), said.unparsed, said.variant["parser"]) == ([CAT, NONE, CAT, NONE, SHARK], {1, 3}, "text")
     assert said.spoken.said[1] == "<think>a dog"
 
 
 def test_the_open_world_under_a_schema(sit: Any, talker: Any, letters: Any) -> None:
     model = talker(by_key(WIDE), structured=True)
-    said = open_world(sit(model, [0] * 3, "open_world", lend=lambda _: letters, structure="enforced", images=3))
+    said = OpenWorld().predict(
+        sit(model, [0] * 3, "open_world", get_model=lambda _: letters, structure="enforced", images=3)
+    )
     assert found(said) == [DOG, CAT, SHARK]
     assert [[*schema["properties"]] for _, schema in model.how] == [["1", "2", "3"]]
     assert "JSON" not in model.asked[0][1]
@@ -152,34 +167,34 @@ def test_the_open_world_under_a_schema(sit: Any, talker: Any, letters: Any) -> N
 @pytest.mark.parametrize(("reading", "classes"), [("lenient", [CAT, CAT]), ("strict", [CAT, NONE])])
 def test_the_open_worlds_readings(sit: Any, talker: Any, letters: Any, reading: str, classes: list[int]) -> None:
     model = talker(says({0: '{"1": "tac"}', 1: "```{'1': 'tac'}```"}))
-    said = open_world(sit(model, [0, 0], "open_world", lend=lambda _: letters, reading=reading))
+    said = OpenWorld().predict(sit(model, [0, 0], "open_world", get_model=lambda _: letters, reading=reading))
     assert (found(said), said.spoken.strict.tolist()) == (classes, [CAT, NONE])
     assert said.unparsed == {row for row, place in enumerate(classes) if place < 0}
 
 
 def test_inclusion_may_find_nothing_in_what_was_read(sit: Any, talker: Any) -> None:
     model = talker(by_key({0: "a caterpillar", 1: "one dog", 2: ""}))
-    sitting = sit(model, [0, 1, 0], "open_world", mapping="inclusion")
-    said = open_world(sitting)
+    context = sit(model, [0, 1, 0], "open_world", mapping="inclusion")
+    said = OpenWorld().predict(context)
     assert (found(said), said.unparsed) == ([NONE, DOG, NONE], {2})
-    outcomes = sit.scored(sitting, said, sit.truth([(0,), (1,), (0,)])).outcomes(said)
+    outcomes = sit.scored(context, said, sit.truth([(0,), (1,), (0,)])).outcomes(said)
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed) == (1, 1, 1)
 
 
 def test_open_world_numbers_are_plain_accuracies(sit: Any, talker: Any, letters: Any) -> None:
-    sitting = sit(talker(by_key(WIDE)), [DOG, CAT, DOG, CAT, CAT], "open_world", lend=lambda _: letters)
-    numbers = sit.metrics(sitting, open_world(sitting), sit.truth([(DOG,), (CAT,), (DOG,), (CAT,), (CAT,)]))
+    context = sit(talker(by_key(WIDE)), [DOG, CAT, DOG, CAT, CAT], "open_world", get_model=lambda _: letters)
+    numbers = sit.metrics(context, OpenWorld().predict(context), sit.truth([(DOG,), (CAT,), (DOG,), (CAT,), (CAT,)]))
     assert {name for name, _ in numbers} == {"acc1", "acc1_strict", "mean_per_class_recall"}
     assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(3 / 5), 5)
 
 
 def test_an_error_is_no_unread_answer(sit: Any, talker: Any, letters: Any) -> None:
-    said = open_world(sit(talker(says({0: "", 1: "tac"})), [0, 0], "open_world", lend=lambda _: letters))
+    said = OpenWorld().predict(sit(talker(says({0: "", 1: "tac"})), [0, 0], "open_world", get_model=lambda _: letters))
     assert (found(said), said.errors, said.unparsed) == ([NONE, CAT], {0: "withheld"}, frozenset())
 
 
 def test_mills_reading_is_refused_before_anything_is_asked(sit: Any, talker: Any, letters: Any) -> None:
     model = talker(says(WIDE))
-    with pytest.raises(SpecError, match="--eye-reading=mill reads letters"):
-        open_world(sit(model, [0], "open_world", lend=lambda _: letters, reading="mill"))
+    with pytest.raises(SpecError, match=r"\.reading=mill reads letters"):
+        OpenWorld().predict(sit(model, [0], "open_world", get_model=lambda _: letters, reading="mill"))
     assert model.how == []

@@ -18,7 +18,7 @@ from eyechart.errors import ModelError
 from eyechart.models.open_clip_encoder import OpenClip
 from eyechart.models.registry import offers
 from eyechart.models.vision_ops import repair
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.registry import get_protocol, targets
 from eyechart.spec import parse
 
 repair()  # before any test imports open_clip itself
@@ -81,7 +81,7 @@ def wildclip(local: Path) -> str:
 
 def test_bioclip_meets_the_protocols_that_compare() -> None:
     offered = offers(parse(BIOCLIP))
-    assert {"species", "flat_list"} <= {name for name, kind in PROTOCOLS.items() if kind.suits(offered)}
+    assert {"species", "flat_list"} <= {name for name in targets() if get_protocol(name).suits(offered)}
 
 
 def test_bioclip_that_is_not_there_is_asked_for_by_its_name(empty_hub: Path) -> None:

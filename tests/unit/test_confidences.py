@@ -1,6 +1,7 @@
 """Confidences from scores, and what a case writes of them."""
 
 import csv
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -8,25 +9,28 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from eyechart.classification.calibration import (
-    confidence_estimates,
-    reliability_rows,
-    threshold_rows,
-    top_probabilities,
-)
-from eyechart.classification.scoring import Predictions, Rules, Scored, score
+from eyechart.classification.calibration import reliability_rows, threshold_rows, top_probabilities
+from eyechart.classification.metrics import confidence
+from eyechart.classification.predictions import ClassPredictions, ScoredLabels, Targets
 from eyechart.data.dataset import Row
+from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.protocol.curves import POINTS
 from eyechart.records import Metric
 
 CLASSES = 6
-RULES = Rules(())
 
 
-def confidence_metrics(predictions: Predictions, scored: Scored) -> list[Metric]:
+def confidence_metrics(predictions: ClassPredictions, *scored: ScoredLabels) -> list[Metric]:
     """The numbers as a record has them."""
-    return [estimate.metric for estimate in confidence_estimates(predictions, scored, 0)]
+    original = np.zeros(len(predictions.keys), np.int64)
+    targets = Targets(tuple(each.labels for each in scored), original, LabelPolicy(), predictions.scores.shape[1])
+    return [estimate.metric for estimate in confidence(replace(predictions, targets=targets, calibrated=True))]
+
+
+def rows_of(make: Any, predictions: ClassPredictions, scored: list[ScoredLabels]) -> list[dict[str, str]]:
+    """A file of a case by its columns."""
+    return table(make(top_probabilities(predictions.scores), {each.labels.name: each.correct for each in scored}))
 
 
 def truth(given: list[tuple[int, ...] | None], name: str = "mine") -> LabelSet:
@@ -34,19 +38,20 @@ def truth(given: list[tuple[int, ...] | None], name: str = "mine") -> LabelSet:
     return label_set(name, rows, given, "correct", "test")
 
 
-def answered(scores: Any, errors: dict[int, str] | None = None) -> Predictions:
+def answered(scores: Any, errors: dict[int, str] | None = None) -> ClassPredictions:
     found = np.array(scores, np.float32)
     found[[*(errors or {})]] = np.nan
-    return Predictions(tuple(map(str, range(len(found)))), found, errors or {}, {})
+    return ClassPredictions(tuple(map(str, range(len(found)))), found, errors or {}, {})
 
 
-def scored(predictions: Predictions, given: list[tuple[int, ...] | None], name: str = "mine") -> Scored:
+def scored(predictions: ClassPredictions, given: list[tuple[int, ...] | None], name: str = "mine") -> ScoredLabels:
     original = np.array([each[0] if each else -1 for each in given])
-    return score(predictions, truth(given, name), original, RULES, predictions.scores.shape[1])
+    targets = Targets((), original, LabelPolicy(), predictions.scores.shape[1])
+    return ScoredLabels.of(predictions, truth(given, name), targets)
 
 
 @pytest.fixture
-def case() -> tuple[Predictions, list[Scored]]:
+def case() -> tuple[ClassPredictions, list[ScoredLabels]]:
     """1500 images under two ground truths; some without an answer, some that one of the two leaves out."""
     random = np.random.default_rng(2)
     labels = random.integers(0, CLASSES, 1500)
@@ -130,14 +135,17 @@ def test_no_image_is_no_value() -> None:
 
 def test_answers_in_words_have_no_confidence(case) -> None:
     _, truths = case
-    words = Predictions(("a", "b"), np.zeros((2, 0), np.float32), {}, {})
+    words = ClassPredictions(("a", "b"), np.zeros((2, 0), np.float32), {}, {})
     assert confidence_metrics(words, truths[0]) == []
-    assert [len(list(rows(words, []))) for rows in (reliability_rows, threshold_rows)] == [1, 1]
+    assert [len(list(rows(top_probabilities(words.scores), {}))) for rows in (reliability_rows, threshold_rows)] == [
+        1,
+        1,
+    ]
 
 
 def test_reliability_rows_count_every_image_once(case) -> None:
     predictions, truths = case
-    rows = table(reliability_rows(predictions, truths))
+    rows = rows_of(reliability_rows, predictions, truths)
     assert {name: sum(int(row["n"]) for row in rows if row["labels"] == name) for name in ("ImGT", "fewer")} == {
         "ImGT": 1498,
         "fewer": 499,
@@ -148,24 +156,24 @@ def test_reliability_rows_count_every_image_once(case) -> None:
 
 def test_reliability_rows_add_up_to_the_error(case) -> None:
     predictions, truths = case
-    rows = table(reliability_rows(predictions, truths[:1]))
+    rows = rows_of(reliability_rows, predictions, truths[:1])
     gaps = [int(row["n"]) * abs(float(row["accuracy"]) - float(row["confidence"])) for row in rows]
     assert sum(gaps) / 1498 == pytest.approx(confidence_metrics(predictions, truths[0])[0].value, abs=1e-6)
 
 
 def test_threshold_rows_are_thinned_and_keep_both_ends(case) -> None:
     predictions, truths = case
-    rows = [row for row in table(threshold_rows(predictions, truths)) if row["labels"] == "ImGT"]
+    rows = [row for row in rows_of(threshold_rows, predictions, truths) if row["labels"] == "ImGT"]
     assert len(rows) == POINTS
     assert (rows[0]["n"], rows[-1]["n"], rows[-1]["coverage"]) == ("1", "1498", "1.000000")
 
 
 def test_a_written_threshold_keeps_what_its_row_says(case) -> None:
     predictions, truths = case
-    sure, correct = top_probabilities(predictions.scores), truths[1].correct
-    rows = [row for row in table(threshold_rows(predictions, truths)) if row["labels"] == "fewer"]
+    sure, right = top_probabilities(predictions.scores), truths[1].correct
+    rows = [row for row in rows_of(threshold_rows, predictions, truths) if row["labels"] == "fewer"]
     assert len(rows) == 499
     for row in rows:
-        kept = correct[(sure >= float(row["threshold"])) & ~np.isnan(correct)]
+        kept = right[(sure >= float(row["threshold"])) & ~np.isnan(right)]
         assert (len(kept), f"{kept.mean():.6f}") == (int(row["n"]), row["accuracy"])
         assert float(row["ci_low"]) <= kept.mean() <= float(row["ci_high"])

@@ -13,9 +13,9 @@ from PIL import Image
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Exclusion
 from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Classifier, Encoder, Floats, Identity
 from eyechart.oodbench import __main__ as divide
 from eyechart.oodbench.__main__ import cells, said
 from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE, LeftOut
@@ -28,7 +28,7 @@ HERE = [[1, 0, 0], [1, 0, 0], [1, 2, 0], [1, 1, 1]]  # which of them are in the 
 
 
 @dataclass
-class Judge:
+class Judge(Classifier):
     """Sees a picture's number and looks its logits up."""
 
     name: str
@@ -52,7 +52,7 @@ class Judge:
 
 
 @dataclass
-class Reader:
+class Reader(Encoder):
     """Sees every picture alike, and reads no word that begins with a d."""
 
     templates: str = "1"
@@ -79,7 +79,7 @@ class Bench:
             return judges[spec]
 
         chosen = {"detectors": "+".join(judges), "threshold": "0.25"} | chosen
-        return made(Asker(self.store, limit, 42, lambda *_: None), dataset, ask, chosen)
+        return made(Runner(self.store, limit, 42, lambda *_: None), dataset, ask, chosen)
 
 
 @pytest.fixture

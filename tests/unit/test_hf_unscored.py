@@ -4,15 +4,17 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from eyechart.classification.posterior import unscored
 from eyechart.errors import ModelError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.together import generate
 from eyechart.models.types import Request
+from eyechart.protocol.context import Context
+from eyechart.protocol.registry import get_protocol
 from eyechart.spec import parse
 
 Tiny = Callable[[str], Path]
@@ -56,6 +58,13 @@ def test_a_family_with_full_attention_is_scored(tiny_chat: Tiny, family: str) ->
     assert model.score(ASKED, ["cat", "dog"]).shape == (3, 2)
 
 
+def unavailable(protocol: str, chosen: dict[str, str], model: Any) -> str:
+    """Why a protocol cannot ask a model."""
+    asked = get_protocol(protocol)
+    nowhere: Any = None
+    return asked.unavailable(Context(nowhere, model, nowhere, (), "", asked.defaults() | chosen))
+
+
 @pytest.mark.parametrize(
     ("protocol", "chosen", "needs"),
     [
@@ -72,9 +81,9 @@ def test_a_family_with_full_attention_is_scored(tiny_chat: Tiny, family: str) ->
 def test_only_cases_that_need_scores_are_not_asked(
     tiny_chat: Tiny, protocol: str, chosen: dict[str, str], needs: bool
 ) -> None:
-    found = unscored(protocol, chosen, ours(tiny_chat("gemma3")))
+    found = unavailable(protocol, chosen, ours(tiny_chat("gemma3")))
     assert found.startswith(UNSCORED["gemma3"]) if needs else found == ""
-    assert unscored(protocol, chosen, ours(tiny_chat("fast_vlm"))) == ""
+    assert unavailable(protocol, chosen, ours(tiny_chat("fast_vlm"))) == ""
 
 
 @pytest.mark.parametrize("family", ["phi4_multimodal", "no_such_family"])

@@ -68,7 +68,7 @@ def test_the_library_knows_nothing_of_pytest_or_the_surfaces() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_file_is_one_thing(path: Path) -> None:
-    assert path.read_text(encoding="utf-8").count("\n") <= 350
+    assert path.read_text(encoding="utf-8").count("\n") <= 500
 
 
 def test_every_extra_is_named_in_the_documentation_or_in_a_message() -> None:

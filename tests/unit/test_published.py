@@ -1,12 +1,14 @@
 """Published numbers: the twenty of open_clip's own results, and ours beside them."""
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
-from eyechart.classification.published import reported, table
-from eyechart.protocol.settings import Case
-from eyechart.records import Metric
+from eyechart.classification.knn import KNearestNeighbours
+from eyechart.classification.published import table
+from eyechart.classification.zero_shot import ZeroShot
+from eyechart.records import Metric, Reported
 from eyechart.spec import parse
 
 PROTOCOLS = """
@@ -25,8 +27,9 @@ ROWS = [row.split() for row in re.split(r"[|\n]", PROTOCOLS) if row.strip()]
 OURS = Metric(name="acc1", labels="ImGT", value=0.5, n=50_000, ci=(0.4, 0.6), ci_method="wilson")
 
 
-def case(model: str, split: str = "val", protocol: str = "zero_shot") -> Case:
-    return Case("imagenet", split, parse(model), protocol)
+def beside(model: str, split: str = "imagenet/val", ours: Sequence[Metric] = (OURS,)) -> Reported | None:
+    """What the protocol says was published."""
+    return ZeroShot().reported(split, parse(model), ours)
 
 
 def test_there_are_twenty_numbers() -> None:
@@ -35,36 +38,40 @@ def test_there_are_twenty_numbers() -> None:
 
 @pytest.mark.parametrize(("model", "tag", "top1"), ROWS)
 def test_every_number_stands_beside_ours(model: str, tag: str, top1: str) -> None:
-    found = reported(case(f"open_clip[{model},pretrained={tag}]"), [OURS])
+    found = beside(f"open_clip[{model},pretrained={tag}]")
     assert found is not None
     assert (found.value, found.source) == (float(top1), "open_clip results")
     assert found.delta == pytest.approx(0.5 - float(top1))
 
 
 def test_mills_spelling_is_the_same_model() -> None:
-    assert reported(case("clip[path=RN50,pretrained=openai]"), [OURS])
+    assert beside("clip[path=RN50,pretrained=openai]")
 
 
 @pytest.mark.parametrize("name", ["ViT-B-32", "ViT-B-16-quickgelu"])
 def test_openai_weights_are_found_with_or_without_quick_gelu_in_the_name(name: str) -> None:
-    assert reported(case(f"open_clip[{name},pretrained=openai]"), [OURS])
+    assert beside(f"open_clip[{name},pretrained=openai]")
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("model", "split"),
     [
-        case("open_clip[ViT-B-32-quickgelu,pretrained=laion2b_s34b_b79k]"),
-        case("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", split="sample"),
-        case("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", protocol="knn"),
-        case("timm[ViT-B-32,pretrained=laion2b_s34b_b79k]"),
-        case("open_clip[]"),
+        ("open_clip[ViT-B-32-quickgelu,pretrained=laion2b_s34b_b79k]", "imagenet/val"),
+        ("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "imagenet/sample"),
+        ("timm[ViT-B-32,pretrained=laion2b_s34b_b79k]", "imagenet/val"),
+        ("open_clip[]", "imagenet/val"),
     ],
 )
-def test_nothing_stands_beside_another_model_split_or_protocol(other: Case) -> None:
-    assert reported(other, [OURS]) is None
+def test_nothing_stands_beside_another_model_or_split(model: str, split: str) -> None:
+    assert beside(model, split) is None
+
+
+def test_nothing_stands_beside_another_protocol() -> None:
+    model = parse("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]")
+    assert KNearestNeighbours().reported("imagenet/val", model, [OURS]) is None
 
 
 def test_without_a_number_of_ours_there_is_no_difference() -> None:
-    found = reported(case("open_clip[RN50,pretrained=openai]"), [])
+    found = beside("open_clip[RN50,pretrained=openai]", ours=())
     assert found is not None
     assert found.delta is None

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import types
-from eyechart.models.registry import BUILT_IN, backend, backends, create
+from eyechart.models.registry import BUILT_IN, _inherited, backend, backends, create, offers
 from eyechart.spec import parse
 
 METHODS = ("encode_images", "encode_texts", "match", "classify", "generate", "score")
@@ -34,6 +34,31 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     backends.cache_clear()
 
 
+MINE = """
+from eyechart.models.types import Classifier, Encoder, Matcher
+
+class Mine({interfaces}):
+    identity = None
+
+    def __init__(self, spec, **options):
+        self.options = options
+
+    def prepare(self, image):
+        return image
+
+    classify = encode_images = encode_texts = match = prepare
+"""
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    """Let each test write its own module."""
+    yield
+    _inherited.cache_clear()
+    for name in ("mine", "one", "two"):
+        sys.modules.pop(name, None)
+
+
 def install(site: Path, package: str, points: str) -> None:
     folder = site / f"{package}-1.0.dist-info"
     folder.mkdir()
@@ -52,21 +77,36 @@ def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: 
 
 
 def test_a_package_adds_a_backend(site: Path) -> None:
-    install(site, "mine", "[eyechart.encoder]\nmine = mine:Mine\n[eyechart.classifier]\nmine = mine:Mine\n")
-    (site / "mine.py").write_text("def Mine(spec, **options):\n    return options\n")
+    install(site, "mine", "[eyechart.models]\nmine = mine:Mine\n")
+    (site / "mine.py").write_text(MINE.format(interfaces="Encoder, Classifier"))
     assert backend(parse("mine[]")).offers == {"encoder", "image_encoder", "text_encoder", "classifier"}
-    assert create(parse("mine[]"), device="cpu", offline=True) == {"device": "cpu", "offline": True}
+    made = create(parse("mine[]"), device="cpu", offline=True)
+    assert made.options == {"device": "cpu", "offline": True}
 
 
 def test_a_package_adds_a_matcher(site: Path) -> None:
-    install(site, "mine", "[eyechart.matcher]\nmine = mine:Mine\n")
+    install(site, "mine", "[eyechart.models]\nmine = mine:Mine\n")
+    (site / "mine.py").write_text(MINE.format(interfaces="Matcher"))
     assert backend(parse("mine[]")).offers == {"matcher"}
+
+
+def test_a_class_is_named_by_its_module_without_any_registration(site: Path) -> None:
+    (site / "mine.py").write_text(MINE.format(interfaces="Classifier"))
+    spec = parse("mine:Mine[width=3]")
+    assert (offers(spec), spec.options) == ({"classifier"}, {"width": "3"})
+    assert create(spec, device="cpu").options == {"device": "cpu"}
+
+
+def test_a_class_without_an_interface_is_refused(site: Path) -> None:
+    (site / "mine.py").write_text(MINE.format(interfaces="object"))
+    with pytest.raises(ModelError, match=r"mine:Mine inherits from no interface.*Expected one of Encoder"):
+        offers(parse("mine:Mine[]"))
 
 
 @pytest.mark.parametrize("name", ["mine", "timm"])
 def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
-    install(site, "one", f"[eyechart.encoder]\n{name} = one:Mine\n")
-    install(site, "two", f"[eyechart.classifier]\n{name} = two:Mine\n")
+    install(site, "one", f"[eyechart.models]\n{name} = one:Mine\n")
+    install(site, "two", f"[eyechart.models]\n{name} = two:Mine\n")
     with pytest.raises(ModelError, match=rf"Two packages register the model backend '{name}': .* and .*Uninstall one"):
         backends()
 
@@ -112,7 +152,7 @@ def test_vllm_that_is_not_there_names_its_extras(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_a_backend_that_is_not_there_is_named(site: Path, target: str, sentence: str) -> None:
-    install(site, "mine", f"[eyechart.encoder]\nmine = {target}\n")
+    install(site, "mine", f"[eyechart.models]\nmine = {target}\n")
     (site / "mine.py").write_text("")
     with pytest.raises(ModelError, match=sentence):
         create(parse("mine[]"))

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.classification.replay import Replay
-from eyechart.classification.scoring import Predictions
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
 from eyechart.spec import parse
 
 NAMES = ("cat", "Tiger shark", "dog")
-Answer = Callable[..., Predictions]
+Answer = Callable[..., ClassPredictions]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def replay(tmp_path: Path) -> Callable[[str | bytes], Replay]:
 def answer(replay: Callable[..., Replay], split: Dataset) -> Answer:
     """The predictions that a csv with these lines gives."""
 
-    def answer(*lines: str, names: tuple[str, ...] = NAMES) -> Predictions:
+    def answer(*lines: str, names: tuple[str, ...] = NAMES) -> ClassPredictions:
         return replay("\n".join(lines)).predictions(split, names)
 
     return answer
@@ -47,14 +47,14 @@ def answer(replay: Callable[..., Replay], split: Dataset) -> Answer:
 def scored(tmp_path: Path, split: Dataset) -> Answer:
     """The predictions that an .npz with these arrays gives."""
 
-    def scored(**arrays: Any) -> Predictions:
+    def scored(**arrays: Any) -> ClassPredictions:
         np.savez(tmp_path / "answers.npz", **arrays)
         return Replay(parse(f"replay[{tmp_path / 'answers.npz'}]")).predictions(split, NAMES)
 
     return scored
 
 
-def best(found: Predictions) -> list[int]:
+def best(found: ClassPredictions) -> list[int]:
     return [int(place) for place in found.top[:, 0]]
 
 

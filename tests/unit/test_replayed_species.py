@@ -14,7 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.registry import offers
 from eyechart.models.types import Floats
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.registry import get_protocol, targets
 from eyechart.realbirdid.replayed_species import Probabilities, SpeciesReplay
 from eyechart.spec import parse
 
@@ -211,4 +211,4 @@ def test_keys_are_a_part_of_who_answers(model: Callable[..., SpeciesReplay]) -> 
 
 def test_species_are_asked_for_under_their_own_protocol_alone() -> None:
     offered = offers(parse("replay[path=P.npy,of=species]"))
-    assert [name for name, kind in PROTOCOLS.items() if kind.suits(offered)] == ["species"]
+    assert [name for name in targets() if get_protocol(name).suits(offered)] == ["species"]

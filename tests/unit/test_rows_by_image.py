@@ -13,7 +13,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import Answers
 from eyechart.inference.image_runner import answers, image_key
 from eyechart.inference.store import Entry, Store
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Floats, Identity, ImageEncoder
 
 COUNT, SIZE = 22, 4
 IDENTITY = Identity(
@@ -22,7 +22,7 @@ IDENTITY = Identity(
 
 
 @dataclass
-class Counter:
+class Counter(ImageEncoder):
     """A model whose answer is the image's number and its double, NaN for those in `sick`; it stops before `stop`."""
 
     sick: frozenset[int] = frozenset()

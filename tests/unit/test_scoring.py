@@ -1,12 +1,15 @@
 """Scoring held to a plain loop over images, and its corner cases."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from eyechart.classification.scoring import Predictions, Rules, Scored, accuracy, both, score
+from eyechart.classification.metrics import label_agreement, mean_per_class_recall, top1, top5
+from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Row
+from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.metrics.accuracy import Empty
 from eyechart.records import Metric
@@ -16,9 +19,16 @@ PAIRS = ((0, 1), (1, 2))
 RANDOM = np.random.default_rng(0)
 
 
-def metrics(scored: Scored) -> list[Metric]:
+def metrics(scored: ClassPredictions) -> list[Metric]:
     """The numbers as a record has them."""
-    return [estimate.metric for estimate in scored.estimates]
+    return [estimate.metric for metric in (top1, top5, mean_per_class_recall) for estimate in metric(scored)]
+
+
+def score(
+    predictions: ClassPredictions, labels: LabelSet, original: Any, policy: LabelPolicy, classes: int
+) -> ClassPredictions:
+    """Compare predictions with a ground truth."""
+    return replace(predictions, targets=Targets((labels,), original, policy, classes))
 
 
 def truth(given: list[tuple[int, ...] | None], empty: Empty = "correct", name: str = "mine") -> LabelSet:
@@ -26,18 +36,20 @@ def truth(given: list[tuple[int, ...] | None], empty: Empty = "correct", name: s
     return label_set(name, rows, given, empty, "test")
 
 
-def answered(scores: Any, errors: dict[int, str] | None = None, unparsed: frozenset[int] = frozenset()) -> Predictions:
+def answered(
+    scores: Any, errors: dict[int, str] | None = None, unparsed: frozenset[int] = frozenset()
+) -> ClassPredictions:
     found = np.array(scores, np.float32)
     found[[*(errors or {})]] = np.nan
-    return Predictions(tuple(map(str, range(len(found)))), found, errors or {}, {}, unparsed)
+    return ClassPredictions(tuple(map(str, range(len(found)))), found, errors or {}, {}, unparsed)
 
 
-def value(scored: Scored, name: str, category: str = "A") -> Metric:
+def value(scored: ClassPredictions, name: str, category: str = "A") -> Metric:
     return next(metric for metric in metrics(scored) if (metric.name, metric.category) == (name, category))
 
 
 def plain_loop(
-    predictions: Predictions, labels: list[tuple[int, ...] | None], k: int, empty: str, related: list[set[int]]
+    predictions: ClassPredictions, labels: list[tuple[int, ...] | None], k: int, empty: str, related: list[set[int]]
 ) -> list[float]:
     """Right or wrong, image by image, as one would tell a child."""
     found = []
@@ -59,7 +71,7 @@ def test_accuracies_are_those_of_a_plain_loop(empty: Empty, strict: bool) -> Non
     labels = [choices[place] for place in RANDOM.integers(0, len(choices), 60)]
     predictions = answered(RANDOM.integers(0, 4, (60, CLASSES)), {3: "broken", 9: "broken"})
     original = RANDOM.integers(-1, CLASSES, 60)
-    scored = score(predictions, truth(labels, empty), original, Rules(PAIRS, strict), CLASSES)
+    scored = score(predictions, truth(labels, empty), original, LabelPolicy(PAIRS, strict), CLASSES)
     for name, k in (("acc1", 1), ("acc5", 5)):
         wanted = plain_loop(predictions, labels, k, empty, related)
         assert value(scored, name).n == len(wanted)
@@ -67,7 +79,7 @@ def test_accuracies_are_those_of_a_plain_loop(empty: Empty, strict: bool) -> Non
 
 
 def test_every_number_is_plain_python() -> None:
-    scored = score(answered(np.eye(3)), truth([(0,), (1,), (2,)]), np.arange(3), Rules(()), 3)
+    scored = score(answered(np.eye(3)), truth([(0,), (1,), (2,)]), np.arange(3), LabelPolicy(), 3)
     for metric in metrics(scored):
         assert type(metric.n) is int
         assert type(metric.value) in (float, type(None))
@@ -76,28 +88,28 @@ def test_every_number_is_plain_python() -> None:
 
 def test_an_error_is_no_wrong_answer() -> None:
     predictions = answered(np.eye(3), {0: "broken"})
-    scored = score(predictions, truth([(0,), (0,), (2,)]), np.arange(3), Rules(()), 3)
-    outcomes = scored.outcomes(predictions)
+    scored = score(predictions, truth([(0,), (0,), (2,)]), np.arange(3), LabelPolicy(), 3)
+    outcomes = scored.outcomes()
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 0, 1)
     assert value(scored, "acc1").n == 2
 
 
 def test_an_unread_answer_is_wrong_and_counted_apart() -> None:
     predictions = answered(np.eye(3), unparsed=frozenset({1}))
-    scored = score(predictions, truth([(0,), (1,), (0,)]), np.arange(3), Rules(()), 3)
-    outcomes = scored.outcomes(predictions)
+    scored = score(predictions, truth([(0,), (1,), (0,)]), np.arange(3), LabelPolicy(), 3)
+    outcomes = scored.outcomes()
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 1, 0)
     assert value(scored, "acc1").n == 3
 
 
 def test_an_unread_answer_is_right_where_no_class_is_shown() -> None:
     predictions = answered(np.eye(3), unparsed=frozenset({1}))
-    scored = score(predictions, truth([(0,), (), (2,)]), np.arange(3), Rules(()), 3)
+    scored = score(predictions, truth([(0,), (), (2,)]), np.arange(3), LabelPolicy(), 3)
     assert value(scored, "acc1").value == 1
 
 
 def test_without_any_answer_there_is_no_number() -> None:
-    scored = score(answered(np.eye(2), {0: "x", 1: "x"}), truth([(0,), (1,)]), np.arange(2), Rules(()), 2)
+    scored = score(answered(np.eye(2), {0: "x", 1: "x"}), truth([(0,), (1,)]), np.arange(2), LabelPolicy(), 2)
     assert {(metric.value, metric.ci, metric.n) for metric in metrics(scored)} == {(None, None, 0)}
 
 
@@ -112,19 +124,17 @@ def test_equal_scores_go_to_the_first_class() -> None:
 
 def test_categories_and_strict_ones() -> None:
     labels, original = truth([(1,), (0, 2), ()]), np.array([0, 5, 5])
-    near = score(answered(np.eye(3)), labels, original, Rules(((0, 1),)), CLASSES)
-    letter = score(answered(np.eye(3)), labels, original, Rules(((0, 1),), strict_categories=True), CLASSES)
-    assert near.categories["S+"].tolist() == [True, False, False]
-    assert letter.categories["S+"].tolist() == [False, False, False]
+    near = score(answered(np.eye(3)), labels, original, LabelPolicy(((0, 1),)), CLASSES)
+    letter = score(answered(np.eye(3)), labels, original, LabelPolicy(((0, 1),), strict_categories=True), CLASSES)
+    assert near.scores_by_labels[0][0].categories["S+"].tolist() == [True, False, False]
+    assert letter.scores_by_labels[0][0].categories["S+"].tolist() == [False, False, False]
     assert value(near, "acc1", "N").value == 1
 
 
 def test_both_counts_images_that_both_speak_of() -> None:
     predictions = answered(np.eye(4))
-    first, second = (
-        score(predictions, truth(given, name=name), np.arange(4), Rules(()), 4)
-        for name, given in (("one", [(0,), (1,), (0,), None]), ("two", [(0,), (0,), (0,), (3,)]))
-    )
-    found = accuracy("intersection", *both(first, second))
+    sets = (truth([(0,), (1,), (0,), None], name="one"), truth([(0,), (0,), (0,), (3,)], name="two"))
+    targets = Targets(sets, np.arange(4), LabelPolicy(), 4)
+    (found,) = label_agreement(replace(predictions, targets=targets))
     assert (found.name, found.labels, found.n) == ("intersection", "one∩two", 3)
     assert found.value == pytest.approx(1 / 3)

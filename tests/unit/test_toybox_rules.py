@@ -10,7 +10,7 @@ from PIL import Image
 from eyechart.data.sample import open_sample
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
-from eyechart.fixtures.answers import names_of, rules
+from eyechart.protocol.evaluate import label_policy, names_of
 from eyechart.protocol.settings import Case, Settings
 from eyechart.samples.files import write_checksums, write_table
 from eyechart.spec import parse
@@ -29,15 +29,15 @@ def settings(make_run) -> Settings:
 
 
 def test_the_pairs_are_its_own(settings: Settings) -> None:
-    assert rules(settings, open_toybox("sample")).pairs == equivalences()
+    assert label_policy(settings, open_toybox("sample")).pairs == equivalences()
 
 
 def test_pairs_can_be_left_out(settings: Settings) -> None:
-    assert rules(replace(settings, equivalences="none"), open_toybox("sample")).pairs == ()
+    assert label_policy(replace(settings, equivalences="none"), open_toybox("sample")).pairs == ()
 
 
 def test_imagenet_keeps_the_published_pairs(settings: Settings) -> None:
-    assert len(rules(settings, open_sample("sample")).pairs) == 12
+    assert len(label_policy(settings, open_sample("sample")).pairs) == 12
 
 
 @pytest.mark.parametrize("asked", ["mill", "openai", "kisel"])

@@ -1,19 +1,22 @@
 """A reply that the token limit cut is no answer, unless the answer was complete before, in every protocol of words."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from eyechart.classification.closed_world import closed_world, closed_world_plus
-from eyechart.classification.multiple_choice import mcq, multiple_choice
-from eyechart.classification.open_world import open_world
-from eyechart.classification.scoring import Predictions, Rules, score
+from eyechart.classification.closed_world import ClosedWorld
+from eyechart.classification.multiple_choice import MillMCQ, MultipleChoice
+from eyechart.classification.open_world import OpenWorld
+from eyechart.classification.predictions import ClassPredictions, Targets
+from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
 from eyechart.models.types import Answer
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word
+from eyechart.protocol.registry import get_protocol
 from eyechart.records import Outcomes
 
 TWELVE = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
@@ -24,11 +27,11 @@ def cut(text: str) -> Callable[..., Answer]:
     return lambda *_: Answer(text, (), finished=False)
 
 
-def outcomes(found: Predictions, labels: list[int], classes: int) -> Outcomes:
+def outcomes(found: ClassPredictions, labels: list[int], classes: int) -> Outcomes:
     rows = [Row(key, key, "", label) for key, label in zip(found.keys, labels, strict=True)]
     truth = label_set("ImGT", rows, [[label] for label in labels], "exclude", "test")
-    scored = score(found, truth, np.array(labels, np.int64), Rules(()), classes)
-    return scored.outcomes(found)
+    targets = Targets((truth,), np.array(labels, np.int64), LabelPolicy(), classes)
+    return replace(found, targets=targets).outcomes()
 
 
 @pytest.mark.parametrize(
@@ -36,7 +39,7 @@ def outcomes(found: Predictions, labels: list[int], classes: int) -> Outcomes:
     [("The answer is B", True), ("B) goldf", True), ("B", True), ("It has scales.\n**B**\nBecause", False), ("", True)],
 )
 def test_a_letter_counts_on_a_line_of_its_own(sit: Any, talker: Any, text: str, truncated: bool) -> None:
-    found = mcq(sit(talker(cut(text)), [0], "mcq", TWELVE))
+    found = MillMCQ().predict(sit(talker(cut(text)), [0], "mcq", TWELVE))
     assert (found.truncated == found.unparsed == {0}) == truncated
     assert (found.top[0, 0] < 0) == truncated
     counted = outcomes(found, [0], 12)
@@ -45,18 +48,18 @@ def test_a_letter_counts_on_a_line_of_its_own(sit: Any, talker: Any, text: str, 
 
 
 def test_mills_scorer_reads_what_is_there(sit: Any, talker: Any) -> None:
-    found = mcq(sit(talker(cut("The answer is B")), [0], "mcq", TWELVE, reading="mill"))
+    found = MillMCQ().predict(sit(talker(cut("The answer is B")), [0], "mcq", TWELVE, reading="mill"))
     assert (found.truncated, found.unparsed) == (frozenset(), frozenset())
 
 
 def test_a_complete_answer_that_cannot_be_read_is_unparsed(sit: Any, talker: Any) -> None:
-    found = mcq(sit(talker(lambda *_: "I cannot tell"), [0], "mcq", TWELVE))
+    found = MillMCQ().predict(sit(talker(lambda *_: "I cannot tell"), [0], "mcq", TWELVE))
     assert (found.truncated, found.unparsed) == (frozenset(), {0})
     assert outcomes(found, [0], 12) == Outcomes(unparsed=1)
 
 
 def test_every_round_of_repeats_has_its_truncated_replies(sit: Any, talker: Any) -> None:
-    found = multiple_choice(sit(talker(cut("Let me think: B")), [0, 1], "multiple_choice", TWELVE, repeats=2))
+    found = MultipleChoice().predict(sit(talker(cut("Let me think: B")), [0, 1], "multiple_choice", TWELVE, repeats=2))
     assert [each.truncated for each in found.rounds] == [{0, 1}, {0, 1}]
 
 
@@ -71,13 +74,14 @@ def test_every_round_of_repeats_has_its_truncated_replies(sit: Any, talker: Any)
         ("Let me look at the\npicture", -1, True),
     ],
 )
-@pytest.mark.parametrize("protocol", [closed_world, closed_world_plus])
+@pytest.mark.parametrize("protocol", ["closed_world", "closed_world_plus"])
 def test_a_name_counts_where_its_value_or_line_is_complete(
-    sit: Any, talker: Any, protocol: Any, text: str, place: int, truncated: bool
+    sit: Any, talker: Any, protocol: str, text: str, place: int, truncated: bool
 ) -> None:
-    name = "closed_world" if protocol is closed_world else "closed_world_plus"
-    more = {"mapping": "inclusion"} if protocol is closed_world_plus else {}
-    found = protocol(sit(talker(cut(text)), [0], name, **more))
+    more = {"mapping": "inclusion"} if protocol == "closed_world_plus" else {}
+    found = get_protocol(protocol).predict(sit(talker(cut(text)), [0], protocol, **more))
+    assert isinstance(found, ClassPredictions)
+    assert found.spoken
     assert found.top[0, 0] == place
     assert (found.truncated == {0}) == truncated
     assert found.spoken.out == ("",)
@@ -85,21 +89,21 @@ def test_a_name_counts_where_its_value_or_line_is_complete(
 
 
 def test_only_the_images_without_a_complete_value_are_truncated(sit: Any, talker: Any) -> None:
-    found = closed_world(sit(talker(cut('{"1": "cat", "2": "do')), [0, 1], images=2))
+    found = ClosedWorld().predict(sit(talker(cut('{"1": "cat", "2": "do')), [0, 1], images=2))
     assert sorted(found.top[:, 0].tolist()) == [-1, 0]
     assert len(found.truncated) == 1
 
 
 @pytest.mark.parametrize(("text", "truncated"), [("great white", True), ('{"1": "cat"}', False), ("cat\nIt is", False)])
 def test_a_free_name_that_is_cut_is_not_mapped(sit: Any, talker: Any, text: str, truncated: bool) -> None:
-    found = open_world(sit(talker(cut(text)), [0], "open_world", mapping="inclusion"))
+    found = OpenWorld().predict(sit(talker(cut(text)), [0], "open_world", mapping="inclusion"))
     assert (found.truncated == {0}) == truncated
     assert (found.top[0, 0] < 0) == truncated
 
 
 def test_thoughts_that_never_end_are_truncated(sit: Any, talker: Any) -> None:
     for text in ("<think>\nB\nor A", "Okay, the answer is B.\nWait, it", "<thinking>B\n"):
-        found = mcq(sit(talker(cut(text)), [0], "mcq", TWELVE, seed=len(text)))
+        found = MillMCQ().predict(sit(talker(cut(text)), [0], "mcq", TWELVE, seed=len(text)))
         assert found.truncated == {0}
 
 

@@ -51,17 +51,17 @@ def test_loads_are_told_once(zoo: Zoo) -> None:
 
 
 def test_a_lent_model_that_read_its_weights_is_dropped_when_dismissed(zoo: Zoo) -> None:
-    lent = zoo.lend("sentence[minilm]")
-    zoo.dismiss("sentence[minilm]")
-    assert zoo.lend("sentence[minilm]") is lent  # it takes no memory yet
+    lent = zoo.get_model("sentence[minilm]")
+    zoo.release_model("sentence[minilm]")
+    assert zoo.get_model("sentence[minilm]") is lent  # it takes no memory yet
     lent.encode_texts(["a dog"])
-    zoo.dismiss("sentence[minilm]")
-    assert zoo.lend("sentence[minilm]") is not lent
+    zoo.release_model("sentence[minilm]")
+    assert zoo.get_model("sentence[minilm]") is not lent
 
 
 def test_loads_of_models_that_help_are_told_once(zoo: Zoo) -> None:
     assert zoo[parse("timm[]")]
-    zoo.lend("sentence[minilm]").encode_texts(["a dog"])
+    zoo.get_model("sentence[minilm]").encode_texts(["a dog"])
     assert [zoo.fresh_loads(), zoo.fresh_loads()] == [1, 0]
-    zoo.dismiss("sentence[minilm]")
+    zoo.release_model("sentence[minilm]")
     assert zoo.fresh_loads() == 0

@@ -7,7 +7,7 @@ are not in the prompt's list.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,7 +21,7 @@ from eyechart.inference.class_weights import EncodeTexts, class_weights, scores
 from eyechart.inference.store import Key, Store
 from eyechart.models.types import Floats, TextEncoder
 from eyechart.parsers.abstention import words
-from eyechart.protocol.context import Sitting
+from eyechart.protocol.context import Context
 
 BARE = ("{c}",)
 TIE = 1e-6
@@ -153,40 +153,37 @@ def _spans(said: Sequence[str], classes: Mapping[Words, Sequence[int]], longest:
     return {index for span in spans for index in classes.get(span, ())}
 
 
-def mapped(sitting: Sitting, answers: Sequence[str]) -> list[int]:
+def mapped(context: Context, answers: Sequence[str]) -> list[int]:
     """The class of each answer by the mapping that was chosen, -1 for an empty one or where nothing is included."""
-    if sitting.chosen["mapping"] == "inclusion":
-        found = by_inclusion(answers, sitting.listed)
+    if context.options["mapping"] == "inclusion":
+        found = by_inclusion(answers, context.listed)
     elif not answers:
-        encoder_of(sitting)  # who would have mapped is told all the same
+        encoder_of(context)  # who would have mapped is told all the same
         return []
     else:
-        found = nearest(answer_space(sitting, sitting.listed), answers).classes
-    classes: list[int] = np.array([*sitting.offered, -1], np.int64)[found].tolist()
+        found = nearest(answer_space(context, context.listed), answers).classes
+    classes: list[int] = np.array([*context.offered, -1], np.int64)[found].tolist()
     return classes
 
 
-def answer_space(sitting: Sitting, names: Sequence[str]) -> Space:
+def answer_space(context: Context, names: Sequence[str]) -> Space:
     """The class names in the space of the encoder that was chosen."""
-    given = sitting.chosen["text_templates"]
+    given = context.options["text_templates"]
     formats = BARE if given == "none" else templates(given).formats
-    encoder = encoder_of(sitting)
+    encoder = encoder_of(context)
 
     def encode(texts: Sequence[str]) -> Floats:
-        return kept_texts(sitting.asker.store, encoder, texts)
+        return kept_texts(context.runner.store, encoder, texts)
 
     return space(encode, names, formats)
 
 
-def encoder_of(sitting: Sitting) -> TextEncoder:
+def encoder_of(context: Context) -> TextEncoder:
     """The text encoder that was chosen."""
-    model = sitting.lend(sitting.chosen["encoder"])
-    if not hasattr(model, "encode_texts"):
-        raise SpecError(
-            f"--eye-encoder={sitting.chosen['encoder']} reads no texts. Use sentence[…], hf_clip[…] or open_clip[…]."
-        )
-    encoder = cast(TextEncoder, model)
-    sitting.helpers["encoder_weights"] = encoder.identity.weights_sha256[:8]
+    encoder = context.get_model(context.options["encoder"])
+    if not isinstance(encoder, TextEncoder):
+        raise SpecError(f"{context.flag('encoder')} reads no texts. Use sentence[…], hf_clip[…] or open_clip[…].")
+    context.helpers["encoder_weights"] = encoder.identity.weights_sha256[:8]
     return encoder
 
 

@@ -7,21 +7,21 @@ class names in a text embedding space.
 import csv
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.classification.class_mapping import encoder_of, kept_texts
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.predictions import ClassPredictions
 from eyechart.classification.supervised import supervised
 from eyechart.classification.zero_shot import zero_shot
 from eyechart.data.class_names import templates
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.class_weights import Wording
-from eyechart.models.types import Floats
-from eyechart.protocol.context import OWN, Sitting
+from eyechart.models.types import Classifier, Encoder, Floats
+from eyechart.protocol.context import Context
+from eyechart.protocol.options import OWN
 
 Neighbours = NDArray[np.int64]
 FILES = (".csv", ".npy")
@@ -101,56 +101,59 @@ def _ranked(values: NDArray[np.float64]) -> Neighbours:
     return others
 
 
-def neighbours(sitting: Sitting) -> Neighbours | None:
+def neighbours(context: Context) -> Neighbours | None:
     """Each class's hard distractors, hardest first; None where the setting draws at random."""
-    hardness = sitting.chosen["setting"].rpartition("+")[2]  # as in "ImGT+text"
+    hardness = context.options["setting"].rpartition("+")[2]  # as in "ImGT+text"
     if hardness == "random":
         return None
-    return by_similarity(similarity(sitting)) if hardness == "text" else by_confusion(confusions(sitting))
+    return by_similarity(similarity(context)) if hardness == "text" else by_confusion(confusions(context))
 
 
-def similarity(sitting: Sitting) -> NDArray[np.float32]:
+def similarity(context: Context) -> NDArray[np.float32]:
     """Cosines (classes, classes) of the class names in the space of the encoder that was chosen."""
-    found = kept_texts(sitting.asker.store, encoder_of(sitting), sitting.names)
+    found = kept_texts(context.runner.store, encoder_of(context), context.names)
     unit = found / np.linalg.norm(found, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, np.float32)
 
 
-def confusions(sitting: Sitting) -> Counts:
+def confusions(context: Context) -> Counts:
     """How often images of a class (row) were taken for a class (column), in counts or in shares."""
-    given = sitting.chosen["distractors"]
+    given = context.options["distractors"]
     if Path(given).suffix in FILES:
-        found = from_file(Path(given), sitting.dataset.classes)
-        sitting.helpers["distractors"] = f"{given} ({sha256(found.tobytes()).hexdigest()[:8]})"
+        found = from_file(Path(given), context.dataset.classes)
+        context.helpers["distractors"] = f"{given} ({sha256(found.tobytes()).hexdigest()[:8]})"
         return found
-    spec = own(sitting) if given == OWN else given
-    predicted = answers(sitting, spec)
-    sitting.helpers["distractors"] = f"{spec} ({sitting.lend(spec).identity.weights_sha256[:8]})"
-    return confusion_matrix(np.array(sitting.labels, np.int64), predicted.top[:, 0], sitting.dataset.classes)
+    spec = own(context) if given == OWN else given
+    predicted = answers(context, spec)
+    context.helpers["distractors"] = f"{spec} ({context.get_model(spec).identity.weights_sha256[:8]})"
+    return confusion_matrix(np.array(context.labels, np.int64), predicted.top[:, 0], context.dataset.classes)
 
 
-def own(sitting: Sitting) -> str:
+def own(context: Context) -> str:
     """The packaged model that knows a benchmark's classes."""
-    if sitting.dataset.benchmark == "toybox":
+    if context.dataset.benchmark == "toybox":
         return "open_clip[toybox-clip]"
-    if has_imagenet_classes(sitting.dataset):
+    if has_imagenet_classes(context.dataset):
         return "timm[tf_efficientnet_lite0]"
     raise SpecError(
-        f"--eye-setting={sitting.chosen['setting']} needs somebody's confusions over the {sitting.dataset.classes} "
-        f"classes of {sitting.dataset.benchmark}. Give a model or a file: --eye-distractors=SPEC or FILE.npy."
+        f"{context.flag('setting')} needs somebody's confusions over the {context.dataset.classes} "
+        f"classes of {context.dataset.benchmark}. Give a model or a file: "
+        f"{context.flag('distractors', 'SPEC')} or FILE.npy."
     )
 
 
-def answers(sitting: Sitting, spec: str) -> Predictions:
+def answers(context: Context, spec: str) -> ClassPredictions:
     """What a classifier, or an encoder by zero-shot, takes the split's images for."""
-    model: Any = sitting.lend(spec)
-    if hasattr(model, "classify"):
-        return supervised(sitting.asker, model, sitting.dataset)
-    if not hasattr(model, "encode_texts"):
-        raise SpecError(f"--eye-distractors={spec} is neither a classifier nor an encoder. Give one of these.")
+    model = context.get_model(spec)
+    if isinstance(model, Classifier):
+        return supervised(context.runner, model, context.dataset)
+    if not isinstance(model, Encoder):
+        raise SpecError(
+            f"{context.flag('distractors', spec)} is neither a classifier nor an encoder. Give one of these."
+        )
     chosen = templates(model.templates)
-    wording = Wording(sitting.names, chosen.formats, sitting.names_by, chosen.name)
-    return zero_shot(sitting.asker, model, sitting.dataset, wording)
+    wording = Wording(context.names, chosen.formats, context.names_source, chosen.name)
+    return zero_shot(context.runner, model, context.dataset, wording)
 
 
 def from_file(path: Path, classes: int) -> Counts:
@@ -159,12 +162,12 @@ def from_file(path: Path, classes: int) -> Counts:
         found = np.array(np.load(path, allow_pickle=False) if path.suffix == ".npy" else numbers(path), np.float64)
     except (OSError, EOFError, TypeError, ValueError, csv.Error) as error:
         raise DataError(
-            f"--eye-distractors: {path} cannot be read as a matrix of counts ({error}). "
+            f"The distractors {path} cannot be read as a matrix of counts ({error}). "
             f"Give an .npy or a csv without heads of {classes} × {classes} numbers, with the true class as row."
         ) from error
     if found.shape != (classes, classes) or not np.isfinite(found).all() or (found < 0).any():
         raise DataError(
-            f"--eye-distractors: {path} holds numbers of shape {found.shape} from {found.min(initial=np.inf):g} up; "
+            f"The distractors {path} hold numbers of shape {found.shape} from {found.min(initial=np.inf):g} up; "
             f"expected counts of at least 0, {classes} × {classes}, with the true class as row."
         )
     return found

@@ -15,7 +15,7 @@ from eyechart.parsers import json_answers
 from eyechart.parsers.reading import Reading
 from eyechart.parsers.text import after_thinking
 from eyechart.parsers.truncation import read_complete_name
-from eyechart.protocol.context import Sitting
+from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import Prompt, prompt
 
 Answering = Literal["name", "id"]
@@ -178,32 +178,35 @@ def wants_json(prompt: Prompt) -> bool:
     return '"1"' in prompt.text and "JSON" in prompt.text
 
 
-def enforced(sitting: Sitting) -> bool:
+def enforced(context: Context) -> bool:
     """Whether the engine holds answers to a schema; asked of a model that cannot, it is refused."""
-    wanted = sitting.chosen["structure"] == "enforced"
-    if wanted and not sitting.model.structured:
+    wanted = context.options["structure"] == "enforced"
+    if wanted and not context.generator.structured:
         raise ModelError(
-            f"--eye-structure=enforced needs an engine that holds answers to a schema, and "
-            f"{sitting.model.identity.backend} does not. Use vllm[…] or openai[…], or --eye-structure=parsed."
+            f"{context.flag('structure')} needs an engine that holds answers to a schema, and "
+            f"{context.model.identity.backend} does not. Use vllm[…] or openai[…], or "
+            f"{context.flag('structure', 'parsed')}."
         )
     return wanted
 
 
-def questions(sitting: Sitting, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Questions:
+def questions(context: Context, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Questions:
     """Lay the images of a split out among requests."""
-    chosen, dataset = sitting.chosen, sitting.dataset
+    chosen, dataset = context.options, context.dataset
     if chosen["reading"] == "mill":
-        raise SpecError("--eye-reading=mill reads letters, and here the answer is a name. Use lenient or authors.")
-    by_schema = enforced(sitting)
-    if sitting.images > 1 and not (wants_json(prompt) or by_schema):
         raise SpecError(
-            f"The prompt '{prompt.name}' does not ask for JSON, so the answers to {sitting.images} images could not be "
-            "told apart. Use --eye-images-per-request=1, or a prompt that asks for JSON by key."
+            f"{context.flag('reading')} reads letters, and here the answer is a name. Use lenient or authors."
+        )
+    by_schema = enforced(context)
+    if context.images > 1 and not (wants_json(prompt) or by_schema):
+        raise SpecError(
+            f"The prompt '{prompt.name}' does not ask for JSON, so the answers to {context.images} images could not be "
+            f"told apart. Use {context.flag('images', '1')}, or a prompt that asks for JSON by key."
         )
     try:
-        shared = batches(dataset.keys, sitting.labels, sitting.images, chosen["order"], sitting.asker.seed)
+        shared = batches(dataset.keys, context.labels, context.images, chosen["order"], context.runner.seed)
     except ValueError as error:
-        raise SpecError(f"--eye-images-per-request={sitting.images}: {error}") from error
+        raise SpecError(f"{context.flag('images')}: {error}") from error
     asked = [
         Question(
             parts(text, rows, chosen["prefix"]),

@@ -5,6 +5,7 @@ encoder saw of either split is kept like any other features, so that another k i
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, get_args
@@ -12,14 +13,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.scoring import Predictions, as_predictions
+from eyechart.classification.predictions import ClassPredictions, Targets, as_predictions
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.class_weights import unit
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.models import runtime
 from eyechart.models.registry import backend, create
 from eyechart.models.types import Floats, Identity, Neighbours
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
 from eyechart.spec import ModelSpec, parse
 
 OPTIONS = ("encoder", "k", "support", "weights")
@@ -28,7 +31,7 @@ Weights = Literal["uniform", "cosine"]
 _CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.3 million supports fit in memory
 
 
-class Knn:
+class Knn(Neighbours):
     """An image encoder with a split whose images vote."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
@@ -41,7 +44,7 @@ class Knn:
         self.batch_size: int = self.encoder.batch_size
 
     @property
-    def loads(self) -> int:
+    def loads(self) -> int:  # type: ignore[override]  # that of its encoder
         """How often the encoder's weights were read."""
         return int(self.encoder.loads)
 
@@ -83,8 +86,28 @@ def _split(spec: ModelSpec) -> tuple[str, str]:
     return benchmark, split
 
 
-def knn(runner: Asker, model: Neighbours, dataset: Dataset, support: Dataset) -> Predictions:
-    """Votes of the nearest images of a support split."""
+class KNearestNeighbours(Protocol[ClassPredictions]):
+    """The k images of a labelled split that are nearest to an image vote for its class."""
+
+    name = "knn"
+    requires = ("neighbours",)
+
+    def unavailable(self, context: Context) -> str:
+        """Return why a split cannot be its own support."""
+        model = context.neighbours
+        split = (context.dataset.benchmark, context.dataset.split)
+        itself = split == model.support_split
+        return f"{'/'.join(split)} is the support split: every image would vote for itself" if itself else ""
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Let the support split vote."""
+        model = context.neighbours
+        support = context.open_whole_split(*model.support_split)
+        return replace(knn(context.runner, model, context.dataset, support), targets=Targets.of(context))
+
+
+def knn(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
+    """Return votes of the nearest images of a support split."""
     near, seen = runner.features(model.encoder, support), runner.features(model.encoder, dataset)
     labelled = [place for place, row in enumerate(support.selected) if support.index[row].label >= 0]
     usable = [place for place in labelled if place not in near.errors]

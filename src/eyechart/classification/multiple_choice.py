@@ -13,15 +13,17 @@ from string import ascii_uppercase
 from typing import Literal
 
 from eyechart.classification.distractors import Neighbours, neighbours
-from eyechart.classification.scoring import Predictions, Repeated
+from eyechart.classification.options import DISTRACTORS, ENCODER, REPEATS, SETTING, SHORT, unused
+from eyechart.classification.predictions import ClassPredictions, EpochPredictions, Targets
 from eyechart.classification.text_answers import Notes
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import DataError
 from eyechart.inference.requests import Question, Questions
 from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
-from eyechart.protocol.context import Sitting, ask
-from eyechart.protocol.options import SHORT
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context, ask
+from eyechart.protocol.options import PROMPT, READING, OptionValues
 from eyechart.protocol.prompts import Prompt, prompt
 
 LETTERS = ascii_uppercase
@@ -198,57 +200,67 @@ def _sample(rest: Sequence[int], count: int, dice: Random) -> list[int]:
     return dice.sample(rest, count)
 
 
-def mcq(sitting: Sitting) -> Predictions:
-    """Mill's ten options an image; images without an original label are not asked about."""
-    count = min(MILL_COUNT, sitting.dataset.classes)
-    with enough(sitting):
-        drawn = {
-            row: mill_options(sitting.dataset.keys[row], label, sitting.dataset.classes, count, sitting.asker.seed)
-            for row, label in enumerate(sitting.labels)
-            if label >= 0
-        }
-    return among(sitting, drawn, "mcq", prompt(MILL), MILL_TOKENS)
+class MillMCQ(Protocol[ClassPredictions]):
+    """Mill's multiple choice: one letter of ten; images without an original label are not asked about."""
+
+    name = "mcq"
+    requires = ("generator",)
+    replays = "mcq"
+    options = (READING,)
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Draw the options of every image and ask for a letter."""
+        count, classes = min(MILL_COUNT, context.dataset.classes), context.dataset.classes
+        with enough(context):
+            drawn = {
+                row: mill_options(context.dataset.keys[row], label, classes, count, context.runner.seed)
+                for row, label in enumerate(context.labels)
+                if label >= 0
+            }
+        return among(context, drawn, "mcq", prompt(MILL), MILL_TOKENS)
 
 
 @contextmanager
-def enough(sitting: Sitting) -> Iterator[None]:
+def enough(context: Context) -> Iterator[None]:
     """Say of which split there are too few classes to choose among."""
     try:
         yield
     except ValueError as error:
-        raise DataError(f"{sitting.dataset.benchmark}/{sitting.dataset.split}: {error}") from error
+        raise DataError(f"{context.dataset.benchmark}/{context.dataset.split}: {error}") from error
 
 
-def among(sitting: Sitting, drawn: Mapping[int, Options], name: str, asked: Prompt, max_tokens: int) -> Predictions:
+def among(
+    context: Context, drawn: Mapping[int, Options], name: str, asked: Prompt, max_tokens: int
+) -> ClassPredictions:
     """Ask about every image with its options, and read letters as classes."""
-    texts = {row: asked.fill(dynamic_choices=choice.lines(sitting.names)) for row, choice in drawn.items()}
+    texts = {row: asked.fill(dynamic_choices=choice.lines(context.names)) for row, choice in drawn.items()}
     questions = Questions(name, tuple(Question((row, text), max_tokens) for row, text in texts.items()))
-    replies, notes = ask(sitting, questions), Notes(len(sitting.dataset))
+    replies, notes = ask(context, questions), Notes(len(context.dataset))
     for number, ((row, choice), reply) in enumerate(zip(drawn.items(), replies.said, strict=True)):
         notes.show(row, number, 0)
         notes.said[row] = reply.text
         if reply.error:
             notes.errors[row] = reply.error
             continue
-        whole = reply.finished or sitting.chosen["reading"] == "mill"  # whose scorer reads what is there
+        whole = reply.finished or context.options["reading"] == "mill"  # whose scorer reads what is there
         text = reply.text if whole else read_complete_letter(reply.text)
-        notes.strict[row], notes.found[row] = read(sitting, text, choice)
+        notes.strict[row], notes.found[row] = read(context, text, choice)
         if notes.found[row] < 0:
             notes.unparsed.add(row)
             notes.truncated |= set() if whole else {row}
     details = {"options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(notes.size)]}
-    variant = sitting.variant(asked, parser(sitting.chosen["reading"]))
-    return notes.predictions(sitting, replies.usage, variant, details=details)
+    variant = context.variant(asked, parser(context.options["reading"]))
+    return notes.predictions(context, replies.usage, variant, details=details)
 
 
-def read(sitting: Sitting, text: str, options: Options) -> tuple[int, int]:
+def read(context: Context, text: str, options: Options) -> tuple[int, int]:
     """The class under the strict reading and under the chosen one, -1 for none."""
-    offered = [sitting.names[place] for place in options.classes]
+    offered = [context.names[place] for place in options.classes]
     reading = letter.read(text, offered)
     strict = -1 if reading.strict is None else options.classes[reading.strict]
-    if sitting.chosen["reading"] == "mill":
-        return strict, options.classes[compat.mill_letter(text, offered, sitting.asker.seed)]
-    if sitting.chosen["reading"] != "lenient":  # the authors' scorer takes the letter alone
+    if context.options["reading"] == "mill":
+        return strict, options.classes[compat.mill_letter(text, offered, context.runner.seed)]
+    if context.options["reading"] != "lenient":  # the authors' scorer takes the letter alone
         return strict, strict
     return strict, -1 if reading.lenient is None else options.classes[reading.lenient]
 
@@ -258,47 +270,58 @@ def parser(reading: str) -> str:
     return f"compat {compat.VERSION}" if reading == "mill" else f"letter {letter.VERSION}"
 
 
-def multiple_choice(sitting: Sitting) -> Repeated:
+class MultipleChoice(Protocol[EpochPredictions]):
     """The 4-way settings of arXiv 2603.06578, Table 19, with options and their order redrawn in every repeat."""
-    asked = sitting.prompt(prompt("multiple_choice"))
-    near = neighbours(sitting)
-    rounds = tuple(
-        among(sitting, offered(sitting, near, repeat), "multiple_choice", asked, TOKENS)
-        for repeat in range(int(sitting.chosen["repeats"]))
-    )
-    return Repeated(rounds, {"acc1": "mc_acc"})
+
+    name = "multiple_choice"
+    requires = ("generator",)
+    options = (SETTING, REPEATS, DISTRACTORS, ENCODER, PROMPT, READING)
+
+    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:
+        """Return the options that change nothing beside the others."""
+        return unused(options, replayed=replayed)
+
+    def predict(self, context: Context) -> EpochPredictions:
+        """Ask for a letter of every image in every repeat."""
+        asked = context.prompt(prompt("multiple_choice"))
+        near = neighbours(context)
+        rounds = tuple(
+            among(context, offered(context, near, repeat), "multiple_choice", asked, TOKENS)
+            for repeat in range(int(context.options["repeats"]))
+        )
+        return EpochPredictions(rounds, {"acc1": "mc_acc"}, Targets.of(context))
 
 
-def offered(sitting: Sitting, near: Neighbours | None, repeat: int) -> dict[int, Options]:
+def offered(context: Context, near: Neighbours | None, repeat: int) -> dict[int, Options]:
     """The options of each image that the setting has a right one for."""
-    setting = SHORT[sitting.chosen["setting"]]
-    given = second(sitting)
-    with enough(sitting):
+    setting = SHORT[context.options["setting"]]
+    given = second(context)
+    with enough(context):
         drawn = {
             row: options(
                 setting,
-                sitting.dataset.keys[row],
+                context.dataset.keys[row],
                 original,
                 given[row],
-                sitting.dataset.classes,
+                context.dataset.classes,
                 neighbours=near,
                 repeat=repeat,
-                seed=sitting.asker.seed,
+                seed=context.runner.seed,
             )
-            for row, original in enumerate(sitting.labels)
+            for row, original in enumerate(context.labels)
             if original >= 0 or given[row]
         }
     return {row: found for row, found in drawn.items() if found is not None}
 
 
-def second(sitting: Sitting) -> list[list[int]]:
+def second(context: Context) -> list[list[int]]:
     """The labels of the ground truth that stands for ReGT: the first that is not the original one."""
-    truth = next((labels for labels in sitting.truths if labels.name != ORIGINAL), None)
+    truth = next((labels for labels in context.label_sets if labels.name != ORIGINAL), None)
     if truth is not None:
         return [[label for label in row if label >= 0] for row in truth.labels.tolist()]
-    if "ReGT" in SETTINGS[SHORT[sitting.chosen["setting"]]].truths:
+    if "ReGT" in SETTINGS[SHORT[context.options["setting"]]].truths:
         raise DataError(
-            f"--eye-setting={sitting.chosen['setting']} needs a second ground truth, and {sitting.dataset.benchmark}/"
-            f"{sitting.dataset.split} has the original labels only. Give one with --eye-labels=ReGT=FILE."
+            f"{context.flag('setting')} needs a second ground truth, and {context.dataset.benchmark}/"
+            f"{context.dataset.split} has the original labels only. Give one with --eye-labels=ReGT=FILE."
         )
-    return [[] for _ in sitting.labels]
+    return [[] for _ in context.labels]

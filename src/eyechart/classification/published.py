@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from eyechart.protocol.settings import Case
 from eyechart.records import Metric, Reported
+from eyechart.spec import ModelSpec
 
 
 @cache
@@ -19,12 +19,11 @@ def table() -> Mapping[tuple[str, str, str], tuple[float, str]]:
         }
 
 
-def reported(case: Case, metrics: Sequence[Metric]) -> Reported | None:
-    """What was published for this model and split, and how far ours is from it; None where nothing was."""
-    model = case.model
-    if case.protocol != "zero_shot" or model.backend != "open_clip" or not model.arguments:
+def reported(split: str, model: ModelSpec, metrics: Sequence[Metric]) -> Reported | None:
+    """Return what was published for this model and split, and how far ours is from it; None where nothing was."""
+    if model.backend != "open_clip" or not model.arguments:
         return None
-    split, tag = f"{case.benchmark}/{case.split}", model.options.get("pretrained", "")
+    tag = model.options.get("pretrained", "")
     found = next((row for name in spellings(model.arguments[0], tag) if (row := table().get((split, name, tag)))), None)
     if found is None:
         return None

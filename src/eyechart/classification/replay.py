@@ -11,26 +11,29 @@ in the place of words, which `realbirdid.replayed_species` reads.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.scoring import Predictions
+from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import Finder, images_once, read_lines
 from eyechart.errors import ModelError
-from eyechart.inference.responses import Reply
+from eyechart.inference.responses import ReplayedWords, Reply
 from eyechart.models.answer_file import answer_path, file_identity
 from eyechart.models.registry import check_said
 from eyechart.models.types import Floats, Identity
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
 from eyechart.spec import ModelSpec
 
 REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
 
 
-class Replay:
+class Replay(ReplayedWords):
     """A file of answers in the place of a model."""
 
     batch_size = 1
@@ -56,7 +59,7 @@ class Replay:
             for row in dataset.selected
         ]
 
-    def predictions(self, dataset: Dataset, names: Sequence[str]) -> Predictions:
+    def predictions(self, dataset: Dataset, names: Sequence[str]) -> ClassPredictions:
         """The file's answers in the data set's order; a sample without one is an error."""
         found = self.scored(dataset) if self.path.suffix == ".npz" else self.named(dataset, names)
         scores = np.full((len(dataset), dataset.classes), -np.inf, np.float32)
@@ -71,7 +74,7 @@ class Replay:
                 unparsed.add(place)
             else:
                 scores[place] = answer
-        return Predictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
+        return ClassPredictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
 
     def missing(self, key: str) -> str:
         """Say that a sample has no answer."""
@@ -109,6 +112,20 @@ class Replay:
         keys, where = [line.key for line in lines], [line.where for line in lines]
         places = images_once(self.path, dataset, keys, where)
         return {row: ranks(lines[place].cells) for row, place in places.items()}
+
+
+class ReplayedAnswers(Protocol[ClassPredictions]):
+    """Answers that were collected elsewhere, as class indices, class names or scores."""
+
+    name = "replay"
+    requires = ("answers",)
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Read the file of answers."""
+        model = context.model
+        if not isinstance(model, Replay):
+            raise context.lacks("is a file of answers")
+        return replace(model.predictions(context.dataset, context.given_names), targets=Targets.of(context))
 
 
 def ranks(cells: Mapping[str, str]) -> list[str]:

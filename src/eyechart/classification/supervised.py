@@ -4,21 +4,23 @@ The synsets of ImageNet's heads are those that timm ships, read without importin
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.scoring import Predictions, as_predictions
+from eyechart.classification.predictions import ClassPredictions, Targets, as_predictions
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import has_imagenet_classes, named_classes, normalized
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
 from eyechart.inference.arrays import nothing
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.models.types import Classifier, Floats, Head
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
 
 # The lists of synsets that timm has, by the number of outputs, as its ImageNetInfo tells them apart.
 LISTS: Mapping[int, str] = {
@@ -136,9 +138,21 @@ def _synset_of(name: str, one: Sequence[str], outputs: int) -> str:
     return "" if known or outputs == CLASSES else _lemmas(outputs).get(normalized(name), "")
 
 
-def supervised(runner: Asker, model: Classifier, dataset: Dataset) -> Predictions:
-    """The classifier's own logits of the split's classes; a head that has others is refused before it is asked."""
-    head = getattr(model, "head", None)
+class Supervised(Protocol[ClassPredictions]):
+    """A classifier answers in its own vocabulary, whose outputs are mapped to the classes of the split."""
+
+    name = "supervised"
+    requires = ("classifier",)
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Classify every image."""
+        predictions = supervised(context.runner, context.classifier, context.dataset)
+        return replace(predictions, targets=Targets.of(context), calibrated=True)
+
+
+def supervised(runner: Runner, model: Classifier, dataset: Dataset) -> ClassPredictions:
+    """Return the classifier's own logits of the split's classes; another head is refused before it is asked."""
+    head = model.head
     if head:
         head_columns(head, dataset)
 

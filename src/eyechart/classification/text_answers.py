@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.classification.scoring import Predictions
-from eyechart.classification.text_predictions import Spoken
+from eyechart.classification.predictions import ClassPredictions, Targets, TextPredictions
 from eyechart.models.types import Usage
-from eyechart.protocol.context import Sitting, cost
+from eyechart.protocol.context import Context
 
 
 @dataclass
@@ -36,14 +35,14 @@ class Notes:
 
     def predictions(
         self,
-        sitting: Sitting,
+        context: Context,
         usage: Usage,
         variant: Mapping[str, str],
         out: tuple[str, ...] | None = None,
         **more: Any,
-    ) -> Predictions:
+    ) -> ClassPredictions:
         """Put it together."""
-        spoken = Spoken(
+        spoken = TextPredictions(
             tuple(self.said),
             np.array(self.found, np.int64),
             np.array(self.strict, np.int64),
@@ -51,12 +50,12 @@ class Notes:
             np.array(self.places, np.int64),
             usage,
             out,
-            cost=cost(sitting.model, usage),
+            cost=context.model.cost(usage),
             **more,
         )
         unasked = frozenset(row for row in range(self.size) if self.requests[row] < 0)
-        return Predictions(
-            sitting.dataset.keys,
+        return ClassPredictions(
+            context.dataset.keys,
             np.zeros((self.size, 0), np.float32),
             self.errors,
             variant,
@@ -64,4 +63,5 @@ class Notes:
             unasked,
             spoken,
             truncated=frozenset(self.truncated),
+            targets=Targets.of(context),
         )

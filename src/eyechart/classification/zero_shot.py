@@ -3,18 +3,45 @@
 Radford et al. 2021, "Learning Transferable Visual Models From Natural Language Supervision", section 3.1.2.
 """
 
-from eyechart.classification.scoring import Predictions, as_predictions
-from eyechart.data.class_names import check_length
+from collections.abc import Sequence
+from dataclasses import replace
+
+from eyechart.classification.predictions import ClassPredictions, Targets, as_predictions
+from eyechart.classification.published import reported
+from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import nothing
 from eyechart.inference.class_weights import Wording, check_weights, scores
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.models.types import Encoder
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
+from eyechart.records import Metric, Reported
+from eyechart.spec import ModelSpec
 
 
-def zero_shot(runner: Asker, model: Encoder, dataset: Dataset, wording: Wording) -> Predictions:
-    """Cosine similarity of every image with every class."""
-    check_length(dataset, wording.names, wording.names_by)
+class ZeroShot(Protocol[ClassPredictions]):
+    """Class names are put into prompts, and the class whose embedding is nearest to the image's is the answer."""
+
+    name = "zero_shot"
+    requires = ("encoder",)
+
+    def predict(self, context: Context) -> ClassPredictions:
+        """Compare every image with every class."""
+        model = context.encoder
+        chosen = templates(context.templates or model.templates)
+        source = f"{chosen.name} ({chosen.sha256[:8]})"
+        wording = Wording(context.names, chosen.formats, context.names_source, source)
+        predictions = zero_shot(context.runner, model, context.dataset, wording)
+        return replace(predictions, targets=Targets.of(context))
+
+    def reported(self, split: str, model: ModelSpec, numbers: Sequence[Metric]) -> Reported | None:
+        """Return the published accuracy of the model, if there is one."""
+        return reported(split, model, numbers)
+
+
+def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: Wording) -> ClassPredictions:
+    """Return the cosine similarity of every image with every class."""
     seen, weights = runner.features(model, dataset), runner.weights(model, wording)
     check_weights(model, weights)
     found = seen.values if nothing(seen) else scores(seen.values, weights)

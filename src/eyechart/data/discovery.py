@@ -14,7 +14,7 @@ from eyechart.data.imagenet import SYNSET, VAL_FILE
 from eyechart.data.images import SUFFIXES
 from eyechart.errors import DataError
 
-Layout = Literal["sample", "shards", "folder", "hub", "disk", "birds", "none"] | Format
+Layout = Literal["sample", "registered", "shards", "folder", "hub", "disk", "birds", "none"] | Format
 BIRDS = "realbirdid"
 READ_BESIDE = (
     "classnames.txt",

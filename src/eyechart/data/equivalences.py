@@ -3,8 +3,9 @@
 Source of the 12: arXiv 2603.06578, whose Figures 10 and 11 list the pairs treated as equal.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from csv import DictReader
+from dataclasses import dataclass
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +19,21 @@ from eyechart.errors import DataError
 PACKAGED = Path(__file__).with_name("equivalences.csv")
 GROUPS = ("eq_classes", "equivalent_classes")
 Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class LabelPolicy:
+    """How labels are compared: the equivalent pairs, whether they chain, and how categories of images are told.
+
+    With `strict_pairs` a pair is two classes and no more; else a = b and b = c make a = c. With `strict_categories` the
+    original label must be among the labels itself, else a class equivalent to it will do. `source` is what the record
+    calls the pairs.
+    """
+
+    pairs: Sequence[Pair] = ()
+    strict_pairs: bool = False
+    strict_categories: bool = False
+    source: str = "none"
 
 
 def pairs(name_or_path: str = "12", classes: int = CLASSES) -> tuple[Pair, ...]:

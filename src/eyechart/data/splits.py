@@ -1,9 +1,12 @@
 """Which splits there are, and how one is opened: the packaged samples, a root of folders, the hub."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Protocol
 
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
@@ -57,6 +60,35 @@ PACKAGED: Mapping[str, Packaged] = {
     BENCHMARK: Packaged("eyechart.oodbench.sample:splits", "eyechart.oodbench.sample:open_oodbench"),
     BIRDS: Packaged("eyechart.realbirdid.sample:splits", "eyechart.realbirdid.sample:open_realbirdid"),
 }
+GROUP = "eyechart.datasets"
+
+
+class Source(Protocol):
+    """A data set of an installed package: the names of its splits, and how one is opened."""
+
+    splits: Sequence[str]
+
+    def dataset(self, split: str) -> Dataset:
+        """Open a split."""
+
+
+@cache
+def registered() -> Mapping[str, Source]:
+    """Return the data sets of installed packages by the name of their benchmark.
+
+    A data set of your own, in whatever format, is an object with `splits` and `dataset(split)`, and one entry point:
+
+        [project.entry-points."eyechart.datasets"]
+        flowers = "mypackage.data:FLOWERS"
+    """
+    found: dict[str, Source] = {}
+    for point in entry_points(group=GROUP):
+        if point.name in PACKAGED or point.name in found:
+            raise DataError(f"Two data sets are called '{point.name}', one of them {point.value}. Rename one.")
+        found[point.name] = point.load()
+    return found
+
+
 VALIDATION = "imagenet/val"
 KNOWN: Mapping[str, Known] = {
     VALIDATION: Known(50_000),
@@ -68,7 +100,9 @@ KNOWN: Mapping[str, Known] = {
 
 
 def available(root: str | Path | None = None) -> list[SplitRef]:
-    """Return the packaged splits, then those of the root: ROOT/<benchmark>/<split>, or a data set `hub:OWNER/NAME`.
+    """Return the packaged splits, those of installed packages, and those of the root.
+
+    A root has ROOT/<benchmark>/<split>; `hub:OWNER/NAME` is a data set of the hub.
 
     Annotated data sets are splits of `oodbench`: the root itself, ROOT/<folder> and ROOT/oodbench/<folder>. Tables of
     birds are splits of their benchmark's folder, and of `realbirdid`: the root itself and ROOT/<folder>. ImageNet's
@@ -76,6 +110,7 @@ def available(root: str | Path | None = None) -> list[SplitRef]:
     is opened. Raises DataError for two splits of one name and for what `survey_root` refuses.
     """
     refs = [SplitRef(benchmark, split) for benchmark, sample in PACKAGED.items() for split in sample.splits]
+    refs += [SplitRef(name, split, "registered") for name, source in registered().items() for split in source.splits]
     if root is not None and str(root).startswith("hub:"):
         refs.append(_hub(str(root)))
     elif root is not None:
@@ -109,6 +144,8 @@ def open_split(
         raise DataError(why)
     if ref.layout == "sample":
         return PACKAGED[ref.benchmark].dataset(ref.split)
+    if ref.layout == "registered":
+        return registered()[ref.benchmark].dataset(ref.split)
     if ref.layout in FORMATS:
         return open_annotated(ref.layout, Path(ref.place), ref.benchmark, ref.split, part=ref.part, cache=cache)
     if ref.layout == "birds":

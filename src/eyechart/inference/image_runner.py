@@ -122,9 +122,9 @@ def complete(
             missing = [place for place, row in enumerate(dataset.selected) if row not in there]
             done, errors = len(dataset) - len(missing), dict[int, str]()
             progress(done, len(dataset), UNIT)
-            asker = Halving(a_row_each(ask, model.identity.name), model.batch_size, pad)
+            runner = Halving(a_row_each(ask, model.identity.name), model.batch_size, pad)
             for batch in prefetched(dataset, missing, model.batch_size, prepare):
-                errors.update(write_batch(writer, batch, asker, dataset, model))
+                errors.update(write_batch(writer, batch, runner, dataset, model))
                 done += len(batch)
                 progress(done, len(dataset), UNIT)
             if len(there) + len(missing) - len(errors) == len(dataset.index):

@@ -124,8 +124,7 @@ def looked_up(entry: Entry) -> dict[int, Kept]:
 
 def meet(model: types.Generator, key: Key, took: Sequence[Usage], *, one_by_one: bool = True) -> None:
     """Tell a model that has a budget what the answers took that are kept already; it counts each question once."""
-    if told := getattr(model, "met", None):
-        told(key.digest, sum(took, Usage()), took if one_by_one else ())
+    model.met(key.digest, sum(took, Usage()), took if one_by_one else ())
 
 
 def complete(

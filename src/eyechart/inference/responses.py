@@ -1,5 +1,6 @@
 """Kept answers that are words: one reply a request, in the order of the questions."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import msgspec
 
+from eyechart.data.dataset import Dataset
 from eyechart.inference.store import Entry, Writer
-from eyechart.models.types import Answer, Usage
+from eyechart.models.types import Answer, Model, Usage
 from eyechart.parsers.json_tokens import storable
+from eyechart.spec import ModelSpec
 
 FILE, SERVED = "replies.jsonl", "usage.jsonl"
 
@@ -21,6 +24,17 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     tokens: tuple[int, ...] = ()
     finished: bool = True
     error: str = ""
+
+
+class ReplayedWords(Model):
+    """A file of words that were said elsewhere, image by image, in the place of a model."""
+
+    spec: ModelSpec
+    path: Path
+
+    @abstractmethod
+    def said(self, dataset: Dataset) -> list[Reply]:
+        """Return the words in the data set's order; an image without any is an error."""
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,9 @@ from eyechart.inference.responses import Replies
 from eyechart.inference.store import Key, Store
 from eyechart.models.types import Classifier, Encoder, Floats, Generator, ImageEncoder, Matcher
 
-LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
-
 
 @dataclass(frozen=True)
-class Asker:
+class Runner:
     """Where answers are kept, and the choices that enter every key."""
 
     store: Store
@@ -57,7 +55,7 @@ class Asker:
         """Return what cosines are multiplied with before a softmax, stored so that no weights are loaded for it."""
 
         def ask() -> Floats:
-            return np.array([[getattr(model, "logit_scale", LOGIT_SCALE)]], np.float32)
+            return np.array([[model.logit_scale]], np.float32)
 
         entry = self.store.entry(Key(question="logit_scale", model=model.identity))
         found: np.float32 = computed(entry, ask)[0, 0]

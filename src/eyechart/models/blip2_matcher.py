@@ -14,7 +14,7 @@ import numpy as np
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import hf_files, hf_pair, runtime, texts
-from eyechart.models.types import Floats
+from eyechart.models.types import Floats, Matcher
 from eyechart.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SCALES = {"itm": 1.0, "itc": 100.0}
 
 
-class Blip2(hf_pair.HfPair):
+class Blip2(hf_pair.HfPair, Matcher):
     """The vision tower sees an image once, whatever the number of texts; the Q-Former meets them in batches."""
 
     backend = "blip2"

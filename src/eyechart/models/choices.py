@@ -21,10 +21,10 @@ Told = tuple[Ints, Ints, Floats]  # rows, edges of a trie, and the edges' log-pr
 NOTHING = -1  # where there is no node
 
 
-class ByScore:
+class ByScore(Scorer):
     """Finds the likeliest choice by the scores of all."""
 
-    def best(self: Scorer, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
+    def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
         check(choices)
         scores = self.score(requests, choices)

@@ -19,14 +19,14 @@ from eyechart.data.class_names import class_names
 from eyechart.errors import SpecError, VocabularyError
 from eyechart.models import runtime
 from eyechart.models.registry import backend, create
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.spec import ModelSpec, parse
 
 OPTIONS = ("classifier", "text", "top", "names", "scale", "dtype", "batch_size")
 EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
 
 
-class ConSE:
+class ConSE(Encoder):
     """Images and texts in the space of a sentence encoder; classes are bare names, as in the paper."""
 
     templates = "name"
@@ -35,7 +35,7 @@ class ConSE:
         spec.check(arguments=0, options=OPTIONS)
         self.spec = spec
         self.top = runtime.whole_number(spec, "top", 10)
-        self.logit_scale = runtime.scale(spec, 20.0)
+        self._scale = runtime.scale(spec, 20.0)
         self.names = class_names(spec.options.get("names", "mill"))
         here = {"device": device, "offline": offline}
         self.classifier = create(_part(spec, "classifier", "timm[]", "classifier"), **here)
@@ -43,7 +43,12 @@ class ConSE:
         self.batch_size = runtime.batch_size(spec, self.classifier.batch_size)
 
     @property
-    def loads(self) -> int:
+    def logit_scale(self) -> float:
+        """What cosines are multiplied with."""
+        return self._scale
+
+    @property
+    def loads(self) -> int:  # type: ignore[override]  # that of its parts
         """How often the weights were read; classifier and text encoder are one model."""
         return max(int(self.classifier.loads), int(self.text.loads))
 

@@ -14,7 +14,7 @@ from typing import Any
 from eyechart.errors import ModelError
 from eyechart.models import hf_files, runtime, texts
 from eyechart.models.hf_pair import HfPair
-from eyechart.models.types import Floats
+from eyechart.models.types import Encoder, Floats
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-class HfClip(HfPair):
+class HfClip(HfPair, Encoder):
     """Images and texts in one space; the published prompts are 80 a class."""
 
     backend = "hf_clip"

@@ -15,7 +15,7 @@ from eyechart.errors import ModelError, RequestError
 from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
 from eyechart.models.attempts import Attempts, Failure, failure_of
 from eyechart.models.choices import Ints, Trie, check
-from eyechart.models.types import Answer, Floats, Identity, Request, Until
+from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ NUMBERS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on 
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
-class Hf:
+class Hf(Scorer):
     """Answers in words."""
 
     structured = False

@@ -12,7 +12,7 @@ from PIL import Image
 
 from eyechart.models import hf_files, open_clip_files, runtime, texts, weights
 from eyechart.models.causal_text import TextTower
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OPTIONS = ("pretrained", "dtype", "batch_size")
 
 
-class OpenClip:
+class OpenClip(Encoder):
     """Images and texts in one space; the published prompts are 80 a class, the packaged model's 7."""
 
     templates = "80"

@@ -27,7 +27,7 @@ from eyechart.models import openai_options
 from eyechart.models.openai_gate import Gate
 from eyechart.models.openai_line import Line
 from eyechart.models.openai_round import Round
-from eyechart.models.types import Answer, Identity, Request, Usage
+from eyechart.models.types import Answer, Generator, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
 AHEAD = 2  # times as many requests are prepared as may be under way
@@ -35,7 +35,7 @@ HELLO = Request(("Answer with the word OK.",))
 HELLO_TOKENS = 16
 
 
-class OpenAi:
+class OpenAi(Generator):
     """Answers in words, from elsewhere."""
 
     structured = True

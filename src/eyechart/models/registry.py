@@ -1,27 +1,39 @@
-"""Which backends there are and what each offers, known without importing any of them.
+"""Which backends there are and what each offers, known without importing any of the built-in ones.
 
-A model of your own is a class with the constructor of `Backend` below and one entry point in your package:
+A model of your own is a class that inherits from the interfaces that it offers, such as
+`class MyModel(Classifier)` with `eyechart.models.types.Classifier`, and whose constructor takes a specification and
+`device` and `offline`. It needs no registration: `--eye-model='mymodule:MyModel[option=value]'` names it. To give it a
+short name, add one entry point to your package:
 
-    [project.entry-points."eyechart.encoder"]
+    [project.entry-points."eyechart.models"]
     mymodel = "mypackage.module:MyModel"
-
-The group says which interface it offers: `eyechart.encoder`, `eyechart.image_encoder`, `eyechart.text_encoder`,
-`eyechart.matcher`, `eyechart.classifier`, `eyechart.generator`, `eyechart.scorer` or `eyechart.neighbours`; a model
-that is two things stands in two groups. An encoder is an image encoder and a text encoder too.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
+from eyechart.models import types
 from eyechart.models.suggestions import suggest_model
 from eyechart.spec import ModelSpec, did_you_mean
 
-INTERFACES = ("encoder", "image_encoder", "text_encoder", "matcher", "classifier", "generator", "scorer", "neighbours")
+GROUP = "eyechart.models"
+INTERFACES: Mapping[str, type] = {
+    "encoder": types.Encoder,
+    "image_encoder": types.ImageEncoder,
+    "text_encoder": types.TextEncoder,
+    "matcher": types.Matcher,
+    "classifier": types.Classifier,
+    "generator": types.Generator,
+    "scorer": types.Scorer,
+    "neighbours": types.Neighbours,
+}
 ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 
 
@@ -29,13 +41,32 @@ ENCODER = frozenset({"encoder", "image_encoder", "text_encoder"})
 class Backend:
     """Where a backend's class lies, which interfaces it offers, and whether it computes on a device of this machine.
 
-    `others` are the classes of some values of the option `of`.
+    `declared` are the interfaces of a built-in backend; None stands for those that the class inherits from. `others`
+    are the classes of some values of the option `of`.
     """
 
     target: str
-    offers: frozenset[str]
+    declared: frozenset[str] | None = None
     computes: bool = True
     others: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """The names of the interfaces; the class of another package is imported to find out."""
+        return _inherited(self.target) if self.declared is None else self.declared
+
+
+@cache
+def _inherited(target: str) -> frozenset[str]:
+    made = _load(target, target)
+    parents = getattr(made, "__mro__", ())
+    found = frozenset(name for name, interface in INTERFACES.items() if interface in parents)
+    if not found:
+        raise ModelError(
+            f"The model class {target} inherits from no interface of eyechart.models.types. "
+            f"Expected one of {', '.join(interface.__name__ for interface in INTERFACES.values())}."
+        )
+    return found
 
 
 BUILT_IN: Mapping[str, Backend] = {
@@ -70,22 +101,20 @@ EXTRAS = {
 def backends() -> Mapping[str, Backend]:
     """Every backend by name: the built-in ones and those of installed packages."""
     found = dict(BUILT_IN)
-    for interface in INTERFACES:
-        for point in entry_points(group=f"eyechart.{interface}"):
-            known = found.get(point.name)
-            if known and known.target != point.value:
-                raise ModelError(
-                    f"Two packages register the model backend '{point.name}': {known.target} and {point.value}. "
-                    "Uninstall one, or rename its entry point."
-                )
-            offers = known.offers if known else frozenset()
-            offered = ENCODER if interface == "encoder" else {interface}
-            found[point.name] = Backend(point.value, offers | offered)
+    for point in entry_points(group=GROUP):
+        known = found.setdefault(point.name, Backend(point.value))
+        if known.target != point.value:
+            raise ModelError(
+                f"Two packages register the model backend '{point.name}': {known.target} and {point.value}. "
+                "Uninstall one, or rename its entry point."
+            )
     return found
 
 
 def backend(spec: ModelSpec) -> Backend:
     """Look a specification's backend up; a typo is answered with the nearest name, a model's name with its backend."""
+    if ":" in spec.backend:
+        return Backend(spec.backend)
     known = backends()
     if spec.backend not in known:
         raise SpecError(
@@ -115,16 +144,32 @@ def create(spec: ModelSpec, **options: Any) -> Any:
     """Make the model; its weights are not read before the first question."""
     found = backend(spec)
     target = found.others.get(spec.options.get("of", ""), found.target)
-    module, _, name = target.partition(":")
+    made = _load(target, str(spec))
     try:
-        made = getattr(import_module(module), name, None)
-        if made is None:
-            raise ModelError(
-                f"'{spec}' is registered as {target}, but the module {module} has no {name}. "
-                "Correct the entry point of its package."
-            )
         return made(spec, **options)
     except ModuleNotFoundError as error:
+        raise _not_installed(str(spec), error) from error
+
+
+def _load(target: str, asked: str) -> Any:
+    """Return the class at `module:Class`; a module may lie in the working folder."""
+    module, _, name = target.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path and target not in {each.target for each in BUILT_IN.values()}:
+        sys.path.append(here)
+    try:
+        made = getattr(import_module(module), name, None)
+    except ModuleNotFoundError as error:
+        raise _not_installed(asked, error) from error
+    if made is None:
         raise ModelError(
-            f"'{spec}' needs the package '{error.name}', which is not installed. {EXTRAS.get(str(error.name), OTHERS)}"
-        ) from error
+            f"'{asked}' is registered as {target}, but the module {module} has no {name}. "
+            "Correct the name of the class."
+        )
+    return made
+
+
+def _not_installed(asked: str, error: ModuleNotFoundError) -> ModelError:
+    return ModelError(
+        f"'{asked}' needs the package '{error.name}', which is not installed. {EXTRAS.get(str(error.name), OTHERS)}"
+    )

@@ -14,7 +14,7 @@ from typing import Any
 from eyechart.errors import ModelError
 from eyechart.models import hf_files, runtime, texts, weights
 from eyechart.models.sentence_files import SentenceFiles
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Floats, Identity, TextEncoder
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec
 
@@ -23,7 +23,7 @@ PACKAGED = "minilm"
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
-class Sentence:
+class Sentence(TextEncoder):
     """Texts as vectors, of length one where the model makes them so."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime, weights
-from eyechart.models.types import Floats, Head, Identity
+from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder
 from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
@@ -22,7 +22,7 @@ PACKAGED = "tf_efficientnet_lite0"
 OPTIONS = ("pretrained", "dtype", "batch_size", "num_classes")
 
 
-class Timm:
+class Timm(Classifier, ImageEncoder):
     """A supervised classifier, and an image encoder by its pooled features."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:

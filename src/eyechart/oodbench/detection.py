@@ -1,18 +1,29 @@
 """Detection: what one detector would flag, and how its logits are distributed."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eyechart.data.detection.annotation import Annotation
+from eyechart.estimates import Estimate
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.oodbench.detectors import detected
 from eyechart.oodbench.divide import Detected, annotation_of, judged
-from eyechart.oodbench.flags import Flags
-from eyechart.protocol.context import Sitting
+from eyechart.oodbench.flags import BEATEN, UNLIKELY, Flags
+from eyechart.oodbench.options import DETECTOR_TEMPLATES, THRESHOLD
+from eyechart.oodbench.predictions import LABELS
+from eyechart.protocol.base import Predictions, Protocol, Rows
+from eyechart.protocol.context import Context
+from eyechart.records import Outcomes
+
+LOGIT_BINS, SHARE_BINS = 40, 20
 
 
 @dataclass(frozen=True)
-class Detection:
+class DetectionPredictions(Predictions):
     """A detector's logits (n, k) and flags, over images that it answered about (`usable` (n,)), and the annotation."""
 
     detected: Detected
@@ -21,23 +32,104 @@ class Detection:
     usable: np.ndarray
     keys: tuple[str, ...]
     names: tuple[str, ...]
-    variant: dict[str, str]
+    variant: Mapping[str, str]
+
+    @property
+    def errors(self) -> Mapping[int, str]:  # type: ignore[override]
+        """Every image without logits."""
+        return self.detected.errors
+
+    def label_hashes(self) -> dict[str, str]:
+        """Return the sha256 of the annotation."""
+        return {LABELS: self.notation.sha256}
+
+    def outcomes(self) -> Outcomes:
+        """Count the pairs; one that is flagged is one that the detector got wrong."""
+        codes = self.flags.codes[self.flags.present]
+        return Outcomes(correct=int((codes == 0).sum()), wrong=int((codes > 0).sum()), error=len(self.errors))
+
+    def data_notes(self) -> Iterator[str]:
+        """Yield what of the annotation was left out."""
+        yield from map(str, self.notation.excluded)
+
+    def samples(self) -> Rows:
+        """Yield every present pair: whether it is flagged, and its purified probability."""
+        yield ["key", "category", "name", "case1", "case2", "probability"]
+        flags = self.flags
+        codes = flags.codes
+        for row, category in zip(*(part.tolist() for part in np.nonzero(flags.present)), strict=True):
+            code, share = int(codes[row, category]), flags.probability[row, category]
+            cells = [int(code & BEATEN > 0), int(code & UNLIKELY > 0), f"{share:.6g}"]
+            yield [self.keys[row], category, self.names[category], *cells]
+
+    def files(self) -> dict[str, Rows]:
+        """Return how logits and probabilities lie."""
+        return {"logits": self.histogram_rows()}
+
+    def histogram_rows(self) -> Rows:
+        """Yield every category's counts in bins of logits, present and absent, and of purified probabilities."""
+        yield ["what", "category", "name", "present", "low", "high", "count"]
+        seen = self.usable[:, None]
+        logits = np.asarray(self.detected.logits, np.float64)
+        masks = {1: self.notation.present & seen, 0: self.notation.absent & seen}
+        edges = edges_of(logits[masks[0] | masks[1]])
+        for category, name in enumerate(self.names):
+            for here, mask in masks.items():
+                values = logits[mask[:, category], category]
+                yield from binned(["logit", category, name, here], values, edges)
+            shares = self.flags.probability[masks[1][:, category], category]
+            yield from binned(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
 
 
-def detection(sitting: Sitting) -> Detection:
-    """Ask the model itself as a detector."""
-    notation, chosen = annotation_of(sitting.dataset), sitting.chosen
-    spec = str(sitting.spec)
-    found = detected(sitting.asker, sitting.model, spec, sitting.dataset, chosen["detector_templates"])
-    usable = np.ones(len(sitting.dataset), np.bool_)
-    usable[[*found.errors]] = False
-    told = {"names": "split", "templates": found.detector.templates, "source": notation.source}
-    return Detection(
-        detected=found,
-        flags=judged(found, notation, usable, float(chosen["threshold"])),
-        notation=notation,
-        usable=usable,
-        keys=sitting.dataset.keys,
-        names=sitting.dataset.names,
-        variant={**chosen, **told},
-    )
+class Detection(Protocol[DetectionPredictions]):
+    """The model is a detector: which pairs it fails on, and how its logits are distributed."""
+
+    name = "detection"
+    requires = ("encoder", "classifier", "matcher")
+    options = (DETECTOR_TEMPLATES, THRESHOLD)
+
+    def predict(self, context: Context) -> DetectionPredictions:
+        """Compute the logits of every image and category, and flag the failures."""
+        notation, chosen = annotation_of(context.dataset), context.options
+        found = detected(context.runner, context.model, context.spec, context.dataset, chosen["detector_templates"])
+        usable = np.ones(len(context.dataset), np.bool_)
+        usable[[*found.errors]] = False
+        told = {"names": "split", "templates": found.detector.templates, "source": notation.source}
+        return DetectionPredictions(
+            detected=found,
+            flags=judged(found, notation, usable, float(chosen["threshold"])),
+            notation=notation,
+            usable=usable,
+            keys=context.dataset.keys,
+            names=context.dataset.names,
+            variant={**chosen, **told},
+        )
+
+
+def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
+    """Yield the shares of pairs that the detector fails on, with intervals over images, which have several pairs.
+
+    Source: arXiv 2602.18094, section 3.1.
+    """
+    flags = predictions.flags
+    codes, n, images = flags.codes[flags.present], int(flags.present.sum()), np.nonzero(flags.present)[0]
+    method = "wilson" if len(np.unique(images)) == n else "clustered wilson"
+    for name, mask in (("flagged", codes > 0), ("case1", codes & BEATEN > 0), ("case2", codes & UNLIKELY > 0)):
+        value, interval = (
+            (int(mask.sum()) / n, clustered_wilson(mask.astype(np.float64), images)) if n else (None, None)
+        )
+        title = name if name == "flagged" else ""
+        yield Estimate(name=name, labels=LABELS, title=title, value=value, n=n, interval=interval, method=method)
+
+
+def edges_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The ends of the bins that all categories share."""
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    return np.linspace(low, high if high > low else low + 1, LOGIT_BINS + 1)
+
+
+def binned(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:
+    """The bins that hold something."""
+    counts, _ = np.histogram(values, edges)
+    for place in np.flatnonzero(counts).tolist():
+        yield [*head, f"{edges[place]:.6g}", f"{edges[place + 1]:.6g}", int(counts[place])]

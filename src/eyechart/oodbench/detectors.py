@@ -12,28 +12,28 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import Answers, nothing
 from eyechart.inference.class_weights import Wording, prompts, scores
 from eyechart.inference.image_runner import name
-from eyechart.inference.runner import Asker
-from eyechart.models.types import Encoder, Floats, Matcher
+from eyechart.inference.runner import Runner
+from eyechart.models.types import Classifier, Encoder, Floats, Matcher, Model
 from eyechart.oodbench.divide import Detected
 from eyechart.oodbench.divisions import Detector
 
 
-def detected(asker: Asker, model: Any, spec: str, dataset: Dataset, templates_by: str) -> Detected:
+def detected(runner: Runner, model: Model, spec: str, dataset: Dataset, templates_by: str) -> Detected:
     """Ask a detector about every image, once, and tell its logits over the data set's categories."""
     chosen = templates(templates_by)
     wording = Wording(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
-    if hasattr(model, "match"):
-        kept, logits = matched(asker, model, dataset, wording)
-    elif hasattr(model, "encode_texts") and hasattr(model, "encode_images"):
-        kept, logits = compared(asker, model, dataset, wording)
-    elif hasattr(model, "classify"):
+    if isinstance(model, Matcher):
+        kept, logits = matched(runner, model, dataset, wording)
+    elif isinstance(model, Encoder):
+        kept, logits = compared(runner, model, dataset, wording)
+    elif isinstance(model, Classifier):
 
         def classify(images: Sequence[Any]) -> Floats:
             found = np.asarray(model.classify(images))
             of_one_vocabulary(found, dataset, spec)  # with the first batch, not after the last image
             return found
 
-        kept = asker.kept("class_logits", model, dataset, classify)
+        kept = runner.kept("class_logits", model, dataset, classify)
         logits = kept.values
     else:
         raise SpecError(f"{spec} is no detector. Expected an encoder, a matcher, or a classifier of the categories.")
@@ -64,14 +64,14 @@ def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
         )
 
 
-def compared(asker: Asker, model: Encoder, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+def compared(runner: Runner, model: Encoder, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
     """Cosines times the model's own scale."""
-    seen, weights = asker.features(model, dataset), asker.weights(model, wording)
-    found = seen.values if nothing(seen) else scores(seen.values, weights) * asker.scale(model)
+    seen, weights = runner.features(model, dataset), runner.weights(model, wording)
+    found = seen.values if nothing(seen) else scores(seen.values, weights) * runner.scale(model)
     return seen, found
 
 
-def matched(asker: Asker, model: Matcher, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+def matched(runner: Runner, model: Matcher, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
     """The matching head's logits of every prompt, their mean a category."""
     texts = prompts(wording.names, wording.templates)
     asked = sha256("\n".join(texts).encode()).hexdigest()
@@ -79,7 +79,7 @@ def matched(asker: Asker, model: Matcher, dataset: Dataset, wording: Wording) ->
     def ask(images: Sequence[Any]) -> Floats:
         return model.match(images, texts)
 
-    kept = asker.kept("match", model, dataset, ask, asked)
+    kept = runner.kept("match", model, dataset, ask, asked)
     if nothing(kept):
         return kept, kept.values
     by_name = kept.values.reshape(len(dataset), len(wording.names), len(wording.templates))

@@ -1,20 +1,28 @@
 """Distribution: whether the pairs out of distribution of two splits come from one distribution."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
+from eyechart.estimates import Estimate
 from eyechart.metrics.distribution import Equivalence, equivalence
 from eyechart.models.types import Floats
+from eyechart.oodbench.division_files import truth_of
 from eyechart.oodbench.divisions import HARD, SIMPLE, Division
 from eyechart.oodbench.existence import made
+from eyechart.oodbench.options import DIVIDED, REFERENCE, unused, warnings
+from eyechart.oodbench.predictions import LABELS
 from eyechart.oodbench.split_division import division
-from eyechart.protocol.context import Sitting
-from eyechart.protocol.options import Chosen
+from eyechart.protocol.base import Predictions, Protocol, Rows, with_key
+from eyechart.protocol.context import Context
+from eyechart.protocol.options import Given, OptionValues, flag
+from eyechart.records import Outcomes
 
+APART = "OOD"
 LEAST, NONE = 4, "none"  # pairs a side; no reference
 
 
@@ -31,30 +39,131 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class DistributionPredictions(Predictions):
     """A split's pairs beside those of the reference, and how far apart they are."""
 
     here: Sample
     reference: Sample
     found: Equivalence
-    variant: dict[str, str]
+    variant: Mapping[str, str]
+
+    @property
+    def keys(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The images of the split."""
+        return self.here.dataset.keys
+
+    @property
+    def errors(self) -> Mapping[int, str]:  # type: ignore[override]
+        """The images of the split without features; those of the reference are images of another split."""
+        return {row: self.here.errors[key] for row, key in enumerate(self.keys) if key in self.here.errors}
+
+    @property
+    def sides(self) -> dict[str, Sample]:
+        """Both samples by their names."""
+        return {"split": self.here, "reference": self.reference}
+
+    def error_messages(self) -> list[str]:
+        """Return every image of both samples without features."""
+        return [with_key(key, error) for sample in self.sides.values() for key, error in sample.errors.items()]
+
+    def asked(self) -> str:
+        """Return how many images both samples are drawn from."""
+        return f"{sum(len(sample.dataset) for sample in self.sides.values())} images"
+
+    def notes(self) -> Iterator[str]:
+        """Yield whether the second sample is the first again."""
+        here, other = (hashes(sample.dataset) for sample in self.sides.values())
+        if here & other:
+            yield (
+                f"{len(here & other):,} of {len(here):,} images are in {self.reference.dataset.split} too, byte for "
+                "byte: what they share makes the samples look alike."
+            )
+
+    def label_hashes(self) -> dict[str, str]:
+        """Return the sha256 of the pairs of both divisions."""
+        here, other = self.here, self.reference
+        return {
+            LABELS: truth_of(here.division, here.dataset),
+            f"{LABELS}, reference": truth_of(other.division, other.dataset),
+        }
+
+    def outcomes(self) -> Outcomes:
+        """Count the errors: features are neither right nor wrong."""
+        return Outcomes(error=len(self.error_messages()))
+
+    def samples(self) -> Rows:
+        """Yield every pair that is compared."""
+        yield ["sample", "key", "category", "name", "set"]
+        for side, sample in self.sides.items():
+            for place in sample.places.tolist():
+                category = int(sample.division.categories[place])
+                key = sample.dataset.keys[sample.division.rows[place]]
+                yield [side, key, category, sample.dataset.names[category], sample.division.sets[place]]
 
 
-def distribution(sitting: Sitting) -> Distribution:
-    """Compare the split's OOD pairs with those of the reference, in the features of the model."""
-    benchmark, _, split = sitting.chosen["reference"].rpartition("/")
-    if why := unlike(sitting.chosen, sitting.dataset, sitting.fetch):
-        raise DataError(f"--eye-reference={why}. Expected a split of the same data set, such as its training images.")
-    other = sitting.fetch(benchmark, split)
-    here, reference = sampled(sitting), sampled(replace(sitting, dataset=other))
-    found = equivalence(
-        reference.features, reference.categories, here.features, here.categories, seed=sitting.asker.seed
-    )
-    variant = {**sitting.chosen, **made(sitting, here.division), "bandwidth": f"{found.bandwidth:.6g}"}
-    return Distribution(here, reference, found, variant)
+class Distribution(Protocol[DistributionPredictions]):
+    """Whether the pairs of two splits come from one distribution, in the features of an encoder."""
+
+    name = "distribution"
+    requires = ("image_encoder",)
+    options = (*DIVIDED, REFERENCE)
+
+    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+        """Return the options that a file of a division has chosen."""
+        return unused(options)
+
+    def warnings(self, given: Given) -> str:
+        """Return which of the options that were given a file of a division has chosen."""
+        return warnings(self.name, given)
+
+    def expand_grid(self, given: Given, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
+        """Yield the combinations that have a reference, without which there is nothing to compare with."""
+        yield from (each for each in super().expand_grid(given, capabilities) if each["reference"] != NONE)
+
+    def unavailable(self, context: Context) -> str:
+        """Return why the reference is no second sample of the split's categories."""
+        return unlike(context.options, context.dataset, context.open_split)
+
+    def predict(self, context: Context) -> DistributionPredictions:
+        """Compare the split's OOD pairs with those of the reference."""
+        benchmark, _, split = context.options["reference"].rpartition("/")
+        if why := unlike(context.options, context.dataset, context.open_split):
+            raise DataError(
+                f"{flag(self.name, 'reference', why)}. "
+                "Expected a split of the same data set, such as its training images."
+            )
+        other = context.open_split(benchmark, split)
+        here, reference = sampled(context), sampled(replace(context, dataset=other))
+        found = equivalence(
+            reference.features, reference.categories, here.features, here.categories, seed=context.runner.seed
+        )
+        variant = {**context.options, **made(context, here.division), "bandwidth": f"{found.bandwidth:.6g}"}
+        return DistributionPredictions(here, reference, found, variant)
 
 
-def unlike(chosen: Chosen, dataset: Dataset, fetch: Callable[[str, str], Dataset]) -> str:
+def distribution_distance(predictions: DistributionPredictions) -> Iterator[Estimate]:
+    """Yield the squared maximum mean discrepancy of the two samples, its bounds, and the p-value of equality.
+
+    Source: arXiv 2602.18094, appendix on S-MMD; Gretton et al. 2012, "A Kernel Two-Sample Test".
+    """
+    apart, n = predictions.found, len(predictions.here.places) + len(predictions.reference.places)
+    for name, value, interval, method in (
+        ("mmd2", apart.mmd2, apart.ci, "bootstrap"),
+        ("mmd2_tau", apart.tau, None, "half-splits"),
+        ("mmd2_null", apart.null, None, "permutation"),
+        ("mmd2_p", apart.p, None, "permutation"),
+    ):
+        title = f"{APART} MMD² (× 100)" if name == "mmd2" else ""
+        named = partial(Estimate, name=name, labels=LABELS, category=APART, title=title)
+        yield named(value=value, n=n, interval=interval, method=method)
+
+
+def hashes(dataset: Dataset) -> set[str]:
+    """Return the sha256 of every image in play."""
+    return {dataset.index[row].sha256 for row in dataset.selected}
+
+
+def unlike(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, str], Dataset]) -> str:
     """Why a split cannot be compared with the reference; "" where it can, or none is asked for."""
     given, here = chosen.get("reference", NONE), f"{dataset.benchmark}/{dataset.split}"
     if given == NONE:
@@ -62,22 +171,22 @@ def unlike(chosen: Chosen, dataset: Dataset, fetch: Callable[[str, str], Dataset
     if given == here:
         return f"{given} is the split itself: its pairs are no second sample"
     benchmark, _, split = given.rpartition("/")
-    other = fetch(benchmark, split).names != dataset.names
+    other = open_split(benchmark, split).names != dataset.names
     return f"{given} has other categories than {here}" if other else ""
 
 
-def sampled(sitting: Sitting) -> Sample:
+def sampled(context: Context) -> Sample:
     """The OOD pairs of the main benchmark with their images' features."""
-    divided = division(sitting)
-    seen = sitting.asker.features(sitting.model, sitting.dataset)
+    divided = division(context)
+    seen = context.runner.features(context.image_encoder, context.dataset)
     wanted = np.isin(np.array(divided.sets), (SIMPLE, HARD)) & divided.main
     places = np.flatnonzero(wanted & ~np.isin(divided.rows, [*seen.errors]))
     if len(places) < LEAST:
-        name = f"{sitting.dataset.benchmark}/{sitting.dataset.split}"
+        name = f"{context.dataset.benchmark}/{context.dataset.split}"
         raise DataError(
             f"{name} has {len(places)} pairs out of distribution with features, expected at least {LEAST}. Take more "
             "images, or another threshold."
         )
-    errors = {sitting.dataset.keys[row]: error for row, error in seen.errors.items()}
+    errors = {context.dataset.keys[row]: error for row, error in seen.errors.items()}
     features = np.asarray(seen.values[divided.rows[places]])
-    return Sample(sitting.dataset, divided, places, features, divided.categories[places], errors)
+    return Sample(context.dataset, divided, places, features, divided.categories[places], errors)

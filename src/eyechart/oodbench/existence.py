@@ -8,36 +8,61 @@ from eyechart.inference.responses import Reply
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Usage
 from eyechart.oodbench.divisions import Division
-from eyechart.oodbench.predictions import Existence
+from eyechart.oodbench.options import EXISTENCE, IN_A_DIVISION, unused, warnings
+from eyechart.oodbench.predictions import ExistencePredictions
 from eyechart.oodbench.split_division import called, division
 from eyechart.oodbench.yes_no_prompts import WORDINGS, Heard, Query, existence_prompts, parsers, put, readable, yes
 from eyechart.parsers.truncation import read_complete_word
-from eyechart.protocol.context import Sitting, cost
-from eyechart.protocol.options import IN_A_DIVISION
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
+from eyechart.protocol.options import Given, OptionValues
 
 
-def existence(sitting: Sitting) -> Existence:
-    """Ask set by set, so that each has its time, and read the answers."""
-    reading = readable(sitting.chosen["reading"])
-    divided = division(sitting)
-    chosen = by_set(divided, asked_about(divided, sitting.chosen["benchmark"]))
-    heard = {name: ask(sitting, divided, of) for name, of in chosen.items()}
-    said = [reply for each in heard.values() for reply in each.said]
-    pairs = [*zip(said[::2], said[1::2], strict=True)]
-    return Existence(
-        division=divided,
-        keys=sitting.dataset.keys,
-        names=sitting.names,
-        variant=variant(sitting, divided),
-        errors={place: error for place, pair in enumerate(pairs) if (error := first_error(pair))},
-        usage=(usage := sum((each.usage for each in heard.values()), Usage())),
-        cost=cost(sitting.model, usage),
-        sets={name: each.took for name, each in heard.items()},
-        places=np.array([place for of in chosen.values() for place in of], np.int64),
-        answers=np.array([answers(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
-        said=tuple((one.text, other.text) for one, other in pairs),
-        truncated=np.array([[is_truncated(each, reading) for each in pair] for pair in pairs], np.bool_).reshape(-1, 2),
-    )
+class Existence(Protocol[ExistencePredictions]):
+    """Is it there, is it not there: two opposite questions about every pair of a division."""
+
+    name = "existence"
+    requires = ("generator",)
+    replays = "existence"
+    options = EXISTENCE
+
+    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+        """Return the options that a file of a division has chosen."""
+        return unused(options)
+
+    def warnings(self, given: Given) -> str:
+        """Return which of the options that were given a file of a division has chosen."""
+        return warnings(self.name, given)
+
+    def go_together(self, options: OptionValues) -> bool:
+        """Return whether a combination can be asked: Mill's scorer reads letters alone."""
+        return options["reading"] != "mill"
+
+    def predict(self, context: Context) -> ExistencePredictions:
+        """Ask set by set, so that each has its time, and read the answers."""
+        reading = readable(context.options["reading"])
+        divided = division(context)
+        chosen = by_set(divided, asked_about(divided, context.options["benchmark"]))
+        heard = {name: ask(context, divided, of) for name, of in chosen.items()}
+        said = [reply for each in heard.values() for reply in each.said]
+        pairs = [*zip(said[::2], said[1::2], strict=True)]
+        return ExistencePredictions(
+            division=divided,
+            dataset=context.dataset,
+            seed=context.runner.seed,
+            names=context.names,
+            variant=variant(context, divided),
+            errors={place: error for place, pair in enumerate(pairs) if (error := first_error(pair))},
+            usage=(usage := sum((each.usage for each in heard.values()), Usage())),
+            cost=context.model.cost(usage),
+            sets={name: each.took for name, each in heard.items()},
+            places=np.array([place for of in chosen.values() for place in of], np.int64),
+            answers=np.array([answers(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
+            said=tuple((one.text, other.text) for one, other in pairs),
+            truncated=np.array([[is_truncated(each, reading) for each in pair] for pair in pairs], np.bool_).reshape(
+                -1, 2
+            ),
+        )
 
 
 def asked_about(divided: Division, benchmark: str) -> np.ndarray:
@@ -54,11 +79,11 @@ def by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
     return found
 
 
-def ask(sitting: Sitting, divided: Division, places: Sequence[int]) -> Heard:
+def ask(context: Context, divided: Division, places: Sequence[int]) -> Heard:
     """Both questions about each pair, side by side."""
-    kinds = WORDINGS[sitting.chosen["reasoning"]]
+    kinds = WORDINGS[context.options["reasoning"]]
     pairs = [(int(divided.rows[place]), int(divided.categories[place])) for place in places]
-    return put(sitting, [Query(kind, row, category) for row, category in pairs for kind in kinds])
+    return put(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
 
 
 def first_error(replies: Sequence[Reply]) -> str:
@@ -89,24 +114,24 @@ def is_truncated(reply: Reply, reading: str) -> bool:
     return not reply.error and not reply.finished and not complete_text(reply, reading)
 
 
-def variant(sitting: Sitting, divided: Division) -> dict[str, str]:
+def variant(context: Context, divided: Division) -> dict[str, str]:
     """Every choice, the division's own where it is read from a file, and the wording and parsers."""
-    asked = existence_prompts(sitting.chosen["reasoning"])
+    asked = existence_prompts(context.options["reasoning"])
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in asked),
-        "parser": parsers(sitting.chosen["reading"], "yes_no"),
-        "names": sitting.names_by,
+        "parser": parsers(context.options["reading"], "yes_no"),
+        "names": context.names_source,
     }
-    return {**sitting.chosen, **made(sitting, divided), **told}
+    return {**context.options, **made(context, divided), **told}
 
 
-def made(sitting: Sitting, divided: Division) -> dict[str, str]:
+def made(context: Context, divided: Division) -> dict[str, str]:
     """How the division was made, by which detectors, from data of which format; a file may not say it all."""
-    notation = sitting.dataset.annotation
+    notation = context.dataset.annotation
     return {
-        **{name: "unknown" for name in IN_A_DIVISION if name in sitting.chosen},
+        **{name: "unknown" for name in (each.name for each in IN_A_DIVISION) if name in context.options},
         **divided.parameters,
-        "division": called(sitting, divided),
+        "division": called(context, divided),
         "detectors": "+".join(one.spec for one in divided.detectors) or "unknown",
         "source": notation.source if notation else "",
     }

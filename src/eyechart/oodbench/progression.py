@@ -14,10 +14,13 @@ from eyechart.oodbench.divide import annotation_of
 from eyechart.oodbench.divisions import SETS, Division
 from eyechart.oodbench.existence import answer, by_set, complete_text, first_error, is_truncated, made
 from eyechart.oodbench.flags import drawn
-from eyechart.oodbench.predictions import Progression
+from eyechart.oodbench.options import DIVIDED, unused, warnings
+from eyechart.oodbench.predictions import ProgressionPredictions
 from eyechart.oodbench.split_division import division
 from eyechart.oodbench.yes_no_prompts import Heard, Query, count, parsers, put, readable
-from eyechart.protocol.context import Sitting, cost
+from eyechart.protocol.base import Protocol
+from eyechart.protocol.context import Context
+from eyechart.protocol.options import READING, Given, OptionValues
 from eyechart.protocol.prompts import Prompt, prompt
 
 Couple = tuple[int, int]  # places in the division
@@ -71,37 +74,57 @@ def turned(one: int, other: int, what: str) -> tuple[int, int]:
     return (one, other) if Random(what).random() < 0.5 else (other, one)
 
 
-def progression(sitting: Sitting) -> Progression:
-    """Ask set by set, so that each has its time, and read the answers."""
-    reading = readable(sitting.chosen["reading"])
-    divided, notation = division(sitting), annotation_of(sitting.dataset)
-    chosen = {name: sampled(sitting, divided, notation, name, places) for name, places in of_sets(divided).items()}
-    heard = {name: ask(sitting, divided, found) for name, found in chosen.items()}
-    pairs = np.array([couple for found in chosen.values() for couple in found], np.int64).reshape(-1, 2)
-    said = [reply for each in heard.values() for reply in each.said]
-    stages = [said[stage::3] for stage in range(3)]
-    counts = notation.counts[divided.rows[pairs], divided.categories[pairs]].astype(np.int64)
-    samples = [*zip(*stages, strict=True)]
-    return Progression(
-        division=divided,
-        keys=sitting.dataset.keys,
-        names=sitting.names,
-        variant=variant(sitting, divided),
-        errors={place: error for place, replies in enumerate(samples) if (error := first_error(replies))},
-        usage=(usage := sum((each.usage for each in heard.values()), Usage())),
-        cost=cost(sitting.model, usage),
-        sets={name: each.took for name, each in heard.items()},
-        first=pairs[:, 0],
-        second=pairs[:, 1],
-        counts=counts,
-        existence=np.array([answer(reply, reading) for reply in stages[0]], np.int64),
-        counting=np.array([number(reply, reading) for reply in stages[1]], np.int64),
-        logic=np.array([answer(reply, reading) for reply in stages[2]], np.int64),
-        said=tuple((one.text, two.text, three.text) for one, two, three in samples),
-        truncated=np.array([[is_truncated(each, reading) for each in sample] for sample in samples], np.bool_).reshape(
-            -1, 3
-        ),
-    )
+class Progression(Protocol[ProgressionPredictions]):
+    """Is one category there, how many are there of another, and are there more of the first."""
+
+    name = "progression"
+    requires = ("generator",)
+    options = (*DIVIDED, READING)
+
+    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+        """Return the options that a file of a division has chosen."""
+        return unused(options)
+
+    def warnings(self, given: Given) -> str:
+        """Return which of the options that were given a file of a division has chosen."""
+        return warnings(self.name, given)
+
+    def go_together(self, options: OptionValues) -> bool:
+        """Return whether a combination can be asked: Mill's scorer reads letters alone."""
+        return options["reading"] != "mill"
+
+    def predict(self, context: Context) -> ProgressionPredictions:
+        """Ask set by set, so that each has its time, and read the answers."""
+        reading = readable(context.options["reading"])
+        divided, notation = division(context), annotation_of(context.dataset)
+        chosen = {name: sampled(context, divided, notation, name, places) for name, places in of_sets(divided).items()}
+        heard = {name: ask(context, divided, found) for name, found in chosen.items()}
+        pairs = np.array([couple for found in chosen.values() for couple in found], np.int64).reshape(-1, 2)
+        said = [reply for each in heard.values() for reply in each.said]
+        stages = [said[stage::3] for stage in range(3)]
+        counts = notation.counts[divided.rows[pairs], divided.categories[pairs]].astype(np.int64)
+        samples = [*zip(*stages, strict=True)]
+        return ProgressionPredictions(
+            division=divided,
+            dataset=context.dataset,
+            seed=context.runner.seed,
+            names=context.names,
+            variant=variant(context, divided),
+            errors={place: error for place, replies in enumerate(samples) if (error := first_error(replies))},
+            usage=(usage := sum((each.usage for each in heard.values()), Usage())),
+            cost=context.model.cost(usage),
+            sets={name: each.took for name, each in heard.items()},
+            first=pairs[:, 0],
+            second=pairs[:, 1],
+            counts=counts,
+            existence=np.array([answer(reply, reading) for reply in stages[0]], np.int64),
+            counting=np.array([number(reply, reading) for reply in stages[1]], np.int64),
+            logic=np.array([answer(reply, reading) for reply in stages[2]], np.int64),
+            said=tuple((one.text, two.text, three.text) for one, two, three in samples),
+            truncated=np.array(
+                [[is_truncated(each, reading) for each in sample] for sample in samples], np.bool_
+            ).reshape(-1, 3),
+        )
 
 
 def of_sets(divided: Division) -> dict[str, list[int]]:
@@ -111,19 +134,19 @@ def of_sets(divided: Division) -> dict[str, list[int]]:
 
 
 def sampled(
-    sitting: Sitting, divided: Division, notation: Annotation, name: str, places: Sequence[int]
+    context: Context, divided: Division, notation: Annotation, name: str, places: Sequence[int]
 ) -> list[Couple]:
     """Couples of categories whose things can be counted."""
     countable = notation.countable[divided.rows, divided.categories]
     usable = [place for place in places if countable[place]]
-    keys, names = sitting.dataset.keys, sitting.dataset.names  # whatever names are asked about
+    keys, names = context.dataset.keys, context.dataset.names  # whatever names are asked about
     pairs = [(keys[divided.rows[place]], names[divided.categories[place]]) for place in usable]
-    most = int(divided.parameters.get("most", sitting.chosen["most"]))
-    found = couples(pairs, most, sitting.asker.seed, name)
+    most = int(divided.parameters.get("most", context.options["most"]))
+    found = couples(pairs, most, context.runner.seed, name)
     return [(usable[first], usable[second]) for first, second in found]
 
 
-def ask(sitting: Sitting, divided: Division, found: Sequence[Couple]) -> Heard:
+def ask(context: Context, divided: Division, found: Sequence[Couple]) -> Heard:
     """The three questions of each sample, side by side."""
     kinds = progression_prompts()
     queries = []
@@ -131,7 +154,7 @@ def ask(sitting: Sitting, divided: Division, found: Sequence[Couple]) -> Heard:
         row, one, other = int(divided.rows[first]), int(divided.categories[first]), int(divided.categories[second])
         for asked, about in zip(kinds, ((one, 0), (other, 0), (one, other)), strict=True):
             queries.append(Query(asked.name, row, *about))
-    return put(sitting, queries)
+    return put(context, queries)
 
 
 def number(reply: Reply, reading: str) -> int:
@@ -142,11 +165,11 @@ def number(reply: Reply, reading: str) -> int:
     return UNPARSED if said is None else said
 
 
-def variant(sitting: Sitting, divided: Division) -> dict[str, str]:
+def variant(context: Context, divided: Division) -> dict[str, str]:
     """Every choice, and the wording and parsers."""
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in progression_prompts()),
-        "parser": parsers(sitting.chosen["reading"], "yes_no", "number"),
-        "names": sitting.names_by,
+        "parser": parsers(context.options["reading"], "yes_no", "number"),
+        "names": context.names_source,
     }
-    return {**sitting.chosen, **made(sitting, divided), **told}
+    return {**context.options, **made(context, divided), **told}

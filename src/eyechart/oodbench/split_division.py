@@ -10,56 +10,55 @@ import numpy as np
 from scipy.special import softmax
 
 from eyechart.data.dataset import Dataset
-from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.inference.runner import Asker
+from eyechart.errors import AbsentError, DataError, ModelError, SpecError
+from eyechart.inference.runner import Runner
 from eyechart.oodbench.detections import read_detections
 from eyechart.oodbench.detectors import detected
 from eyechart.oodbench.divide import NONE_MINED, Detected, Rules, annotation_of, answered, divide
 from eyechart.oodbench.division_files import read_division, sha256_of
 from eyechart.oodbench.divisions import Division
 from eyechart.oodbench.hard_samples import Mined, Proposals, existing, mined, most_probable
-from eyechart.protocol.context import Sitting
-from eyechart.protocol.options import CHOICES, IN_A_DIVISION, Chosen
+from eyechart.oodbench.options import IN_A_DIVISION, MADE
+from eyechart.protocol.context import Context
+from eyechart.protocol.options import OptionValues
 from eyechart.spec import parse, pieces
 
 DIVIDE = "python -m eyechart.oodbench"
-MADE, OWN, NONE = "made", "own", "none"
+OWN, NONE = "own", "none"
 TOY, PAPERS = (
     "open_clip[toybox-clip]+open_clip[toybox-clip-b]",
     "open_clip[ViT-L-14,pretrained=openai]+blip2[Salesforce/blip2-itm-vit-g]",
 )  # of the packaged pictures, and the families that arXiv 2602.18094 names
 
 
-def division(sitting: Sitting) -> Division:
-    """Find or make it."""
-    chosen = sitting.chosen
-    if chosen["division"] != MADE:
-        return read_division(file_of(chosen["division"], sitting.dataset), sitting.dataset)
-    return made(sitting.asker, sitting.dataset, sitting.lend, chosen, sitting.dismiss).division
+def division(context: Context) -> Division:
+    """Read the division of a case, or make it.
+
+    Raises AbsentError where a folder of divisions has none of this split.
+    """
+    given, dataset = context.options["division"], context.dataset
+    if given == MADE:
+        return made(context.runner, dataset, context.get_model, context.options, context.release_model).division
+    path = file_of(given, dataset)
+    if Path(given).is_dir() and not path.exists():
+        if not any(Path(given).glob("*.json")):
+            raise DataError(f"{context.flag('division')} holds no division. Make them with: {DIVIDE} ROOT --out=DIR")
+        raise AbsentError(f"{given} has no {path.name}, a division of {dataset.benchmark}/{dataset.split}")
+    return read_division(path, dataset)
 
 
 def file_of(given: str, dataset: Dataset) -> Path:
-    """A division file, or that of the split in a folder of them."""
+    """Return a division file, or that of the split in a folder of them."""
     path = Path(given)
     return path / f"{dataset.split}.json" if path.is_dir() else path
 
 
-def missing(chosen: Chosen, dataset: Dataset) -> str:
-    """Say that a folder of divisions has none of this split; "" where it has, or none is asked for."""
-    given = chosen.get("division", MADE)
-    if given == MADE or not Path(given).is_dir() or file_of(given, dataset).exists():
-        return ""
-    if not any(Path(given).glob("*.json")):
-        raise DataError(f"--eye-division={given} holds no division. Make them with: {DIVIDE} ROOT --out=DIR")
-    return f"{given} has no {dataset.split}.json, a division of {dataset.benchmark}/{dataset.split}"
-
-
-def called(sitting: Sitting, divided: Division) -> str:
+def called(context: Context, divided: Division) -> str:
     """What a record calls it: `made`, or the name and the fingerprint of the file."""
-    given = sitting.chosen["division"]
+    given = context.options["division"]
     if given == MADE:
         return given
-    return f"{file_of(given, sitting.dataset).name} ({sha256_of(divided, sitting.dataset)[:8]})"
+    return f"{file_of(given, context.dataset).name} ({sha256_of(divided, context.dataset)[:8]})"
 
 
 @dataclass(frozen=True)
@@ -71,31 +70,31 @@ class Made:
 
 
 def made(
-    asker: Asker,
+    runner: Runner,
     dataset: Dataset,
-    lend: Callable[[str], Any],
-    chosen: Chosen,
-    dismiss: Callable[[str], object] = lambda _: None,
+    get_model: Callable[[str], Any],
+    chosen: OptionValues,
+    release_model: Callable[[str], object] = lambda _: None,
 ) -> Made:
-    """Ask the detectors and divide; `lend` makes a model by its specification, `dismiss` lets it go.
+    """Ask the detectors and divide; `get_model` makes a model by its specification, `release_model` lets it go.
 
     Choices of a division that were not made are their defaults, so that one division is the same to everybody.
     """
     annotation_of(dataset)  # refused before anybody is asked
-    told = {name: chosen.get(name, CHOICES[name].default) for name in IN_A_DIVISION}
+    told = {each.name: chosen.get(each.name, each.default) for each in IN_A_DIVISION}
     specs, templates = detectors(told["detectors"], dataset), told["detector_templates"]
     found = []
     for spec in specs:
         with of_nobodys_choice(spec, told["detectors"]):
-            found.append(detected(asker, lend(spec), spec, dataset, templates))
-        dismiss(spec)  # another model may need its memory
+            found.append(detected(runner, get_model(spec), spec, dataset, templates))
+        release_model(spec)  # another model may need its memory
     hard = hard_ones(told["hard"], dataset, found)
     rules = Rules(
         threshold=float(told["threshold"]),
         most=int(told["most"]),
-        seed=asker.seed,
+        seed=runner.seed,
         absent=told["absent"] == "yes",
-        parameters={**told, "detectors": "+".join(specs), "hard": hard.by, **chosen_by(asker)},
+        parameters={**told, "detectors": "+".join(specs), "hard": hard.by, **chosen_by(runner)},
     )
     divided = divide(dataset, found, rules, hard.mined)
     return Made(replace(divided, notes=(*divided.notes, *hard.notes)), tuple(found))
@@ -111,13 +110,13 @@ def of_nobodys_choice(spec: str, given: str) -> Iterator[None]:
             raise
         raise ModelError(
             f"{error} Nobody named a detector, and {spec} is one of those of arXiv 2602.18094: name others with "
-            f"--eye-detectors=A+B, such as the packaged {TOY}."
+            f"the option detectors (A+B), such as the packaged {TOY}."
         ) from error
 
 
-def chosen_by(asker: Asker) -> dict[str, str]:
+def chosen_by(runner: Runner) -> dict[str, str]:
     """How images and pairs were chosen: the seed, and the number of images where there is a limit."""
-    return {"seed": str(asker.seed)} | ({} if asker.limit is None else {"limit": str(asker.limit)})
+    return {"seed": str(runner.seed)} | ({} if runner.limit is None else {"limit": str(runner.limit)})
 
 
 def detectors(given: str, dataset: Dataset) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from eyechart.inference.requests import Book, Question, Questions
 from eyechart.inference.responses import Reply
 from eyechart.models.types import Usage
 from eyechart.parsers import compat, number, yes_no
-from eyechart.protocol.context import Sitting, replayed
+from eyechart.protocol.context import Context, replayed
 from eyechart.protocol.prompts import Prompt, prompt
 from eyechart.records import Asked
 
@@ -78,52 +78,52 @@ def texts() -> dict[str, tuple[Prompt, int]]:
     return {kind: (prompt(kind), TOKENS_STEP_BY_STEP if "cot" in kind else TOKENS) for kind in KINDS}
 
 
-def put(sitting: Sitting, queries: Sequence[Query]) -> Heard:
+def put(context: Context, queries: Sequence[Query]) -> Heard:
     """Ask, image by image, so that an engine that can computes each image once; a replay has its answers already."""
-    if replayed(sitting):
-        return collected(sitting, queries)
+    if replayed(context):
+        return collected(context, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
-    asked = tuple(question(sitting, queries[place]) for place in order)
-    book = Book(wording(sitting), tuple(address(sitting, queries[place]) for place in order))
+    asked = tuple(question(context, queries[place]) for place in order)
+    book = Book(wording(context), tuple(address(context, queries[place]) for place in order))
     begun = monotonic()
-    replies = sitting.asker.replies(sitting.model, sitting.dataset, Questions("pairs", asked, book=book))
+    replies = context.runner.replies(context.generator, context.dataset, Questions("pairs", asked, book=book))
     took = Asked(answers=len({*book.places}), fresh=replies.fresh, seconds=monotonic() - begun)
     said = dict(zip(order, replies.said, strict=True))
     return Heard(tuple(said[place] for place in range(len(queries))), replies.usage, took)
 
 
-def collected(sitting: Sitting, queries: Sequence[Query]) -> Heard:
+def collected(context: Context, queries: Sequence[Query]) -> Heard:
     """The words of a file as replies."""
-    words = pair_words(sitting.model.path, sitting.dataset, sitting.names)
+    words = pair_words(context.replay.path, context.dataset, context.names)
     kinds = {kind: side for pair in WORDINGS.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
     said = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
     return Heard(said, Usage(), Asked(answers=len({*queries}), fresh=0, seconds=0.0))
 
 
-def question(sitting: Sitting, query: Query) -> Question:
+def question(context: Context, query: Query) -> Question:
     """The image, then the text: what several questions of an image have in common comes first."""
     asked, tokens = texts()[query.kind]
-    names = {"category": sitting.names[query.category], "other": sitting.names[query.other]}
+    names = {"category": context.names[query.category], "other": context.names[query.other]}
     return Question((query.row, asked.fill(**{slot: names[slot] for slot in asked.slots})), tokens)
 
 
-def address(sitting: Sitting, query: Query) -> int:
+def address(context: Context, query: Query) -> int:
     """The question's place in the book, which no division changes."""
-    width = sitting.dataset.classes
+    width = context.dataset.classes
     return ((query.row * width + query.category) * width + query.other) * len(KINDS) + KINDS.index(query.kind)
 
 
-def wording(sitting: Sitting) -> str:
+def wording(context: Context) -> str:
     """The fingerprint of all questions that may be asked: their texts, the names in them, the length of an answer."""
     asked = [(kind, each.text, tokens) for kind, (each, tokens) in texts().items()]
-    return sha256(msgspec.json.encode((asked, sitting.names))).hexdigest()
+    return sha256(msgspec.json.encode((asked, context.names))).hexdigest()
 
 
 def readable(reading: str) -> str:
     """Refuse a reading that knows neither yes and no nor numbers."""
     if reading not in READINGS:
         raise SpecError(
-            f"--eye-reading={reading} reads letters, and here the answer is yes, no or a number. "
+            f"The reading {reading} reads letters, and here the answer is yes, no or a number. "
             f"Use {', '.join(READINGS)}."
         )
     return reading

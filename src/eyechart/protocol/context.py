@@ -4,65 +4,80 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 from PIL import Image
 
-from eyechart.data.class_names import check_length
+from eyechart.data.class_names import check_length, check_unique
 from eyechart.data.dataset import Dataset
+from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
-from eyechart.errors import SpecError
+from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import Answers
 from eyechart.inference.image_runner import answers, image_key
 from eyechart.inference.requests import Questions, by_image
-from eyechart.inference.responses import Replies
-from eyechart.inference.runner import Asker
-from eyechart.models.types import Floats, Request, Usage
-from eyechart.protocol.options import Chosen
+from eyechart.inference.responses import ReplayedWords, Replies
+from eyechart.inference.runner import Runner
+from eyechart.models.types import (
+    Classifier,
+    Encoder,
+    Floats,
+    Generator,
+    ImageEncoder,
+    Model,
+    Neighbours,
+    Request,
+    Scorer,
+    Usage,
+)
+from eyechart.protocol.options import OWN, OptionValues, flag
 from eyechart.protocol.prompts import Prompt, prompt
 
-OWN = "own"
 
-
-def nobody(spec: str) -> Any:
+def no_model(spec: str) -> Model:
     """Refuse to make a model."""
-    raise SpecError(f"Nobody here makes the model '{spec}'.")
+    raise SpecError(f"The model '{spec}' cannot be made in this context.")
 
 
-def stays(spec: str) -> None:
-    """Leave a lent model where it is."""
-
-
-def nowhere(benchmark: str, split: str) -> Dataset:
+def no_split(benchmark: str, split: str) -> Dataset:
     """Refuse to open a split."""
-    raise SpecError(f"Nobody here opens the split '{benchmark}/{split}'.")
+    raise SpecError(f"The split '{benchmark}/{split}' cannot be opened in this context.")
 
 
 @dataclass(frozen=True)
-class Sitting:
-    """A model before a split, with the protocol's choices.
+class Context:
+    """A model and a data set under a protocol's options: all that a protocol may use.
 
-    `lend` makes another model by its specification and `dismiss` drops it again; `fetch` opens another split by its
-    benchmark and name. `templates` are the prompts that were asked for in the place of a protocol's own.
+    `given_names` are the class names of the case, and `names_source` says where they come from. `get_model` makes
+    another model by its specification and `release_model` drops it again. `open_split` opens another split by its
+    benchmark and name, under the limit of the session, and `open_whole_split` without it. `templates` are the prompts
+    that were asked for in the place of a model's or protocol's own, and `label_policy` says how labels are compared.
     """
 
-    asker: Asker
-    model: Any
+    runner: Runner
+    model: Model
     dataset: Dataset
-    names: tuple[str, ...]
-    names_by: str
-    chosen: Chosen
-    truths: Sequence[LabelSet] = ()
-    lend: Callable[[str], Any] = nobody
-    fetch: Callable[[str, str], Dataset] = nowhere
-    dismiss: Callable[[str], None] = stays
+    given_names: tuple[str, ...]
+    names_source: str
+    options: OptionValues
+    label_sets: Sequence[LabelSet] = ()
+    get_model: Callable[[str], Model] = no_model
+    open_split: Callable[[str, str], Dataset] = no_split
+    release_model: Callable[[str], None] = lambda _: None
+    open_whole_split: Callable[[str, str], Dataset] = no_split
     spec: str = ""
     templates: str | None = None
+    label_policy: LabelPolicy = field(default_factory=LabelPolicy)
+    duplicate_names: bool = False
     helpers: dict[str, str] = field(default_factory=dict)
+    protocol: str = ""
 
-    def __post_init__(self) -> None:
-        check_length(self.dataset, self.names, self.names_by)
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The class names. Raises VocabularyError for a wrong number of names, or for two equal ones."""
+        check_length(self.dataset, self.given_names, self.names_source)
+        check_unique(self.given_names, allow_duplicates=self.duplicate_names)
+        return self.given_names
 
     @cached_property
     def labels(self) -> list[int]:
@@ -80,77 +95,133 @@ class Sitting:
         return tuple(self.names[place] for place in self.offered)
 
     @property
+    def encoder(self) -> Encoder:
+        """The model as an encoder of images and texts. Raises ModelError for one that is none."""
+        if not isinstance(self.model, Encoder):
+            raise self.lacks("compares images with texts")
+        return self.model
+
+    @property
+    def image_encoder(self) -> ImageEncoder:
+        """The model as an encoder of images. Raises ModelError for one that is none."""
+        if not isinstance(self.model, ImageEncoder):
+            raise self.lacks("encodes images")
+        return self.model
+
+    @property
+    def classifier(self) -> Classifier:
+        """The model as a classifier. Raises ModelError for one that is none."""
+        if not isinstance(self.model, Classifier):
+            raise self.lacks("classifies")
+        return self.model
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The model as an encoder with labelled images. Raises ModelError for one that is none."""
+        if not isinstance(self.model, Neighbours):
+            raise self.lacks("compares images with labelled ones")
+        return self.model
+
+    @property
+    def generator(self) -> Generator:
+        """The model as one that answers in words. Raises ModelError for one that is none."""
+        if not isinstance(self.model, Generator):
+            raise self.lacks("answers in words")
+        return self.model
+
+    @property
+    def scorer(self) -> Scorer:
+        """The model as one with log-probabilities. Raises ModelError for one that is none."""
+        if not isinstance(self.model, Scorer):
+            raise self.lacks("gives log-probabilities")
+        return self.model
+
+    @property
+    def replay(self) -> ReplayedWords:
+        """The model as a file of words. Raises ModelError for one that is none."""
+        if not isinstance(self.model, ReplayedWords):
+            raise self.lacks("is a file of words")
+        return self.model
+
+    def lacks(self, capability: str) -> ModelError:
+        """Return the error of a model that is asked for what it has not."""
+        return ModelError(f"{self.model.identity.name} is no model that {capability}, which {self.protocol} needs.")
+
+    @property
     def images(self) -> int:
         """How many images a request shows."""
-        return int(self.chosen.get("images", "1"))
+        return int(self.options.get("images", "1"))
+
+    def flag(self, option: str, value: str | None = None) -> str:
+        """Return how an option of the protocol is set to a value, by default its own, as error messages name it."""
+        return flag(self.protocol, option, self.options.get(option) if value is None else value)
 
     def prompt(self, own: Prompt) -> Prompt:
         """The protocol's own prompt, or the one that was asked for in its place."""
-        given = self.chosen.get("prompt", OWN)
+        given = self.options.get("prompt", OWN)
         found = own if given == OWN else prompt(given)
         if {*found.slots} != {*own.slots}:
             wanted, has = (", ".join(each.slots) or "none" for each in (own, found))
-            raise SpecError(f"--eye-prompt={given} has the slots: {has}. This protocol fills: {wanted}.")
+            raise SpecError(f"{self.flag('prompt')} has the slots: {has}. This protocol fills: {wanted}.")
         return found
 
     def variant(self, asked: Prompt, parser: str) -> dict[str, str]:
         """Every choice, by what prompt and parser, and which models and files helped."""
-        told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": parser, "names": self.names_by}
-        return {**self.chosen, **told, **self.helpers}
+        told = {"prompt": f"{asked.name} ({asked.sha256[:8]})", "parser": parser, "names": self.names_source}
+        return {**self.options, **told, **self.helpers}
 
 
-def cost(model: Any, usage: Usage) -> float | None:
-    """What tokens cost, where the model knows its prices."""
-    price = getattr(model, "cost", None)
-    found: float | None = price(usage) if price else None
-    return found
+def unscored(context: Context) -> str:
+    """Return why the model of a case has no log-probabilities, "" where it has."""
+    return context.model.no_scores if isinstance(context.model, Scorer) else ""
 
 
-def replayed(sitting: Sitting) -> bool:
+def replayed(context: Context) -> bool:
     """Whether the model is a file of words that were said elsewhere, image by image."""
-    return hasattr(sitting.model, "said")
+    return isinstance(context.model, ReplayedWords)
 
 
-def collected(sitting: Sitting, questions: Questions) -> Replies:
+def collected(context: Context, questions: Questions) -> Replies:
     """The words of a file as replies to questions about one image each."""
-    if sitting.images > 1:
-        raise SpecError(f"{sitting.model.spec} has one answer an image. Use --eye-images-per-request=1.")
-    said = sitting.model.said(sitting.dataset)
+    model = context.replay
+    if context.images > 1:
+        raise SpecError(f"{model.spec} has one answer an image. Use {context.flag('images', '1')}.")
+    said = model.said(context.dataset)
     replies = tuple(said[question.rows[0]] for question in questions.asked)
-    return Replies(replies, Usage(), sitting.model.path, sitting.model.identity.weights_sha256)
+    return Replies(replies, Usage(), model.path, model.identity.weights_sha256)
 
 
-def ask(sitting: Sitting, questions: Questions) -> Replies:
+def ask(context: Context, questions: Questions) -> Replies:
     """Put the questions, as far as they were not answered before; a replay has its answers already.
 
     Questions about one image each are kept by image: neither a limit nor a seed is any part of them, beside what they
     changed in a question's text.
     """
-    if replayed(sitting):
-        return collected(sitting, questions)
-    asker, dataset = sitting.asker, sitting.dataset
+    if replayed(context):
+        return collected(context, questions)
+    runner, dataset = context.runner, context.dataset
     if all(len(question.rows) == 1 for question in questions.asked):
-        asker, questions = replace(asker, limit=None, seed=0), by_image(questions, dataset.selected)
+        runner, questions = replace(runner, limit=None, seed=0), by_image(questions, dataset.selected)
         dataset = replace(dataset, rows=())
-    return asker.replies(sitting.model, dataset, questions)
+    return runner.replies(context.generator, dataset, questions)
 
 
 def of_each_image(
-    sitting: Sitting,
+    context: Context,
     question: str,
     parts: Sequence[str | int],
     choices: Sequence[str],
     ask: Callable[[Sequence[Request]], Floats],
 ) -> Answers:
     """Numbers of choices behind a prompt, in which numbers stand in the place of the image; kept image by image."""
-    dataset, model, asker = sitting.dataset, sitting.model, sitting.asker
+    dataset, model, runner = context.dataset, context.scorer, context.runner
 
     def asked(images: Sequence[Image.Image]) -> Floats:
         return ask([Request(tuple(shown(part, image) for part in parts)) for image in images])
 
     told = sha256(msgspec.json.encode([parts, choices])).hexdigest()
     key = image_key(question, model, dataset, told)
-    return answers(asker.store, key, dataset, model, asked, lambda image: image, asker.progress, pad=False)
+    return answers(runner.store, key, dataset, model, asked, lambda image: image, runner.progress, pad=False)
 
 
 def shown(part: str | int, image: Image.Image) -> str | Image.Image:

@@ -1,29 +1,86 @@
-"""Protocols by name: their functions stand in packages above this one and are imported when they are used."""
+"""Protocols by name: the packaged ones, those of installed packages, and those that a test function brings.
 
-from collections.abc import Callable, Mapping
+A protocol of your own is a class; in your package, one entry point gives it a name:
+
+    [project.entry-points."eyechart.protocols"]
+    my_protocol = "mypackage.module:MyProtocol"
+
+Classes are imported when they are used, since the packaged ones stand in packages above this one.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
 from pkgutil import resolve_name
 
-from eyechart.protocol.context import Sitting
+from eyechart.errors import SpecError
+from eyechart.protocol.base import Predictions, Protocol
+from eyechart.spec import did_you_mean
 
-SITTINGS: Mapping[str, str] = {
-    "mcq": "eyechart.classification.multiple_choice:mcq",
-    "closed_world": "eyechart.classification.closed_world:closed_world",
-    "closed_world_plus": "eyechart.classification.closed_world:closed_world_plus",
-    "open_world": "eyechart.classification.open_world:open_world",
-    "multiple_choice": "eyechart.classification.multiple_choice:multiple_choice",
-    "posterior": "eyechart.classification.posterior:posterior",
-    "existence": "eyechart.oodbench.existence:existence",
-    "progression": "eyechart.oodbench.progression:progression",
-    "detection": "eyechart.oodbench.detection:detection",
-    "distribution": "eyechart.oodbench.distribution:distribution",
-    "species": "eyechart.realbirdid.species:species",
-    "flat_list": "eyechart.realbirdid.flat_list:flat_list",
-    "free_form": "eyechart.realbirdid.free_form:free_form",
-    "abstention": "eyechart.realbirdid.abstention:abstention",
+GROUP = "eyechart.protocols"
+PACKAGED: Mapping[str, str] = {
+    "zero_shot": "eyechart.classification.zero_shot:ZeroShot",
+    "supervised": "eyechart.classification.supervised:Supervised",
+    "knn": "eyechart.classification.knn:KNearestNeighbours",
+    "replay": "eyechart.classification.replay:ReplayedAnswers",
+    "mcq": "eyechart.classification.multiple_choice:MillMCQ",
+    "closed_world": "eyechart.classification.closed_world:ClosedWorld",
+    "closed_world_plus": "eyechart.classification.closed_world:ClosedWorldPlus",
+    "open_world": "eyechart.classification.open_world:OpenWorld",
+    "multiple_choice": "eyechart.classification.multiple_choice:MultipleChoice",
+    "posterior": "eyechart.classification.posterior:Posterior",
+    "existence": "eyechart.oodbench.existence:Existence",
+    "progression": "eyechart.oodbench.progression:Progression",
+    "detection": "eyechart.oodbench.detection:Detection",
+    "distribution": "eyechart.oodbench.distribution:Distribution",
+    "species": "eyechart.realbirdid.species:Species",
+    "flat_list": "eyechart.realbirdid.flat_list:FlatList",
+    "free_form": "eyechart.realbirdid.free_form:FreeForm",
+    "abstention": "eyechart.realbirdid.abstention:Abstention",
 }
+_of_tests: dict[str, type[Protocol[Predictions]]] = {}
 
 
-def predict(protocol: str, sitting: Sitting) -> object:
-    """Return the predictions of a model under a protocol."""
-    function: Callable[[Sitting], object] = resolve_name(SITTINGS[protocol])
-    return function(sitting)
+@cache
+def targets() -> Mapping[str, str]:
+    """Return where the class of every registered protocol lies, as `module:Class`, by name."""
+    found = dict(PACKAGED)
+    for point in entry_points(group=GROUP):
+        if found.setdefault(point.name, point.value) != point.value:
+            raise SpecError(
+                f"Two packages register the protocol '{point.name}': {found[point.name]} and {point.value}. "
+                "Uninstall one, or rename its entry point."
+            )
+    return found
+
+
+def get_protocol(name: str) -> Protocol[Predictions]:
+    """Return a protocol by its name. Raises SpecError for a name that nobody registered."""
+    if name in _of_tests:
+        return _of_tests[name]()
+    return _registered(name)
+
+
+@cache
+def _registered(name: str) -> Protocol[Predictions]:
+    if name not in targets():
+        listed = ", ".join(sorted(targets()))
+        raise SpecError(f"The protocol '{name}' is not known{did_you_mean(name, [*targets()])}. Protocols: {listed}.")
+    made: Protocol[Predictions] = resolve_name(targets()[name])()
+    return made
+
+
+def add_protocol(protocol: type[Protocol[Predictions]]) -> str:
+    """Take the class that a test function names, and return its name. Raises SpecError if another one has that name."""
+    name, other = protocol.name, _of_tests.get(protocol.name)
+    if name in targets():
+        other = type(_registered(name))
+    if other is not None and _place(other) != _place(protocol):
+        raise SpecError(f"Two protocols are called '{name}': {_place(other)} and {_place(protocol)}. Rename one.")
+    if name not in targets():
+        _of_tests[name] = protocol
+    return name
+
+
+def _place(protocol: type[Protocol[Predictions]]) -> str:
+    return f"{protocol.__module__}.{protocol.__qualname__}"

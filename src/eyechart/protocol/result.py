@@ -1,100 +1,89 @@
-"""What every case writes down: one record, a csv with every answer, and further files beside it."""
+"""What every case writes down: one record, the sample table, and further files beside it."""
 
 import csv
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from io import StringIO
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 import msgspec
 import numpy as np
 
 from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
+from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import Evidence, Floats, Ints, packed, proofs
+from eyechart.gate.evidence import TIMES, Evidence, packed, proofs
 from eyechart.gate.evidence import named as plane_name
 from eyechart.gate.headlines import ANSWERED, ASKED
-from eyechart.metrics.clusters import clustered_wilson
+from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
+from eyechart.metrics.resampling import drawn_shares
 from eyechart.models.types import Identity, Usage
+from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.settings import Case, Settings
-from eyechart.records import Asked, DataRecord, File, Metric, ModelRecord, Outcomes, Record, Reported, Served, encode
-
-Rows = Iterator[list[Any]]
+from eyechart.records import Asked, DataRecord, File, ModelRecord, Record, Served, encode
 
 
-class CaseRecording(ABC):
-    """Collects a case's numbers while the test runs; what they are is said by the kinds of cases."""
+class CaseResult(Generic[P]):
+    """The predictions of one case with their estimates, and how they are written into the folder of a run."""
 
-    def __init__(self, case: Case, settings: Settings, dataset: Dataset, who: Identity, run: Path) -> None:
-        self.case, self.settings, self.dataset, self.who, self.run = case, settings, dataset, who, run
+    def __init__(
+        self,
+        case: Case,
+        settings: Settings,
+        dataset: Dataset,
+        identity: Identity,
+        protocol: Protocol[P],
+        predictions: P,
+        run: Path,
+    ) -> None:
+        self.case, self.settings, self.dataset, self.identity = case, settings, dataset, identity
+        self.protocol, self.predictions, self.run = protocol, predictions, run
+        self.estimates: list[Estimate] = []
         self.loads = 0
 
-    @property
-    @abstractmethod
-    def errors(self) -> list[str]:
-        """Every error, with what it is about."""
+    def add(self, metrics: Iterable[Metric[P]]) -> tuple[Estimate, ...]:
+        """Compute metrics from the predictions, keep their estimates and return them."""
+        new: list[Estimate] = []
+        for metric in metrics:
+            values = metric(self.predictions)
+            new.extend([self.mean(metric, values)] if isinstance(values, np.ndarray) else values)
+        self.estimates.extend(new)
+        return tuple(new)
 
-    @property
-    @abstractmethod
-    def asked(self) -> str:
-        """How many answers were wanted, with what is counted."""
+    def mean(self, metric: Metric[P], values: Floats) -> Estimate:
+        """Return the mean of a metric's value for each image (n,), of which the higher is the better.
 
-    @abstractmethod
-    def estimates(self) -> Iterator[Estimate]:
-        """Every number, with what another run's is compared by."""
-
-    @abstractmethod
-    def truths(self) -> Mapping[str, str]:
-        """The sha256 of each ground truth."""
-
-    @abstractmethod
-    def outcomes(self) -> Outcomes:
-        """What became of the answers."""
-
-    @abstractmethod
-    def answered(self) -> Floats:
-        """Whether each image was answered (n,): 1, 0 where an answer about it is an error, NaN where none was asked."""
-
-    @abstractmethod
-    def variant(self) -> dict[str, str]:
-        """The choices under which the numbers were made."""
-
-    @abstractmethod
-    def answer_rows(self) -> Rows:
-        """The csv with every answer."""
-
-    def artifact_rows(self) -> dict[str, Rows]:
-        """Further csv files, by what they hold."""
-        return {}
-
-    def served(self) -> Served | None:
-        """What the answers took, where they are words."""
-        return None
-
-    def clusters(self) -> Ints | None:
-        """The unit that each sample is of (n,), where several samples of a unit are not independent."""
-        return None
+        NaN stands for an image that does not count. Raises ReportError for another number of values.
+        """
+        name, images = getattr(metric, "__name__", type(metric).__name__), len(self.predictions.keys)
+        if values.shape != (images,):
+            raise ReportError(
+                f"The metric {name} returned values of shape {values.shape}. "
+                f"Expected ({images},), one for each image, or estimates."
+            )
+        labels = next(iter(self.predictions.label_hashes()), "")
+        return sample_mean(name, labels, values, self.predictions.clusters(), self.settings.seed)
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers must know."""
-        count = len(self.errors)
-        said = f"{self.case}: {count} of {self.asked} ended in an error and are left out of every score."
-        return (*((said,) if count else ()), *about(self.case, self.dataset.notes))
-
-    def reported(self, metrics: Sequence[Metric]) -> Reported | None:  # noqa: ARG002  # others need them
-        """What somebody else published for this case."""
-        return None
+        """Return what a reader of the numbers must know."""
+        case, split = f"{self.case} ({self.case.protocol})", f"{self.case.benchmark}/{self.case.split}"
+        errors, asked = len(self.predictions.error_messages()), self.predictions.asked()
+        failed = f"{self.case}: {errors} of {asked} ended in an error and are left out of every score."
+        return (
+            *((failed,) if errors else ()),
+            *(f"{case}: {note}" for note in self.predictions.notes()),
+            *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
+        )
 
     def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the case's files and make its record."""
-        every = (*self.estimates(), self.answered_share())
+        every = (*self.estimates, self.answered_share())
         estimates = [estimate for estimate in every if estimate.n or estimate.value is not None]
         metrics = tuple(estimate.metric for estimate in estimates)
-        settings, slug = self.settings, self.case.slug
+        settings, slug, whole = self.settings, self.case.slug, self.settings.limit is None
         return Record(
             case=str(self.case),
             benchmark=self.case.benchmark,
@@ -105,30 +94,30 @@ class CaseRecording(ABC):
             data=self.data(),
             limit=settings.limit,
             seed=settings.seed,
-            outcomes=self.outcomes(),
+            outcomes=self.predictions.outcomes(),
             metrics=metrics,
-            reported=self.reported(metrics) if settings.limit is None else None,
-            served=self.served(),
-            predictions=self.write(f"predictions/{slug}.csv", self.answer_rows()),
-            artifacts={name: self.write(f"{name}/{slug}.csv", rows) for name, rows in self.artifact_rows().items()},
+            reported=self.protocol.reported(self.case.whole_split, self.case.model, metrics) if whole else None,
+            served=self.predictions.served(),
+            predictions=self.write(f"predictions/{slug}.csv", self.predictions.samples()),
+            artifacts={name: self.write(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()},
             evidence=self.keep(f"evidence/{slug}.json", encode(self.evidence(estimates, environment))),
             notes=self.notes(),
             loads=self.loads,
             seconds=seconds,
-            environment={**environment, **self.who.libraries},
+            environment={**environment, **self.identity.libraries},
             command=command,
         )
 
     def answered_share(self) -> Estimate:
         """The share of the images asked about that did not end in an error, with Wilson's interval."""
-        outcomes, groups = self.answered(), self.clusters()
+        outcomes, groups = self.predictions.answered_images(), self.predictions.clusters()
         known = ~np.isnan(outcomes)
         groups = np.arange(len(outcomes)) if groups is None else groups
         n = int(known.sum())
         bounds = clustered_wilson(outcomes, groups) if n else None
         return Estimate(
             name=ANSWERED,
-            labels=next(iter(self.truths()), ""),
+            labels=next(iter(self.predictions.label_hashes()), ""),
             category=ASKED,
             value=float(outcomes[known].mean()) if n else None,
             n=n,
@@ -140,16 +129,16 @@ class CaseRecording(ABC):
 
     def model(self) -> ModelRecord:
         """Who answered."""
-        who = self.who
+        identity = self.identity
         return ModelRecord(
             spec=str(self.case.model),
             alias=self.case.model.alias,
-            name=who.name,
-            backend=who.backend,
-            revision=who.revision,
-            weights_sha256=who.weights_sha256,
-            dtype=who.dtype,
-            device=who.device,
+            name=identity.name,
+            backend=identity.backend,
+            revision=identity.revision,
+            weights_sha256=identity.weights_sha256,
+            dtype=identity.dtype,
+            device=identity.device,
         )
 
     def data(self) -> DataRecord:
@@ -159,10 +148,14 @@ class CaseRecording(ABC):
             fingerprint=found.fingerprint,
             n=len(found),
             expected_n=found.expected,
-            labels=dict(self.truths()),
+            labels=dict(self.predictions.label_hashes()),
             root=absolute_root(self.settings.data),
             class_names=self.write_class_names(),
         )
+
+    def variant(self) -> dict[str, str]:
+        """Return everything that the numbers depend on beside model and data; every option of the case is in it."""
+        return {**self.case.options, **self.predictions.full_variant()}
 
     def write_class_names(self) -> File | None:
         """Write the split's own class names, once for all cases of the split; None where it has none."""
@@ -174,7 +167,7 @@ class CaseRecording(ABC):
 
     def evidence(self, estimates: Sequence[Estimate], environment: Mapping[str, str]) -> Evidence:
         """What another run's numbers can be compared by."""
-        clusters = self.clusters()
+        clusters = self.predictions.clusters()
         if clusters is not None and len(np.unique(clusters)) == len(clusters):
             clusters = None
         found, planes = proofs(estimates, clusters)
@@ -182,15 +175,15 @@ class CaseRecording(ABC):
             case=str(self.case),
             protocol=self.case.protocol,
             model=self.case.model.name,
-            weights_sha256=self.who.weights_sha256,
+            weights_sha256=self.identity.weights_sha256,
             fingerprint=self.dataset.fingerprint,
-            truths=dict(self.truths()),
+            truths=dict(self.predictions.label_hashes()),
             variant=self.variant(),
             limit=self.settings.limit,
             seed=self.settings.seed,
             samples=len(self.dataset),
             keys=self.dataset.keys,
-            environment={**environment, **self.who.libraries},
+            environment={**environment, **self.identity.libraries},
             proofs=found,
             planes=planes,
             clusters=msgspec.UNSET if clusters is None else plane_name(packed(clusters)),
@@ -207,37 +200,30 @@ class CaseRecording(ABC):
         return File(path=path, sha256=sha256(content).hexdigest())
 
 
-class Varied(Protocol):
-    """What a case found, whatever else it holds: the choices under which it was found."""
+def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, seed: int) -> Estimate:
+    """Return the mean of values (n,) with an interval over units (n,): Wilson's for 1 and 0, else Student's."""
+    groups = np.arange(len(values)) if clusters is None else clusters
+    known = ~np.isnan(values)
+    n, binary = int(known.sum()), bool(np.isin(values[known], (0, 1)).all())
+    alone = len(np.unique(groups[known])) == n
+    interval = clustered_wilson if binary else clustered_t_interval
 
-    @property
-    def variant(self) -> Mapping[str, str]:
-        """Every choice."""
+    def bootstrap() -> Floats:
+        return drawn_shares(np.where(known, values, 0), known, TIMES, seed, clusters=groups)
 
-
-T = TypeVar("T", bound=Varied)
-
-
-class FoundRecording(CaseRecording, Generic[T]):
-    """What cases have in common that found something once, of which the test takes numbers."""
-
-    def __init__(self, case: Case, settings: Settings, dataset: Dataset, who: Identity, found: T, run: Path) -> None:
-        super().__init__(case, settings, dataset, who, run)
-        self.found = found
-        self.scored: list[Estimate] = []
-
-    def estimates(self) -> Iterator[Estimate]:
-        """What the test scored."""
-        yield from self.scored
-
-    def variant(self) -> dict[str, str]:
-        """Every choice."""
-        return dict(self.found.variant)
-
-
-def about(case: Case, notes: Iterable[object]) -> tuple[str, ...]:
-    """Notes on a case's data, with the split that they are about."""
-    return tuple(f"{case.benchmark}/{case.split}: {note}" for note in notes)
+    return Estimate(
+        name=name,
+        labels=labels,
+        title=name,
+        value=float(values[known].mean()) if n else None,
+        n=n,
+        interval=interval(values[known], groups[known]) if n else None,
+        method=f"{'' if alone else 'clustered '}{'wilson' if binary else 'student'}",
+        higher_is_better=True,
+        correct=values if binary else None,
+        bootstrap=None if binary else bootstrap,
+        units=len(np.unique(groups[known])),
+    )
 
 
 def served(requests: int, usage: Usage, cost: float | None, sets: Mapping[str, Asked] | None = None) -> Served:
@@ -259,31 +245,8 @@ def absolute_root(root: str | None) -> str:
     return str(Path(root).absolute())
 
 
-def answered_images(images: Ints, failed: Iterable[int], count: int) -> Floats:
-    """Whether each of `count` images was answered, of questions about `images` (q,) and the places that failed.
-
-    >>> answered_images(np.array([0, 0, 2]), [1], 4)
-    array([ 0., nan,  1., nan])
-    """
-    outcomes = np.full(count, np.nan)
-    outcomes[images] = 1
-    outcomes[images[[*failed]]] = 0
-    return outcomes
-
-
-def named(key: str, error: str) -> str:
-    """An error with its image, if it does not tell itself."""
-    return error if key in error else f"{key}: {error}"
-
-
 def line(row: list[Any]) -> str:
     """A line of a csv file; with a plain line end, the writer would leave a carriage return in a cell unquoted."""
     text = StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(row)
     return text.getvalue().removesuffix("\r\n") + "\n"
-
-
-def truncation_note(case: str, count: int, asked: str) -> tuple[str, ...]:
-    """Return the note that replies ended at the token limit before they answered; none where no reply did."""
-    said = f"{case}: {count} of {asked} ended at the token limit before they answered (truncated); they count as wrong."
-    return (said,) if count else ()

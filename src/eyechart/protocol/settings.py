@@ -8,13 +8,17 @@ from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
 from eyechart.metrics.accuracy import Empty
-from eyechart.protocol.options import Chosen, differing
+from eyechart.protocol.options import Given, OptionValues
+from eyechart.protocol.registry import get_protocol
 from eyechart.spec import ModelSpec
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One value an option of the group `--eye-…`."""
+    """One value an option of the group `--eye-…`; `options` are those of protocols, by protocol.
+
+    `names_of_protocols` are the class names of protocols for which a preset has others than `names`.
+    """
 
     models: tuple[ModelSpec, ...]
     data: str | None
@@ -31,7 +35,8 @@ class Settings:
     empty: Empty | None
     equivalences: str
     categories: str
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: Mapping[str, Given] = field(default_factory=dict)
+    names_of_protocols: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,18 @@ class Case:
     split: str
     model: ModelSpec
     protocol: str
-    choices: Chosen = field(default_factory=dict)
+    options: OptionValues = field(default_factory=dict)
     test: str = ""
 
     def __str__(self) -> str:
-        chosen = ",".join(filter(None, (differing(self.protocol, self.choices), self.test and f"test={self.test}")))
+        suffix = get_protocol(self.protocol).case_suffix(self.options) if self.options else ""
+        chosen = ",".join(filter(None, (suffix, self.test and f"test={self.test}")))
         return f"{self.benchmark}/{self.split}/{self.model.name}{chosen and f'@{chosen}'}"
+
+    @property
+    def whole_split(self) -> str:
+        """The split with its benchmark."""
+        return f"{self.benchmark}/{self.split}"
 
     @property
     def id(self) -> str:

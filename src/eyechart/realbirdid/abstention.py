@@ -1,41 +1,45 @@
 """Abstention: the question for a bird's species in many wordings, and the reasons of those who decline."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.observations import REASONS, Observations
+from eyechart.data.observations import REASONS
+from eyechart.metrics.clusters import clustered_wilson
 from eyechart.models.types import Usage
-from eyechart.protocol.context import Sitting, cost
+from eyechart.protocol.base import Protocol, Rows, answered_images, truncation_note, with_key
+from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import prompt
+from eyechart.protocol.result import served
 from eyechart.realbirdid.bird_names import observed_of
 from eyechart.realbirdid.bird_questions import put
 from eyechart.realbirdid.bird_words import BirdNames
 from eyechart.realbirdid.extraction import complete_texts, extracted, truncated_replies, variant
 from eyechart.realbirdid.free_form import first_errors
+from eyechart.realbirdid.options import ABOUT, EXTRACTION, WORDINGS
+from eyechart.realbirdid.predictions import BirdPredictions
 from eyechart.realbirdid.reason_words import ANSWERED, CHOICES, ReasonWords
-from eyechart.realbirdid.wordings import Wordings, wordings
+from eyechart.realbirdid.wordings import Wordings, number, wordings
+from eyechart.records import Outcomes, Served
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+GIVEN = tuple(reason for reason in CHOICES if reason != ANSWERED)
 WHY = ", ".join(REASONS)
 
 
 @dataclass(frozen=True)
-class Abstention:
+class AbstentionPredictions(BirdPredictions):
     """What was said of the birds in `rows` (r,) to each of k wordings, level by level.
 
     `said` are the words and `places` the places in `CHOICES`, -1 where nothing could be read: (k, r), as `errors` are
     by place in there, and `truncated`, the replies that ended at the token limit before they answered.
     """
 
-    keys: tuple[str, ...]
-    errors: Mapping[int, str]
-    variant: Mapping[str, str]
-    observed: Observations
     wordings: Wordings
     rows: Ints
     said: tuple[str, ...]
@@ -44,6 +48,7 @@ class Abstention:
     cost: float | None
     requests: int
     truncated: frozenset[int] = frozenset()
+    seed: int = 0
 
     @cached_property
     def told(self) -> Bools:
@@ -83,29 +88,124 @@ class Abstention:
         """Why each of the birds cannot be told (r,), as places in REASONS, -1 where it can or nobody says why."""
         return self.observed.reason[self.rows]
 
+    @cached_property
+    def image_clusters(self) -> Ints:
+        """The observation of each picture that was asked about (r,)."""
+        return self.observed.clusters[self.rows]
 
-def abstention(sitting: Sitting) -> Abstention:
-    """Ask in every wording, and find the reason in every answer."""
-    observed, asked = observed_of(sitting.dataset), wordings(sitting.chosen["wordings"])
-    everyone = sitting.chosen["about"] == "all"
-    rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
-    queries = [(row, text) for texts in asked.levels.values() for text in texts for row in rows.tolist()]
-    replies = put(sitting, queries)
-    said, second = [reply.text for reply in replies.said], prompt("abstention_reason")
-    reader = ReasonWords(BirdNames.of(observed.taxonomy))
-    found = extracted(sitting, complete_texts(replies.said, reader), second, CHOICES, reader, reason_list=WHY)
-    usage = replies.usage + found.usage
-    return Abstention(
-        keys=sitting.dataset.keys,
-        errors=first_errors([reply.error for reply in replies.said], found),
-        variant=variant(sitting, None, second, CHOICES) | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
-        observed=observed,
-        wordings=asked,
-        rows=rows,
-        said=tuple(said),
-        places=np.array(found.places, np.int64).reshape(asked.count, len(rows)),
-        usage=usage,
-        cost=cost(sitting.model, usage),
-        requests=len({*queries}) + found.requests,
-        truncated=truncated_replies(replies.said, reader, found),
-    )
+    def error_messages(self) -> list[str]:
+        """Return every error with its picture."""
+        rows = self.rows
+        return [with_key(self.keys[rows[place % len(rows)]], error) for place, error in self.errors.items()]
+
+    def asked(self) -> str:
+        """Return how many answers were asked for."""
+        return f"{self.places.size} answers"
+
+    def answered_images(self) -> Floats:
+        """Return whether each picture was answered, to all wordings."""
+        return answered_images(np.tile(self.rows, len(self.places)), self.errors, len(self.keys))
+
+    def outcomes(self) -> Outcomes:
+        """Count the answers by what became of them: who can be told is to be named, who cannot is to be declined."""
+        right = self.read & (self.abstained != self.answerable)
+        return Outcomes(
+            correct=int(right.sum()),
+            wrong=int((self.read & ~right).sum()),
+            unparsed=int((self.told & ~self.read).sum()) - (cut := len(self.truncated - {*self.errors})),
+            error=len(self.errors),
+            truncated=cut,
+        )
+
+    def served(self) -> Served:
+        """Return what the answers took, extraction included."""
+        return served(self.requests, self.usage, self.cost)
+
+    def notes(self) -> Iterator[str]:
+        """Yield how many answers could not be read or were cut, and whether there is no unanswerable bird."""
+        came = self.outcomes()
+        if came.unparsed:
+            yield f"{came.unparsed} of {self.asked()} could not be read; they do not count as abstentions."
+        yield from truncation_note(came.truncated, self.asked())
+        if self.answerable.all():
+            yield "no bird of the split is unanswerable, so that there is nothing to abstain from."
+
+    def samples(self) -> Rows:
+        """Yield every answer: the wording, what was said, the reason that it means, and whether it is an abstention."""
+        about = ("key", "observation", "answerable", "reason")
+        yield ["level", "wording", *about, "error", "said", "extracted", "abstained", "truncated"]
+        for wording, level, name in self.numbered():
+            for place, row in enumerate(self.rows.tolist()):
+                key, observation, _, _, answerable, reason = self.bird_cells(row)
+                chosen = int(self.places[wording, place])
+                at = wording * len(self.rows) + place
+                told = [self.errors.get(at, ""), self.said[at], CHOICES[chosen] if chosen >= 0 else ""]
+                declined = int(self.abstained[wording, place]) if self.told[wording, place] else ""
+                yield [level, name, key, observation, answerable, reason, *told, declined, int(at in self.truncated)]
+
+    def numbered(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the place, the level and the number of every wording."""
+        for level, part in self.levels.items():
+            count = part.stop - part.start
+            yield from ((part.start + place, level, number(place, count)) for place in range(count))
+
+    def files(self) -> dict[str, Rows]:
+        """Return the reasons given for each, and the rates of the wordings."""
+        return {**super().files(), "confusion": self.confusion_rows(), "wordings": self.wording_rows()}
+
+    def confusion_rows(self) -> Rows:
+        """Yield how often which reason was given, by why the bird cannot be told."""
+        yield ["level", "issue", "reason", "count"]
+        for level, part in self.levels.items():
+            for issue, name in enumerate(REASONS):
+                birds = self.reason == issue
+                given = self.places[part][:, birds][self.abstained[part][:, birds]]
+                counts = np.bincount(given, minlength=len(GIVEN)).tolist()
+                yield from ([level, name, reason, count] for reason, count in zip(GIVEN, counts, strict=True))
+
+    def wording_rows(self) -> Rows:
+        """Yield every wording: how many unanswerable birds it was put about, and how often the model abstained."""
+        yield ["level", "wording", "text", "n", "abstained", "rate", "ci_low", "ci_high"]
+        birds = ~self.answerable
+        texts = [text for level in self.wordings.levels.values() for text in level]
+        for wording, level, name in self.numbered():
+            told = self.told[wording] & birds
+            n, count = int(told.sum()), int((self.abstained[wording] & told).sum())
+            ci = clustered_wilson(np.where(told, self.abstained[wording], np.nan), self.image_clusters)
+            rates = [f"{rate:.6f}" for rate in (count / n, *ci)] if n else [""] * 3
+            yield [level, name, texts[wording], n, count, *rates]
+
+
+class Abstention(Protocol[AbstentionPredictions]):
+    """Whether a model says that it cannot tell, why, and how much that depends on the wording of the question."""
+
+    name = "abstention"
+    requires = ("generator",)
+    options = (WORDINGS, ABOUT, EXTRACTION)
+
+    def predict(self, context: Context) -> AbstentionPredictions:
+        """Ask in every wording, and find the reason in every answer."""
+        observed, asked = observed_of(context.dataset), wordings(context.options["wordings"])
+        everyone = context.options["about"] == "all"
+        rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
+        queries = [(row, text) for texts in asked.levels.values() for text in texts for row in rows.tolist()]
+        replies = put(context, queries)
+        said, second = [reply.text for reply in replies.said], prompt("abstention_reason")
+        reader = ReasonWords(BirdNames.of(observed.taxonomy))
+        found = extracted(context, complete_texts(replies.said, reader), second, CHOICES, reader, reason_list=WHY)
+        usage = replies.usage + found.usage
+        return AbstentionPredictions(
+            dataset=context.dataset,
+            seed=context.runner.seed,
+            errors=first_errors([reply.error for reply in replies.said], found),
+            variant=variant(context, None, second, CHOICES) | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
+            observed=observed,
+            wordings=asked,
+            rows=rows,
+            said=tuple(said),
+            places=np.array(found.places, np.int64).reshape(asked.count, len(rows)),
+            usage=usage,
+            cost=context.model.cost(usage),
+            requests=len({*queries}) + found.requests,
+            truncated=truncated_replies(replies.said, reader, found),
+        )

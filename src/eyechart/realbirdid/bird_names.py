@@ -13,9 +13,11 @@ from eyechart.data.taxonomy import common_names
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.arrays import nothing
 from eyechart.inference.class_weights import Wording, check_weights, scores
-from eyechart.models.types import Floats, Request
-from eyechart.protocol.context import OWN, Sitting, of_each_image
+from eyechart.models.types import Floats, Request, Scorer
+from eyechart.protocol.context import Context, of_each_image
+from eyechart.protocol.options import OWN
 from eyechart.protocol.prompts import prompt
+from eyechart.realbirdid.replayed_species import Probabilities, SpeciesReplay
 
 TEMPLATES = "bird"
 Bools = NDArray[np.bool_]
@@ -79,35 +81,35 @@ def observed_of(dataset: Dataset) -> Observations:
     return dataset.observed
 
 
-def species_names(sitting: Sitting) -> tuple[str, ...]:
+def species_names(context: Context) -> tuple[str, ...]:
     """The names of the species as they were asked for."""
-    if sitting.chosen["called"] == "scientific":
-        return sitting.names
-    return common_names(observed_of(sitting.dataset).taxonomy)
+    if context.options["called"] == "scientific":
+        return context.names
+    return common_names(observed_of(context.dataset).taxonomy)
 
 
-def logits(sitting: Sitting, names: Sequence[str]) -> Told:
+def logits(context: Context, names: Sequence[str]) -> Told:
     """Ask about names, each image once."""
-    if hasattr(sitting.model, "probabilities"):
-        return replayed(sitting)
-    if hasattr(sitting.model, "score"):
-        return retrieved(sitting, names)
-    return compared(sitting, names)
+    if isinstance(context.model, SpeciesReplay):
+        return replayed(context.model.probabilities(context.dataset))
+    if isinstance(context.model, Scorer):
+        return retrieved(context, names)
+    return compared(context, names)
 
 
-def compared(sitting: Sitting, names: Sequence[str]) -> Told:
+def compared(context: Context, names: Sequence[str]) -> Told:
     """Cosines of an encoder, times its own scale."""
-    if sitting.chosen["prompt"] != OWN:
+    if context.options["prompt"] != OWN:
         raise SpecError(
-            f"--eye-prompt={sitting.chosen['prompt']} is for models that answer in words; "
-            f"{sitting.model.identity.name} compares. Give --eye-templates."
+            f"{context.flag('prompt')} is for models that answer in words; "
+            f"{context.model.identity.name} compares. Give --eye-templates."
         )
-    asker, model, chosen = sitting.asker, sitting.model, templates(sitting.templates or TEMPLATES)
+    runner, model, chosen = context.runner, context.encoder, templates(context.templates or TEMPLATES)
     by = f"{chosen.name} ({chosen.sha256[:8]})"
-    seen = asker.features(model, sitting.dataset)
-    weights = asker.weights(model, Wording(tuple(names), chosen.formats, sitting.names_by, by))
+    seen = runner.features(model, context.dataset)
+    weights = runner.weights(model, Wording(tuple(names), chosen.formats, context.names_source, by))
     check_weights(model, weights)
-    times = asker.scale(model)
+    times = runner.scale(model)
 
     def read(start: int, stop: int) -> Floats:
         if nothing(seen):
@@ -117,14 +119,14 @@ def compared(sitting: Sitting, names: Sequence[str]) -> Told:
     return Told(read, seen.errors, {"templates": by, "scale": f"{times:.6g}"})
 
 
-def retrieved(sitting: Sitting, names: Sequence[str]) -> Told:
+def retrieved(context: Context, names: Sequence[str]) -> Told:
     """Log-probabilities of a language model, of each name up to where no other goes on in the same way."""
-    asked = sitting.prompt(prompt("species"))
+    asked = context.prompt(prompt("species"))
 
     def ask(requests: Sequence[Request]) -> Floats:
-        return np.asarray(sitting.model.score(requests, names, until="unique"))
+        return np.asarray(context.scorer.score(requests, names, until="unique"))
 
-    found = of_each_image(sitting, "retrieval", (0, asked.text), names, ask)
+    found = of_each_image(context, "retrieval", (0, asked.text), names, ask)
 
     def read(start: int, stop: int) -> Floats:
         if nothing(found):
@@ -135,9 +137,8 @@ def retrieved(sitting: Sitting, names: Sequence[str]) -> Told:
     return Told(read, found.errors, told)
 
 
-def replayed(sitting: Sitting) -> Told:
+def replayed(found: Probabilities) -> Told:
     """Probabilities of a file."""
-    found = sitting.model.probabilities(sitting.dataset)
 
     def read(start: int, stop: int) -> Floats:
         return np.asarray(found[start:stop], np.float32)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from eyechart.inference.requests import Book, Question, Questions
 from eyechart.inference.responses import Replies
 from eyechart.models.types import Usage
-from eyechart.protocol.context import Sitting, replayed
+from eyechart.protocol.context import Context, replayed
 
 NAME = "birds"
 TOKENS = 256
@@ -19,23 +19,23 @@ DIGITS = 9  # hexadecimal ones of a text's sha256: with the row, an integer that
 EVERY = sha256(b"a picture, then a text").hexdigest()
 
 
-def put(sitting: Sitting, queries: Sequence[tuple[int, str]]) -> Replies:
+def put(context: Context, queries: Sequence[tuple[int, str]]) -> Replies:
     """Ask texts about rows, picture by picture, so that an engine that can reads each picture once.
 
     Replies come in the order of the queries; a replay has its own, the same for every text.
     """
-    dataset = sitting.dataset
-    if replayed(sitting):
-        said = sitting.model.said(dataset)
-        path, digest = sitting.model.path, sitting.model.identity.weights_sha256
+    dataset = context.dataset
+    if replayed(context):
+        model = context.replay
+        said, path, digest = model.said(dataset), model.path, model.identity.weights_sha256
         return Replies(tuple(said[row] for row, _ in queries), Usage(), path, digest)
     order = sorted(range(len(queries)), key=lambda number: queries[number][0])
     rows = [dataset.selected[queries[number][0]] for number in order]
     texts = [queries[number][1] for number in order]
     asked = tuple(Question((row, text), TOKENS) for row, text in zip(rows, texts, strict=True))
     places = tuple(place_of(row, text) for row, text in zip(rows, texts, strict=True))
-    whole, asker = replace(dataset, rows=()), replace(sitting.asker, limit=None)
-    found = asker.replies(sitting.model, whole, Questions(NAME, asked, book=Book(EVERY, places)))
+    whole, runner = replace(dataset, rows=()), replace(context.runner, limit=None)
+    found = runner.replies(context.generator, whole, Questions(NAME, asked, book=Book(EVERY, places)))
     heard = dict(zip(order, found.said, strict=True))
     return replace(found, said=tuple(heard[number] for number in range(len(queries))))
 

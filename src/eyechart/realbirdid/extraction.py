@@ -18,11 +18,11 @@ from eyechart.inference.request_runner import interview
 from eyechart.inference.requests import Book, Question, Questions
 from eyechart.inference.responses import Reply
 from eyechart.inference.store import Key
-from eyechart.models.types import Answer, Identity, Request, Scorer, Usage
+from eyechart.models.types import Answer, Generator, Identity, Model, Request, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
 from eyechart.parsers.text import after_thinking
 from eyechart.parsers.truncation import read_complete_name
-from eyechart.protocol.context import Sitting, replayed
+from eyechart.protocol.context import Context, replayed
 from eyechart.protocol.prompts import Prompt
 
 VERSION = 1
@@ -54,13 +54,11 @@ class Extracted:
     truncated: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
-class Chooser:
+class Chooser(Generator):
     """A model that answers each request with its likeliest choice, as a generator of these."""
 
-    model: Scorer
-    choices: Sequence[str]
-    structured = False
+    def __init__(self, model: Scorer, choices: Sequence[str]) -> None:
+        self.model, self.choices, self.batch_size = model, choices, model.batch_size
 
     @property
     def identity(self) -> Identity:
@@ -68,12 +66,7 @@ class Chooser:
         return self.model.identity
 
     @property
-    def batch_size(self) -> int:
-        """As many as the model takes at once."""
-        return self.model.batch_size
-
-    @property
-    def loads(self) -> int:
+    def loads(self) -> int:  # type: ignore[override]  # those of the model
         """How often the model's weights were read."""
         return self.model.loads
 
@@ -97,7 +90,7 @@ class Chooser:
 
 
 def extracted(
-    sitting: Sitting, texts: Sequence[str], asked: Prompt, choices: Sequence[str], reader: Reader, **slots: str
+    context: Context, texts: Sequence[str], asked: Prompt, choices: Sequence[str], reader: Reader, **slots: str
 ) -> Extracted:
     """Find the choice of each text; equal ones are asked about once, and those that are choices are not.
 
@@ -105,12 +98,12 @@ def extracted(
     """
     heard = [after_thinking(text).strip() for text in texts]
     known = [*dict.fromkeys(filter(None, heard))]
-    if by_reading(sitting):
+    if by_reading(context):
         found = {text: reader.read(text) for text in known}
         return Extracted([found.get(text, NONE) for text in heard], {})
     found = {text: reader.plainly(text) for text in known}
     open_ = [text for text in known if found[text] == NONE]
-    said, usage = replies(sitting, [asked.fill(said=text, **slots) for text in open_], choices)
+    said, usage = replies(context, [asked.fill(said=text, **slots) for text in open_], choices)
     told = dict(zip(open_, said, strict=True))
     found |= {text: NONE if reply.error else chosen(reply, choices) for text, reply in told.items()}
     cut = {text for text, reply in told.items() if not reply.finished and not reply.error and found[text] == NONE}
@@ -144,43 +137,44 @@ def truncated_replies(said: Sequence[Reply], reader: Reader, found: Extracted) -
     return found.truncated | {*cut}
 
 
-def by_reading(sitting: Sitting) -> bool:
+def by_reading(context: Context) -> bool:
     """Return whether choices are read out of the words: no model could be asked about those of a file, nor one that
     gives no log-probabilities and keeps to no schema.
     """
-    return sitting.chosen["extraction"] == "inclusion" or replayed(sitting) or bool(unable(sitting.model))
+    return context.options["extraction"] == "inclusion" or replayed(context) or bool(unable(context.model))
 
 
-def unable(model: Any) -> str:
+def unable(model: Model) -> str:
     """Return why a model cannot choose among answers although it is made for that, "" for every other one."""
-    return "" if getattr(model, "structured", False) else str(getattr(model, "no_scores", ""))
+    structured = isinstance(model, Generator) and model.structured
+    return model.no_scores if isinstance(model, Scorer) and not structured else ""
 
 
-def variant(sitting: Sitting, asked: Prompt | None, second: Prompt, choices: Sequence[str]) -> dict[str, str]:
+def variant(context: Context, asked: Prompt | None, second: Prompt, choices: Sequence[str]) -> dict[str, str]:
     """Every choice, the prompt if there is one for all, and how words became choices; where asked, by which prompt."""
     parser, told = f"inclusion {VERSION}", {"extraction": "inclusion"}
-    if sitting.chosen["extraction"] != "inclusion" and (why := unable(sitting.model)):
+    if context.options["extraction"] != "inclusion" and (why := unable(context.model)):
         told["extraction_reason"] = why
-    if not by_reading(sitting):
-        how = "constrained" if hasattr(sitting.model, "best") else f"json_answers {json_answers.VERSION}"
+    if not by_reading(context):
+        how = "constrained" if isinstance(context.model, Scorer) else f"json_answers {json_answers.VERSION}"
         parser = f"class_name {class_name.VERSION}, {how}, {len(choices)} choices"
         told = {"extraction": "choice", "extraction_prompt": f"{second.name} ({second.sha256[:8]})"}
-    found = sitting.variant(asked or second, parser) | told
+    found = context.variant(asked or second, parser) | told
     return found if asked else {name: value for name, value in found.items() if name != "prompt"}
 
 
-def replies(sitting: Sitting, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Reply], Usage]:
+def replies(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Reply], Usage]:
     """Ask about texts, as far as nobody did; neither pictures nor a limit are any part of it."""
     check_unique(choices)
-    model, asker, schema = sitting.model, sitting.asker, None
-    if hasattr(model, "best"):
+    model, runner, schema = context.generator, context.runner, None
+    if isinstance(model, Scorer):
         model = Chooser(model, choices)
     elif model.structured:
         schema = answer_schema(choices)
     else:
         raise ModelError(
             f"{model.identity.name} can neither choose among answers nor keep to a schema. Use hf[…], vllm[…] or "
-            "openai[…], or --eye-extraction=inclusion."
+            f"openai[…], or {context.flag('extraction', 'inclusion')}."
         )
     how = "schema" if schema else "best"
     book = Book(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(place_of, texts)))
@@ -190,9 +184,9 @@ def replies(sitting: Sitting, texts: Sequence[str], choices: Sequence[str]) -> t
         model=model.identity,
         prompts=questions.sha256,
         decoding=questions.decoding,
-        seed=asker.seed,
+        seed=runner.seed,
     )
-    found = interview(asker.store, key, sitting.dataset, model, questions, asker.progress)
+    found = interview(runner.store, key, context.dataset, model, questions, runner.progress)
     return found.said, found.usage
 
 

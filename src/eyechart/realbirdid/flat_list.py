@@ -1,6 +1,6 @@
 """A flat list: species and genera side by side, where to choose a genus is to abstain; the baseline of Figure 4."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,10 +8,17 @@ from numpy.typing import NDArray
 
 from eyechart.data.class_names import check_unique
 from eyechart.data.observations import Observations
+from eyechart.estimates import Estimate
 from eyechart.models.types import Floats
-from eyechart.protocol.context import Sitting
+from eyechart.protocol.base import Protocol, Rows
+from eyechart.protocol.context import Context, unscored
+from eyechart.protocol.options import PROMPT
 from eyechart.realbirdid.bird_names import Read, listed, logits, observed_of, shares, species_names
-from eyechart.realbirdid.species import ALL, RANGE
+from eyechart.realbirdid.options import CALLED
+from eyechart.realbirdid.predictions import BIRD, BirdPredictions, cells, marks, names_of
+from eyechart.realbirdid.scoring import Float64s, harmonic, rate
+from eyechart.realbirdid.species import ALL, ELIGIBLE, PREFIXES, RANGE, title_of
+from eyechart.records import Outcomes
 
 BLOCK = 1024
 UNTOLD = -1
@@ -26,30 +33,93 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class FlatList:
+class FlatListPredictions(BirdPredictions):
     """What a model chooses of one list for each bird, from all of it and from the part for where the bird was seen."""
 
-    keys: tuple[str, ...]
-    errors: Mapping[int, str]
-    variant: Mapping[str, str]
-    observed: Observations
     answers: Mapping[str, Answers]
+    seed: int = 0
+
+    def outcomes(self) -> Outcomes:
+        """Count the birds by what became of them."""
+        right = correct(self, ALL)
+        return Outcomes(correct=int((right == 1).sum()), wrong=int((right == 0).sum()), error=len(self.errors))
+
+    def samples(self) -> Rows:
+        """Yield every bird: the name that was chosen, how deep it is, how sure it is, and whether it is right."""
+        titles = ("answer", "level", "p", "correct")
+        yield [*BIRD, "error", *(f"{prefix}{title}" for prefix in PREFIXES.values() for title in titles)]
+        columns = [column for labels in PREFIXES for column in self.columns(labels)]
+        for row, said in enumerate(zip(*columns, strict=True)):
+            yield [*self.bird_cells(row), self.errors.get(row, ""), *said]
+
+    def columns(self, labels: str) -> Iterator[list[str]]:
+        """Yield what is chosen of one list for all birds."""
+        taxonomy, answers = self.observed.taxonomy, self.answers[labels]
+        species, genera = taxonomy.names[:2]
+        kinds = (taxonomy.levels[0],) * len(species) + (taxonomy.levels[1],) * len(genera)
+        yield names_of(answers.places, (*species, *genera))
+        yield names_of(answers.places, kinds)
+        yield cells(answers.probabilities)
+        yield marks(correct(self, labels))
 
 
-def flat_list(sitting: Sitting) -> FlatList:
-    """Ask about species and genera in one list."""
-    observed = observed_of(sitting.dataset)
-    names = (*species_names(sitting), *observed.taxonomy.names[1])
-    check_unique(names)
-    told = logits(sitting, names)
-    rows = len(sitting.dataset)
-    return FlatList(
-        keys=sitting.dataset.keys,
-        errors=told.errors,
-        variant={**sitting.chosen, "names": sitting.names_by, **told.variant},
-        observed=observed,
-        answers={ALL: likeliest(told.read, rows), RANGE: likeliest(told.read, rows, observed)},
-    )
+class FlatList(Protocol[FlatListPredictions]):
+    """Species and genera are in one list, where a genus is an abstention."""
+
+    name = "flat_list"
+    requires = ("encoder", "scorer")
+    options = (CALLED, PROMPT)
+
+    def unavailable(self, context: Context) -> str:
+        """Return why the model has no log-probabilities."""
+        return unscored(context)
+
+    def predict(self, context: Context) -> FlatListPredictions:
+        """Score species and genera in one list."""
+        observed = observed_of(context.dataset)
+        names = (*species_names(context), *observed.taxonomy.names[1])
+        check_unique(names)
+        told = logits(context, names)
+        rows = len(context.dataset)
+        return FlatListPredictions(
+            dataset=context.dataset,
+            seed=context.runner.seed,
+            errors=told.errors,
+            variant={**context.options, "names": context.names_source, **told.variant},
+            observed=observed,
+            answers={ALL: likeliest(told.read, rows), RANGE: likeliest(told.read, rows, observed)},
+        )
+
+
+def views(found: FlatListPredictions) -> Iterator[tuple[str, Float64s, Float64s]]:
+    """Yield every list: its label, whether each answer is right, and whether it is an abstention, NaN for none."""
+    eligible = found.observed.eligible
+    for labels, source, rows in ((ALL, ALL, None), (ELIGIBLE, ALL, eligible), (RANGE, RANGE, eligible)):
+        outside = np.zeros(len(found.keys), np.bool_) if rows is None else ~rows
+        right, stopped = correct(found, source), abstained(found, source)
+        yield labels, np.where(outside, np.nan, right), np.where(outside, np.nan, stopped)
+
+
+def correct(found: FlatListPredictions, source: str) -> Float64s:
+    """Return whether each answer is the species of an answerable bird, or the genus of another; NaN for none."""
+    places = found.answers[source].places
+    return np.where(places == UNTOLD, np.nan, places == found.observed.nodes)
+
+
+def abstained(found: FlatListPredictions, source: str) -> Float64s:
+    """Return whether each answer is a genus; NaN for none."""
+    places = found.answers[source].places
+    return np.where(places == UNTOLD, np.nan, places >= len(found.observed.taxonomy.names[0]))
+
+
+def flat_list_accuracies(found: FlatListPredictions) -> Iterator[Estimate]:
+    """Yield accuracy and abstention of both sets of birds, and the harmonic mean of the accuracies."""
+    seen = found.observed
+    for labels, right, stopped in views(found):
+        for category, mask in (("A", seen.answerable), ("UA", ~seen.answerable)):
+            yield rate("acc", labels, np.where(mask, right, np.nan), category, seen.clusters, better=True)
+            yield rate("abstained", labels, np.where(mask, stopped, np.nan), category, seen.clusters)
+        yield harmonic("hm", labels, right, seen, found.seed, title=title_of("HM", labels))
 
 
 def likeliest(read: Read, rows: int, observed: Observations | None = None) -> Answers:

@@ -1,45 +1,42 @@
 """Free form: a bird's species in the model's own words, then the one name that the words mean."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.observations import Observations
 from eyechart.estimates import Estimate
 from eyechart.models.types import Usage
-from eyechart.protocol.context import Sitting, cost
+from eyechart.protocol.base import Protocol, Rows, truncation_note
+from eyechart.protocol.context import Context
+from eyechart.protocol.options import PROMPT, OptionValues
 from eyechart.protocol.prompts import prompt
-from eyechart.protocol.result import Rows, served, truncation_note
+from eyechart.protocol.result import served
 from eyechart.realbirdid.bird_names import observed_of
 from eyechart.realbirdid.bird_questions import put
 from eyechart.realbirdid.bird_words import BirdNames
 from eyechart.realbirdid.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
-from eyechart.realbirdid.recording import BIRD, BirdRecording
+from eyechart.realbirdid.options import EXTRACTION
+from eyechart.realbirdid.predictions import BIRD, LABELS, BirdPredictions
 from eyechart.realbirdid.scoring import harmonic, rate
 from eyechart.records import Outcomes, Served
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 SPECIES, GENUS, ABSTAINED, UNREAD = "species", "genus", "abstained", ""
-LABELS = "observations"
 ANSWERABLE, UNANSWERABLE = "A", "UA"
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class FreeForm:
+class FreeFormPredictions(BirdPredictions):
     """What was said of each bird, and the place of the name that it means among `names`, -1 where it was not read.
 
     `truncated` are the rows whose reply ended at the token limit before it answered.
     """
 
-    keys: tuple[str, ...]
-    errors: Mapping[int, str]
-    variant: Mapping[str, str]
-    observed: Observations
     names: BirdNames
     said: tuple[str, ...]
     places: Ints
@@ -47,6 +44,7 @@ class FreeForm:
     cost: float | None
     requests: int
     truncated: frozenset[int] = frozenset()
+    seed: int = 0
 
     @cached_property
     def meaning(self) -> Ints:
@@ -97,28 +95,79 @@ class FreeForm:
         """The name that an answer means."""
         return self.names.choices[self.places[row]] if self.read[row] else ""
 
+    def outcomes(self) -> Outcomes:
+        """Count the answers by what became of them."""
+        return Outcomes(
+            correct=int(self.right.sum()),
+            wrong=int((self.read & ~self.right).sum()),
+            unparsed=int((self.told & ~self.read).sum()) - (cut := len(self.truncated - {*self.errors})),
+            error=len(self.errors),
+            truncated=cut,
+        )
 
-def free_form(sitting: Sitting) -> FreeForm:
-    """Ask about every bird, then find the name in each answer."""
-    observed = observed_of(sitting.dataset)
-    names = BirdNames.of(observed.taxonomy)
-    asked, second = sitting.prompt(prompt("species")), prompt("species_extraction")
-    replies = put(sitting, [(row, asked.text) for row in range(len(sitting.dataset))])
-    said = [reply.text for reply in replies.said]
-    found = extracted(sitting, complete_texts(replies.said, names), second, names.choices, names)
-    return FreeForm(
-        keys=sitting.dataset.keys,
-        errors=first_errors([reply.error for reply in replies.said], found),
-        variant=variant(sitting, asked, second, names.choices),
-        observed=observed,
-        names=names,
-        said=tuple(said),
-        places=np.array(found.places, np.int64).reshape(-1),
-        usage=(usage := replies.usage + found.usage),
-        cost=cost(sitting.model, usage),
-        requests=len(said) + found.requests,
-        truncated=truncated_replies(replies.said, names, found),
-    )
+    def served(self) -> Served:
+        """Return what the answers took, extraction included."""
+        return served(self.requests, self.usage, self.cost)
+
+    def notes(self) -> Iterator[str]:
+        """Yield how many answers could not be read or were cut, and which names were not looked for."""
+        came = self.outcomes()
+        if came.unparsed:
+            yield f"{came.unparsed} of {self.asked()} got an answer that could not be read; it counts as wrong."
+        yield from truncation_note(came.truncated, self.asked())
+        if self.names.shared:
+            yield f"common names of several species were not looked for: {', '.join(self.names.shared)}."
+
+    def samples(self) -> Rows:
+        """Yield every bird: what was said, the name that it means, how deep it goes, and whether it is right."""
+        yield [*BIRD, "error", "said", "extracted", "level", "correct", "truncated"]
+        for row in range(len(self.keys)):
+            correct = int(self.right[row]) if self.told[row] else ""
+            told = [
+                self.errors.get(row, ""),
+                self.said[row],
+                self.extracted(row),
+                self.level(row),
+                correct,
+                int(row in self.truncated),
+            ]
+            yield [*self.bird_cells(row), *told]
+
+
+class FreeForm(Protocol[FreeFormPredictions]):
+    """What bird is it, in the model's own words."""
+
+    name = "free_form"
+    requires = ("generator",)
+    replays = "free_form"
+    options = (PROMPT, EXTRACTION)
+
+    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+        """Return the options that say how a model is asked, which a file is not."""
+        return {"extraction"} if replayed else set()
+
+    def predict(self, context: Context) -> FreeFormPredictions:
+        """Ask about every bird, then find the name in each answer."""
+        observed = observed_of(context.dataset)
+        names = BirdNames.of(observed.taxonomy)
+        asked, second = context.prompt(prompt("species")), prompt("species_extraction")
+        replies = put(context, [(row, asked.text) for row in range(len(context.dataset))])
+        said = [reply.text for reply in replies.said]
+        found = extracted(context, complete_texts(replies.said, names), second, names.choices, names)
+        return FreeFormPredictions(
+            dataset=context.dataset,
+            seed=context.runner.seed,
+            errors=first_errors([reply.error for reply in replies.said], found),
+            variant=variant(context, asked, second, names.choices),
+            observed=observed,
+            names=names,
+            said=tuple(said),
+            places=np.array(found.places, np.int64).reshape(-1),
+            usage=(usage := replies.usage + found.usage),
+            cost=context.model.cost(usage),
+            requests=len(said) + found.requests,
+            truncated=truncated_replies(replies.said, names, found),
+        )
 
 
 def first_errors(asked: list[str], found: Extracted) -> dict[int, str]:
@@ -126,75 +175,23 @@ def first_errors(asked: list[str], found: Extracted) -> dict[int, str]:
     return {place: error for place, said in enumerate(asked) if (error := said or found.errors.get(place, ""))}
 
 
-def free_form_estimates(found: FreeForm, seed: int) -> Iterator[Estimate]:
-    """Accuracy by level, how often no species was named, and the harmonic mean; an unread answer is a wrong one."""
+def free_form_accuracies(found: FreeFormPredictions) -> Iterator[Estimate]:
+    """Yield accuracy by level, how often no species was named, and the harmonic mean; unread answers are wrong."""
     answerable = found.observed.answerable
     sets = (
-        ("acc", "A.species", found.right, answerable),
-        ("acc", "A.genus", found.right_genus, answerable),
-        ("acc", "UA.genus", found.right_genus, ~answerable),
-        ("acc", UNANSWERABLE, found.right, ~answerable),
-        ("abstained", ANSWERABLE, found.abstained, answerable),
-        ("abstained", UNANSWERABLE, found.abstained, ~answerable),
+        ("acc", "A.species", found.right, answerable, "A species"),
+        ("acc", "A.genus", found.right_genus, answerable, ""),
+        ("acc", "UA.genus", found.right_genus, ~answerable, ""),
+        ("acc", UNANSWERABLE, found.right, ~answerable, ""),
+        ("abstained", ANSWERABLE, found.abstained, answerable, "A abstained"),
+        ("abstained", UNANSWERABLE, found.abstained, ~answerable, "UA abstained"),
     )
-    for name, category, outcomes, mask in sets:
+    for name, category, outcomes, mask, title in sets:
         known, better = np.where(mask, told(found, outcomes), np.nan), True if name == "acc" else None
-        yield rate(name, LABELS, known, category, found.observed.clusters, better=better)
-    yield harmonic("hm", LABELS, told(found, found.right), found.observed, seed)
+        yield rate(name, LABELS, known, category, found.observed.clusters, better=better, title=title)
+    yield harmonic("hm", LABELS, told(found, found.right), found.observed, found.seed)
 
 
-def told(found: FreeForm, outcomes: Bools) -> Floats:
+def told(found: FreeFormPredictions, outcomes: Bools) -> Floats:
     """Outcomes (n,) as 1 and 0, NaN where there is no answer."""
     return np.where(found.told, outcomes, np.nan)
-
-
-def free_form_outcomes(found: FreeForm) -> Outcomes:
-    """What became of the answers."""
-    return Outcomes(
-        correct=int(found.right.sum()),
-        wrong=int((found.read & ~found.right).sum()),
-        unparsed=int((found.told & ~found.read).sum()) - (cut := len(found.truncated - {*found.errors})),
-        error=len(found.errors),
-        truncated=cut,
-    )
-
-
-class FreeFormRecording(BirdRecording[FreeForm]):
-    """Collects the numbers of a case of free form."""
-
-    def free_form(self, found: FreeForm) -> None:
-        """Score what was said."""
-        self.scored.extend(free_form_estimates(found, self.settings.seed))
-
-    def outcomes(self) -> Outcomes:
-        """What became of the answers."""
-        return free_form_outcomes(self.found)
-
-    def served(self) -> Served:
-        """What the answers took, extraction included."""
-        return served(self.found.requests, self.found.usage, self.found.cost)
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the numbers must know."""
-        unread, case = self.outcomes().unparsed, f"{self.case} ({self.case.protocol})"
-        silent = f"{case}: {unread} of {self.asked} got an answer that could not be read; it counts as wrong."
-        shared = self.found.names.shared
-        among = f"{case}: common names of several species were not looked for: {', '.join(shared)}."
-        cut = truncation_note(case, self.outcomes().truncated, self.asked)
-        return (*super().notes(), *((silent,) if unread else ()), *cut, *((among,) if shared else ()))
-
-    def answer_rows(self) -> Rows:
-        """Every bird: what was said, the name that it means, how deep it goes, and whether it is right."""
-        yield [*BIRD, "error", "said", "extracted", "level", "correct", "truncated"]
-        found = self.found
-        for row in range(len(found.keys)):
-            correct = int(found.right[row]) if found.told[row] else ""
-            told = [
-                found.errors.get(row, ""),
-                found.said[row],
-                found.extracted(row),
-                found.level(row),
-                correct,
-                int(row in found.truncated),
-            ]
-            yield [*self.bird_cells(row), *told]

@@ -20,7 +20,7 @@ from eyechart.data.sample_keys import images_once, more, read_lines
 from eyechart.errors import ModelError
 from eyechart.models.answer_file import answer_path, file_identity, file_sha256
 from eyechart.models.choices import Bools, Ints
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Floats, Identity, Model
 from eyechart.spec import ModelSpec
 
 EXPECTED = "Expected a .npy of floats, a row an image and a column a species, and beside it a csv with the column key."
@@ -29,7 +29,7 @@ BLOCK = 2**22  # numbers that are looked at together
 NOWHERE = -1
 
 
-class SpeciesReplay:
+class SpeciesReplay(Model):
     """A file of probabilities in the place of a model."""
 
     batch_size = 1

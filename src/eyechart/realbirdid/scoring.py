@@ -14,7 +14,7 @@ from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import drawn
 
-Outcomes = NDArray[np.float64]
+Float64s = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Value = tuple[float, Interval]
 
@@ -30,7 +30,14 @@ def estimate(
 
 
 def rate(
-    name: str, labels: str, outcomes: Outcomes, category: str, clusters: Ints, *, better: bool | None = None
+    name: str,
+    labels: str,
+    outcomes: Float64s,
+    category: str,
+    clusters: Ints,
+    *,
+    better: bool | None = None,
+    title: str = "",
 ) -> Estimate:
     """A share of the images that have an outcome (n,), of which several may be of one observation: `clusters` (n,)."""
     known = ~np.isnan(outcomes)
@@ -39,6 +46,7 @@ def rate(
         name=name,
         labels=labels,
         category=category,
+        title=title,
         value=k / n if n else None,
         n=n,
         interval=clustered_wilson(outcomes, clusters) if n else None,
@@ -48,7 +56,7 @@ def rate(
     )
 
 
-def harmonic(name: str, labels: str, right: Outcomes, seen: Observations, seed: int) -> Estimate:
+def harmonic(name: str, labels: str, right: Float64s, seen: Observations, seed: int, *, title: str = "") -> Estimate:
     """The harmonic mean of the accuracies of both sets of birds, of each image's outcome (n,), where both have some."""
     sides, clusters = (right[seen.answerable], right[~seen.answerable]), sides_of(seen)
     one, other = (side[~np.isnan(side)] for side in sides)
@@ -57,12 +65,12 @@ def harmonic(name: str, labels: str, right: Outcomes, seen: Observations, seed: 
         found = harmonic_mean(float(one.mean()), float(other.mean()))
         return found, harmonic_mean_interval(*sides, seed=seed, clusters=clusters)
 
-    def bootstrap() -> Outcomes:
+    def bootstrap() -> Float64s:
         return harmonic_mean_draws(right, ~seen.answerable, drawn_birds(seen, seed))
 
     n = len(one) + len(other) if len(one) and len(other) else 0
     units = len(np.unique(seen.clusters[~np.isnan(right)]))
-    more = {"higher_is_better": True, "bootstrap": bootstrap, "units": units}
+    more = {"higher_is_better": True, "bootstrap": bootstrap, "units": units, "title": title}
     return estimate(name, labels, "all", n, value, "bootstrap", **more)
 
 

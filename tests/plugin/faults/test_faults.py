@@ -145,7 +145,7 @@ def test_a_wrong_key_is_one_request_and_one_sentence(exam: Any) -> None:
     exam.server.always = exam.server.refusal(401, f"Incorrect API key provided: {KEY}")
     exam.cases = "(mcq or open_world) and imagenet/tiny"
     result = exam.run()
-    result.assert_outcomes(errors=4)
+    result.assert_outcomes(failed=4)
     assert len(exam.server.asked) == 1
     told = "The server does not accept the API key (HTTP 401: Incorrect API key provided: [key]). Check the environment"
     assert result.stdout.str().count(told) == 4  # each case says why it has no score

@@ -12,7 +12,11 @@ from PIL import Image
 
 PICTURES, IMAGES = 18, 5
 NAME = "toy-2026-01-01"  # as the server calls itself
-CHOICES = (f"--eye-images-per-request={IMAGES}", "--eye-structure=enforced", "--eye-mapping=inclusion")
+CHOICES = (
+    *(f"--eye-set={name}.images={IMAGES}" for name in ("closed_world", "closed_world_plus")),
+    *(f"--eye-set={name}.structure=enforced" for name in ("closed_world", "closed_world_plus")),
+    "--eye-set=closed_world_plus.mapping=inclusion",
+)
 
 # Says when this session comes to answers that another one is still being given.
 WAITS = """

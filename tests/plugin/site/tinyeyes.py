@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from eyechart.models.types import Floats, Identity
+from eyechart.models.types import Classifier, Encoder, Floats, Identity
 from eyechart.spec import ModelSpec
 
 WIDTH = 12
@@ -69,7 +69,7 @@ class Base:
         return obeyed(seen, self.name, self.batches)
 
 
-class Tiny(Base):
+class Tiny(Base, Encoder):
     """Reads and sees: a text's features are its hash."""
 
     templates = "1"
@@ -84,7 +84,7 @@ class Tiny(Base):
         return np.stack(bits).astype(np.float32) - 127.5
 
 
-class TinyClass(Base):
+class TinyClass(Base, Classifier):
     """Knows a thousand classes."""
 
     def classify(self, images: Sequence[Any]) -> Floats:

@@ -17,13 +17,10 @@ from eyechart.data.rows import Row
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.settings import Case
-from eyechart.realbirdid.abstention import Abstention
-from eyechart.realbirdid.abstention_recording import AbstentionRecording
-from eyechart.realbirdid.flat_list import FlatList, likeliest
-from eyechart.realbirdid.flat_list_recording import FlatListRecording
+from eyechart.realbirdid.abstention import AbstentionPredictions
+from eyechart.realbirdid.flat_list import FlatListPredictions, likeliest
 from eyechart.realbirdid.reason_words import ANSWERED, CHOICES
-from eyechart.realbirdid.species import Species, probabilities
-from eyechart.realbirdid.species_recording import SpeciesRecording
+from eyechart.realbirdid.species import SpeciesPredictions, probabilities
 from eyechart.realbirdid.species_summary import summarised
 from eyechart.realbirdid.wordings import Wordings
 from eyechart.records import Record
@@ -46,6 +43,7 @@ class Aviary:
     """
 
     maker: Any
+    evaluate: Callable[..., Any]
     n: int = 60
     lists: bool = True
     photographs: int = 1
@@ -98,19 +96,15 @@ class Aviary:
         }
         ancestors = self.seen.taxonomy.ancestors
         made = {name: summarised(read, self.n, ancestors) for name, read in readers.items()}
-        found = Species(self.keys, {}, self.variant(model, chosen), self.seen, made)
-        recording = self.recording(SpeciesRecording, "species", model, found)
-        recording.species(found)
-        self.finish(recording)
+        found = SpeciesPredictions(self.dataset, {}, self.variant(model, chosen), self.seen, made, 42)
+        self.record("species", model, found)
 
     def flat_list(self, model: str, skill: float = 2.0, seed: int = 0) -> None:
-        """Species and genera in one list."""
+        """SpeciesPredictions and genera in one list."""
         read = self.reader(self.logits(skill, seed))
         answers = {"all species": likeliest(read, self.n), "range": likeliest(read, self.n, self.seen)}
-        found = FlatList(self.keys, {}, self.variant(model, {}), self.seen, answers)
-        recording = self.recording(FlatListRecording, "flat_list", model, found)
-        recording.flat_list(found)
-        self.finish(recording)
+        found = FlatListPredictions(self.dataset, {}, self.variant(model, {}), self.seen, answers, 42)
+        self.record("flat_list", model, found)
 
     def abstention(self, model: str, rate: float = 0.3, seed: int = 0, *, everyone: bool = False) -> None:
         """Reasons in answer to every wording, the third as often as the first two together."""
@@ -122,12 +116,11 @@ class Aviary:
         places = np.where(declines ^ (draw.random(declines.shape) < self.noise / 10), reasons, CHOICES.index(ANSWERED))
         variant = {"wordings": "own", "about": "all" if everyone else "unanswerable", "extraction": "choice"}
         said = ("something",) * places.size
-        found = Abstention(
-            self.keys, {}, variant, self.seen, asked, rows, said, places.astype(np.int64), Usage(), None, places.size
+        found = AbstentionPredictions(
+            self.dataset, {}, variant, self.seen, asked, rows, said, places.astype(np.int64), Usage(), None,
+            places.size, seed=42,
         )  # fmt: skip
-        recording = self.recording(AbstentionRecording, "abstention", model, found)
-        recording.abstention(found)
-        self.finish(recording)
+        self.record("abstention", model, found)
 
     def again(self, *models: str) -> None:
         """The first record for other models, too."""
@@ -156,20 +149,21 @@ class Aviary:
         """Where the run lies."""
         return self.maker.root / "aviary"
 
-    def recording(self, kind: Any, protocol: str, model: str, found: Any) -> Any:
-        """What a benchmark is lent."""
-        case = Case("realbirdid", "val", parse(model), protocol, {})
+    @property
+    def dataset(self) -> Dataset:
+        """The images."""
         index = tuple(Row(key, f"{key}.jpg", f"{place:064x}") for place, key in enumerate(self.keys))
-        dataset = Dataset("realbirdid", "val", index, whole_files(()), sum(SIZES))
+        return Dataset("realbirdid", "val", index, whole_files(()), sum(SIZES))
+
+    def record(self, protocol: str, model: str, found: Any) -> None:
+        """What a benchmark does, then what the plugin does."""
+        case = Case("realbirdid", "val", parse(model), protocol, {})
         who = Identity(
             backend=case.model.backend, name=model, weights_sha256="0" * 64, dtype="float32", device="cpu",
             processor={}, libraries={},
         )  # fmt: skip
-        return kind(case, self.maker.settings(case, None), dataset, who, found, self.folder)
-
-    def finish(self, recording: Any) -> None:
-        """What the plugin does."""
-        self.records.append(recording.finish(1.0, {}, "pytest -k realbirdid"))
+        result = self.evaluate(case, self.maker.settings(case, None), self.dataset, who, found, self.folder)
+        self.records.append(result.finish(1.0, {}, "pytest -k realbirdid"))
 
     def pool(self) -> Pool:
         """The run as the reports read it."""
@@ -177,18 +171,24 @@ class Aviary:
 
 
 @pytest.fixture
-def aviary(make_run: Any) -> Aviary:
+def aviary(make_run: Any, evaluate_predictions: Any) -> Aviary:
     """Begin a run about birds."""
-    return Aviary(make_run)
+    return Aviary(make_run, evaluate_predictions)
 
 
 @pytest.fixture
-def photographed(make_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Aviary]:
+def photographed(
+    make_run: Any, evaluate_predictions: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Aviary]:
     """Make runs about 30 observations with so many photographs each."""
 
     def photographed(count: int, noise: float = 0.0, *, cases: bool = True) -> Aviary:
         aviary = Aviary(
-            replace(make_run, root=tmp_path_factory.mktemp("birds")), 30 * count, photographs=count, noise=noise
+            replace(make_run, root=tmp_path_factory.mktemp("birds")),
+            evaluate_predictions,
+            30 * count,
+            photographs=count,
+            noise=noise,
         )
         if cases:
             aviary.species("hf[c]", 1.0)
@@ -206,10 +206,12 @@ def kept() -> dict[str, Pool]:
 
 
 @pytest.fixture
-def three(make_run: Any, kept: dict[str, Pool], tmp_path_factory: pytest.TempPathFactory) -> Pool:
+def three(
+    make_run: Any, evaluate_predictions: Any, kept: dict[str, Pool], tmp_path_factory: pytest.TempPathFactory
+) -> Pool:
     """An encoder, a better one and a talker, asked everything; one of them is named like a formula."""
     if "three" not in kept:
-        aviary = Aviary(replace(make_run, root=tmp_path_factory.mktemp("three")))
+        aviary = Aviary(replace(make_run, root=tmp_path_factory.mktemp("three")), evaluate_predictions)
         for place, model in enumerate(("hf_clip[$x$]", "hf_clip[b]", "hf[c]")):
             aviary.species(model, 1.0 + place, place)
             aviary.flat_list(model, 1.0 + place, place)

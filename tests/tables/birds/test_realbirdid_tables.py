@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 from eyechart.data.observations import REASONS
 from eyechart.models.types import Usage
 from eyechart.realbirdid.bird_words import BirdNames
-from eyechart.realbirdid.free_form import FreeForm, FreeFormRecording
+from eyechart.realbirdid.free_form import FreeFormPredictions
 from eyechart.reports.__main__ import main
 from eyechart.reports.overview import tables as overview_tables
 from eyechart.reports.overview import write
@@ -28,8 +28,8 @@ def spoken(aviary):
     names = BirdNames.of(aviary.seen.taxonomy)
     places = np.random.default_rng(5).integers(len(names.choices), size=aviary.n)
     variant = {"extraction": "choice", "prompt": "species (01)"}
-    return FreeForm(
-        aviary.keys, {}, variant, aviary.seen, names, ("words",) * aviary.n, places, Usage(), None, aviary.n
+    return FreeFormPredictions(
+        aviary.dataset, {}, variant, aviary.seen, names, ("words",) * aviary.n, places, Usage(), None, aviary.n, seed=42
     )
 
 
@@ -48,9 +48,7 @@ def asked(aviary, kept, tmp_path_factory):
             aviary.species(model, seed=place)
             aviary.flat_list(model, seed=place)
         aviary.abstention(TALKER, everyone=True)
-        recording = aviary.recording(FreeFormRecording, "free_form", TALKER, spoken(aviary))
-        recording.free_form(recording.found)
-        aviary.finish(recording)
+        aviary.record("free_form", TALKER, spoken(aviary))
         kept["run"] = aviary
     return kept["run"]
 

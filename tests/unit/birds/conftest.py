@@ -1,7 +1,7 @@
 """Birds in memory, some of them beyond telling, and models that know how much each name speaks for each of them."""
 
 import csv
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.types import Identity, Request
-from eyechart.protocol.context import Sitting
-from eyechart.protocol.options import PROTOCOLS
-from eyechart.protocol.registry import predict
+from eyechart.models.choices import ByScore
+from eyechart.models.types import Encoder, Identity, Request
+from eyechart.protocol.context import Context
+from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case, Settings
-from eyechart.realbirdid.flat_list_recording import FlatListRecording
-from eyechart.realbirdid.species_recording import SpeciesRecording
 from eyechart.records import Metric, Record
 from eyechart.spec import parse
 
@@ -107,7 +105,7 @@ class Knowing:
 
 
 @dataclass
-class Comparing(Knowing):
+class Comparing(Knowing, Encoder):
     """An encoder: a picture's cosine with a name's prompt is its logit over the scale."""
 
     logit_scale: float = 50.0
@@ -133,7 +131,7 @@ class Comparing(Knowing):
 
 
 @dataclass
-class Saying(Knowing):
+class Saying(Knowing, ByScore):
     """A language model that would say each name with a likelihood."""
 
     def answers(self, *_: Any) -> Any:
@@ -153,15 +151,13 @@ def settings_of(case: Case, store: Path, limit: int | None) -> Settings:
     return Settings(models=(case.model,), data=None, out=store.parent, store=store, **texts, **flags)  # type: ignore
 
 
-RECORDINGS: Mapping[str, Any] = {"species": SpeciesRecording, "flat_list": FlatListRecording}
-
-
 @dataclass
 class BirdWorld:
     """Seats models before the birds, and records what they say."""
 
     store: Path
     pictures: Callable[..., Dataset]
+    evaluate: Callable[..., Any]
     birds: Sequence[tuple[str, str, str]] = BIRDS
     tree: Taxonomy = field(default_factory=taxonomy)
     skill: float = 2.0
@@ -197,29 +193,27 @@ class BirdWorld:
         usual = {"classes": len(SPECIES), "names": SPECIES, "observations": self.seen, "upright": False}
         return self.pictures(labels, **usual | facts)
 
-    def sit(self, model: Any, protocol: str = "species", **more: Any) -> Sitting:
+    def sit(self, model: Any, protocol: str = "species", **more: Any) -> Context:
         limit, seed, templates = (
             more.pop(name, usual) for name, usual in (("limit", None), ("seed", 0), ("templates", None))
         )
         facts = {name: more.pop(name) for name in ("broken", "observations") if name in more}
         dataset = self.dataset(**facts).limited(limit, seed)
-        asker = Asker(Store(self.store), limit, seed, lambda *_: None)
-        chosen = {**PROTOCOLS[protocol].defaults(), **{name: str(value) for name, value in more.items()}}
-        return Sitting(asker, model, dataset, dataset.names, "split", chosen, templates=templates)
+        runner = Runner(Store(self.store), limit, seed, lambda *_: None)
+        chosen = {**get_protocol(protocol).defaults(), **{name: str(value) for name, value in more.items()}}
+        return Context(runner, model, dataset, dataset.names, "split", chosen, templates=templates, protocol=protocol)
 
     def found(self, model: Any, protocol: str = "species", **more: Any) -> Any:
         """What a model says under a protocol."""
-        return predict(protocol, self.sit(model, protocol, **more))
+        return get_protocol(protocol).predict(self.sit(model, protocol, **more))
 
     def recording(self, model: Any, protocol: str = "species", **more: Any) -> Any:
         """What is written down of it, once it is scored."""
-        sitting = self.sit(model, protocol, **more)
-        found = predict(protocol, sitting)
-        case = Case("realbirdid", "memory", parse("knowing[]"), protocol, sitting.chosen)
+        context = self.sit(model, protocol, **more)
+        found = get_protocol(protocol).predict(context)
+        case = Case("realbirdid", "memory", parse("knowing[]"), protocol, context.options)
         settings = settings_of(case, self.store, more.get("limit"))
-        made = RECORDINGS[protocol](case, settings, sitting.dataset, model.identity, found, self.store.parent)
-        getattr(made, protocol)(found)
-        return made
+        return self.evaluate(case, settings, context.dataset, model.identity, found, self.store.parent)
 
     def record(self, model: Any, protocol: str = "species", **more: Any) -> Record:
         made: Record = self.recording(model, protocol, **more).finish(1.5, {}, "pytest -k realbirdid")
@@ -235,9 +229,11 @@ class BirdWorld:
 
 
 @pytest.fixture(scope="session")
-def make_bird_world(tmp_path_factory: pytest.TempPathFactory, pictures: Callable[..., Dataset]) -> Any:
+def make_bird_world(
+    tmp_path_factory: pytest.TempPathFactory, pictures: Callable[..., Dataset], evaluate_predictions: Any
+) -> Any:
     """Make small worlds of birds, each with a store of its own."""
-    return lambda **more: BirdWorld(tmp_path_factory.mktemp("birds") / "store", pictures, **more)
+    return lambda **more: BirdWorld(tmp_path_factory.mktemp("birds") / "store", pictures, evaluate_predictions, **more)
 
 
 @pytest.fixture

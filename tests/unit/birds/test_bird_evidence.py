@@ -15,9 +15,9 @@ from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_auc
-from eyechart.realbirdid.flat_list_scoring import flat_list_estimates
+from eyechart.realbirdid.flat_list import flat_list_accuracies
 from eyechart.realbirdid.scoring import drawn_birds
-from eyechart.realbirdid.species_scoring import Views, species_estimates
+from eyechart.realbirdid.species import Views
 
 SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}
 
@@ -78,7 +78,7 @@ def test_every_share_is_that_of_its_outcomes(sides: Any) -> None:
 def test_harmonic_means_of_other_answers_are_drawn_of_the_same_birds(world: Any) -> None:
     """A model that is right about one bird more has a harmonic mean that no resample lowers, and that some raise."""
     recording = world.recording(world.comparing(), "flat_list")
-    places = recording.found.answers["all species"].places
+    places = recording.predictions.answers["all species"].places
     truth = np.where(world.seen.answerable, world.seen.species, len(world.tree.names[0]) + world.seen.genus)
     better = np.where(np.arange(22) == np.flatnonzero(places != truth)[0], truth, places)
     change = hm(recording, better) - hm(recording, places)
@@ -88,9 +88,9 @@ def test_harmonic_means_of_other_answers_are_drawn_of_the_same_birds(world: Any)
 
 def hm(recording: Any, places: Any) -> Any:
     """The draws of the harmonic mean, had the model chosen so."""
-    answers = {"all species": replace(recording.found.answers["all species"], places=places)}
-    found = replace(recording.found, answers=recording.found.answers | answers)
-    return bootstrap_of(flat_list_estimates(found, 42), ("hm", "all species", "all"))
+    answers = {"all species": replace(recording.predictions.answers["all species"], places=places)}
+    found = replace(recording.predictions, answers=recording.predictions.answers | answers)
+    return bootstrap_of(flat_list_accuracies(replace(found, seed=42)), ("hm", "all species", "all"))
 
 
 def bootstrap_of(estimates: Iterable[Estimate], key: tuple[str, str, str]) -> Any:
@@ -125,10 +125,12 @@ def level(view: Any, rows: Any, place: int) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("key", AREAS, ids="-".join)
 @pytest.mark.parametrize("labels", ["all species", "eligible", "range"])
 def test_draws_are_the_numbers_of_birds_written_down_as_often_as_they_are_drawn(
-    world: Any, key: tuple[str, str], labels: str
+    world: Any, benchmark_metrics: Any, key: tuple[str, str], labels: str
 ) -> None:
-    views = Views(world.found(world.comparing()))
-    found = bootstrap_of(species_estimates(views, 3), (key[0], labels, key[1]))
+    predictions = replace(world.found(world.comparing()), seed=3)
+    views = Views(predictions)
+    estimates = (each for metric in benchmark_metrics("species") for each in metric(predictions))
+    found = bootstrap_of(estimates, (key[0], labels, key[1]))
     samples = [np.repeat(np.arange(22), counts) for counts in drawn_birds(world.seen, 3)][:20]
     told = [rows[views[labels].told[rows]] for rows in samples]
     plain = [AREAS[key](views[labels], rows, views) for rows in told]

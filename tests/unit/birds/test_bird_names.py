@@ -85,9 +85,9 @@ def test_a_split_without_observations_is_refused(bird_world: Any) -> None:
 
 
 def test_names_are_scientific_or_common(bird_world: Any) -> None:
-    sitting = bird_world.sit(bird_world.comparing())
+    context = bird_world.sit(bird_world.comparing())
     common = bird_world.sit(bird_world.comparing(), called="common")
-    assert species_names(sitting) == sitting.names
+    assert species_names(context) == context.names
     assert species_names(common) == bird_world.tree.common
 
 
@@ -132,9 +132,11 @@ def test_an_encoder_reads_the_templates_that_were_asked_for(bird_world: Any) -> 
 
 
 def test_an_encoder_takes_no_prompt_of_models_that_answer_in_words(bird_world: Any) -> None:
-    sitting = bird_world.sit(bird_world.comparing(), prompt="species")
-    with pytest.raises(SpecError, match=r"--eye-prompt=species is for models that answer in words; knowing compares"):
-        logits(sitting, sitting.names)
+    context = bird_world.sit(bird_world.comparing(), prompt="species")
+    with pytest.raises(
+        SpecError, match=r"species\.prompt=species is for models that answer in words; knowing compares"
+    ):
+        logits(context, context.names)
 
 
 def test_names_that_an_encoder_cannot_read_are_nobodys_answer(bird_world: Any) -> None:

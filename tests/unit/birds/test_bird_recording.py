@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.recording import cells, genus_rows, marks, names_of, twins
+from eyechart.realbirdid.predictions import cells, genus_rows, marks, names_of, twins
 from eyechart.realbirdid.replayed_species import SpeciesReplay
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse
@@ -69,8 +69,11 @@ def test_outcomes_are_of_the_finest_level_that_is_known(case: Any) -> None:
 
 def test_errors_are_told_with_their_picture(bird_world: Any) -> None:
     made = bird_world.recording(bird_world.comparing(), broken=BROKEN)
-    assert [key in error for key, error in zip(("s01", "s15"), made.errors, strict=True)] == [True, True]
-    assert made.asked == "22 images"
+    assert [key in error for key, error in zip(("s01", "s15"), made.predictions.error_messages(), strict=True)] == [
+        True,
+        True,
+    ]
+    assert made.predictions.asked() == "22 images"
     assert "2 of 22 images ended in an error and are left out of every score" in made.notes()[0]
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from eyechart.data.observations import Observations
 from eyechart.errors import VocabularyError
-from eyechart.realbirdid.flat_list import UNTOLD, likeliest, likeliest_of, with_genera
-from eyechart.realbirdid.flat_list_scoring import views
+from eyechart.realbirdid.flat_list import UNTOLD, likeliest, likeliest_of, views, with_genera
 from eyechart.realbirdid.species import ALL, RANGE
 
 LABELS = ("all species", "eligible", "range")

@@ -7,17 +7,17 @@ import pytest
 
 from eyechart.realbirdid.bird_names import logits, shares
 from eyechart.realbirdid.replayed_species import SpeciesReplay
-from eyechart.realbirdid.species import ALL, RANGE, Species, probabilities
+from eyechart.realbirdid.species import ALL, RANGE, SpeciesPredictions, probabilities
 from eyechart.spec import parse
 
 LISTED = (0, 1, 2, 4, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20)  # birds with a location and a list
 
 
 @pytest.fixture(params=["comparing", "saying"])
-def found(request: pytest.FixtureRequest, bird_world: Any) -> Species:
+def found(request: pytest.FixtureRequest, bird_world: Any) -> SpeciesPredictions:
     """What an encoder and a language model say of birds; two cannot be read, one with a list and one without."""
     model = getattr(bird_world, request.param)()
-    answer: Species = bird_world.found(model, broken=frozenset({1, 3}))
+    answer: SpeciesPredictions = bird_world.found(model, broken=frozenset({1, 3}))
     return answer
 
 
@@ -36,7 +36,7 @@ def plain(world: Any, row: int, by_list: bool) -> dict[str, dict[str, float]]:
     return levels
 
 
-def said(found: Species, labels: str, row: int) -> dict[str, tuple[str, float, float, float]]:
+def said(found: SpeciesPredictions, labels: str, row: int) -> dict[str, tuple[str, float, float, float]]:
     """The best name, the two highest probabilities and the entropy by level."""
     tree, told = found.observed.taxonomy, {}
     for name, known, level in zip(tree.levels, tree.names, found.summaries[labels].levels, strict=True):
@@ -46,7 +46,7 @@ def said(found: Species, labels: str, row: int) -> dict[str, tuple[str, float, f
 
 
 @pytest.mark.parametrize("labels", [ALL, RANGE])
-def test_every_level_is_a_sum_of_a_plain_softmax(bird_world: Any, found: Species, labels: str) -> None:
+def test_every_level_is_a_sum_of_a_plain_softmax(bird_world: Any, found: SpeciesPredictions, labels: str) -> None:
     for row in {*(LISTED if labels == RANGE else range(22))} - {1, 3}:
         for level, chances in plain(bird_world, row, labels == RANGE).items():
             best, *numbers = said(found, labels, row)[level]
@@ -65,13 +65,13 @@ def test_probabilities_add_up_to_one(bird_world: Any, by_list: bool) -> None:
     assert ((rows > 0) == (seen.allowed(0, 22)[LISTED,] if by_list else True)).all()
 
 
-def test_a_bird_without_a_list_or_a_location_is_not_spoken_of_by_list(found: Species) -> None:
+def test_a_bird_without_a_list_or_a_location_is_not_spoken_of_by_list(found: SpeciesPredictions) -> None:
     told = found.summaries[RANGE].levels
     assert all(np.flatnonzero(level.best >= 0).tolist() == [row for row in LISTED if row != 1] for level in told)
     assert np.isnan(told[0].probability[[3, 5, 8, 12, 16, 21]]).all()
 
 
-def test_an_error_is_no_answer_on_any_list(found: Species) -> None:
+def test_an_error_is_no_answer_on_any_list(found: SpeciesPredictions) -> None:
     assert [*found.errors] == [1, 3]
     for summary in found.summaries.values():
         assert [level.best[[1, 3]].tolist() for level in summary.levels] == [[-1, -1]] * 3

@@ -13,7 +13,7 @@ from eyechart.records import Metric, Record
 LABELS = ("all species", "eligible", "range")
 SETS = {"A.species": "1", "A.genus": "1", "A.order": "1", "UA.genus": "0", "UA.order": "0"}
 BROKEN = frozenset({1, 15})
-SEED = 42  # the settings' own
+SEED = 0  # the runner's own
 
 
 class Image:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from msgspec.structs import replace
 
-from eyechart.classification.recording import Recording
-from eyechart.classification.scoring import Predictions, Rules
+from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
+from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import label_set
 from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
@@ -85,7 +85,7 @@ def test_equal_planes_are_kept_once_and_a_part_finds_itself_in_the_whole() -> No
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Evidence, Path]:
+def large(tmp_path_factory: pytest.TempPathFactory, evaluate_predictions: Any) -> tuple[Evidence, Path]:
     """The evidence of 50,000 images, through the real recording: random labels, so that all categories are large."""
     chance = np.random.default_rng(0)
     old = chance.integers(0, CLASSES, MANY).tolist()
@@ -98,27 +98,26 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Evidence, Path]:
     dataset = Dataset("imagenet", "val", rows, whole_files(()), CLASSES, label_sets=truths)
     scores = chance.random((MANY, CLASSES), np.float32)
     scores[np.arange(MANY), old] += chance.random(MANY, np.float32)
-    return recorded(dataset, scores, tmp_path_factory.mktemp("run"))
+    return recorded(evaluate_predictions, dataset, scores, tmp_path_factory.mktemp("run"))
 
 
-def recorded(dataset: Dataset, scores: Any, folder: Path) -> tuple[Evidence, Path]:
+def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tuple[Evidence, Path]:
     """What a benchmark and the plugin do."""
     who = Identity(backend="m", name="m", weights_sha256="0" * 64, dtype="", device="", processor={}, libraries={})
-    said = Predictions(dataset.keys, scores, {}, {})
+    original = np.array([row.label for row in dataset.index], np.int64)
+    targets = Targets(tuple(dataset.truths("exclude")), original, LabelPolicy(), dataset.classes, 42)
+    said = ClassPredictions(dataset.keys, scores, {}, {}, targets=targets)
     case = Case("imagenet", "val", parse("m[]"), "zero_shot")
     settings: Any = type("Chosen", (), {"limit": None, "seed": 42, "equivalences": "none", "categories": "equivalent",
                                         "empty": None, "data": None})  # fmt: skip
-    recording = Recording(case, settings, dataset, who, said, folder, Rules(()))
-    for labels in dataset.truths("exclude"):
-        recording.accuracy(said, labels)
-    record = recording.finish(0, {}, "pytest")
+    record = evaluate(case, settings, dataset, who, said, folder).finish(0, {}, "pytest")
     assert record.evidence is not None
     return read_evidence(folder / record.evidence.path), folder / record.evidence.path
 
 
 def test_fifty_thousand_images_take_ten_kib_a_metric(large: Any) -> None:
     found, _ = large
-    judged = [proof for proof in found.proofs if proof.right]
+    judged = sorted((proof for proof in found.proofs if proof.right), key=lambda proof: proof.labels)
     assert len(judged) >= 6
     for count in range(1, len(judged) + 1):
         names = {name for proof in judged[:count] for name in (proof.asked, proof.right)}

@@ -14,12 +14,12 @@ from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.types import Identity
+from eyechart.models.types import Classifier, Encoder, Identity, Matcher
 from eyechart.oodbench.yes_no_prompts import texts
-from eyechart.protocol.context import Sitting
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.context import Context
+from eyechart.protocol.registry import get_protocol
 
 SCENES = (  # how many of each category are in each picture; the fifth picture has none, the last one all
     (2, 1, 0, 0, 0),
@@ -63,14 +63,14 @@ class Detecting:
         return self.logits[list(images)]
 
 
-class Classifying(Detecting):
+class Classifying(Detecting, Classifier):
     """A classifier of the categories."""
 
     def classify(self, images: Sequence[int]) -> NDArray[np.float32]:
         return self.of(images)
 
 
-class Encoding(Detecting):
+class Encoding(Detecting, Encoder):
     """An encoder: a picture's cosine with a category's prompt is its logit over the scale."""
 
     def encode_images(self, images: Sequence[int]) -> NDArray[np.float32]:
@@ -82,7 +82,7 @@ class Encoding(Detecting):
         return np.array([[f" {name}" in text for name in self.names] + [False] for text in texts], np.float32) * 2
 
 
-class Matching(Detecting):
+class Matching(Detecting, Matcher):
     """A matcher of pictures and prompts."""
 
     def match(self, images: Sequence[int], texts: Sequence[str]) -> NDArray[np.float32]:
@@ -116,18 +116,18 @@ class PairWorld:
         failed = [[(row, k) in self.failed[spec] for k in range(there.shape[1])] for row in range(len(there))]
         return np.where(failed, -6, np.where(there, 6, 0)).astype(np.float32)
 
-    def lend(self, spec: str) -> Detecting:
+    def get_model(self, spec: str) -> Detecting:
         made = self.kinds[[*self.failed].index(spec) % len(self.kinds)]
         return made(made.__name__, self.logits(spec), self.names)
 
-    def sit(self, model: Any, protocol: str = "existence", **more: Any) -> Sitting:
+    def sit(self, model: Any, protocol: str = "existence", **more: Any) -> Context:
         dataset = more.pop("dataset", None) or self.dataset()
         names = more.pop("asked", dataset.names)
-        asker = Asker(Store(self.store), more.pop("limit", None), more.pop("seed", 0), lambda *_: None)
+        runner = Runner(Store(self.store), more.pop("limit", None), more.pop("seed", 0), lambda *_: None)
         usual = {} if protocol == "detection" else {"detectors": "+".join(self.failed)}
         told = {name: str(value) for name, value in more.items()}
-        chosen = {**PROTOCOLS[protocol].defaults(), **usual, **told}
-        return Sitting(asker, model, dataset, names, "split", chosen, lend=self.lend)
+        chosen = {**get_protocol(protocol).defaults(), **usual, **told}
+        return Context(runner, model, dataset, names, "split", chosen, get_model=self.get_model, protocol=protocol)
 
     def tell(self, kind: str, row: int, one: int, other: int) -> str:
         """The truth."""

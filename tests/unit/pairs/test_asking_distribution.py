@@ -9,8 +9,7 @@ import pytest
 
 from eyechart.errors import DataError
 from eyechart.metrics.distribution import equivalence
-from eyechart.oodbench.detector_recording import DistributionRecording
-from eyechart.oodbench.distribution import distribution
+from eyechart.oodbench.distribution import Distribution
 from eyechart.protocol.settings import Case
 from eyechart.spec import parse
 
@@ -19,13 +18,13 @@ HARD, SIMPLE = {(0, 0), (1, 1), (2, 3), (3, 0), (3, 2), (5, 0)}, {(0, 1), (2, 1)
 
 
 @pytest.fixture
-def sitting(pair_world: Any, detectors: Any) -> Any:
+def context(pair_world: Any, detectors: Any) -> Any:
     """An encoder before some pictures, with others to compare them with."""
     pair_world.failed = {"first[]": HARD, "second[]": HARD | SIMPLE}
     model = detectors["encoder"]("eye", pair_world.logits("second[]"), pair_world.names)
     here, there = (replace(pair_world.dataset(), rows=rows) for rows in (HERE, THERE))
     sat = pair_world.sit(model, "distribution", dataset=here, reference="oodbench/there", seed=3)
-    return replace(sat, fetch=lambda benchmark, split: {"oodbench/there": there}[f"{benchmark}/{split}"])
+    return replace(sat, open_split=lambda benchmark, split: {"oodbench/there": there}[f"{benchmark}/{split}"])
 
 
 def side(model: Any, rows: tuple[int, ...]) -> tuple[Any, Any]:
@@ -34,53 +33,51 @@ def side(model: Any, rows: tuple[int, ...]) -> tuple[Any, Any]:
     return model.encode_images([row for row, _ in pairs]), np.array([k for _, k in pairs])
 
 
-def test_it_is_that_of_the_reference_then_the_split(sitting: Any) -> None:
-    found = distribution(sitting)
-    wanted = equivalence(*side(sitting.model, THERE), *side(sitting.model, HERE), seed=3)
+def test_it_is_that_of_the_reference_then_the_split(context: Any) -> None:
+    found = Distribution().predict(context)
+    wanted = equivalence(*side(context.model, THERE), *side(context.model, HERE), seed=3)
     assert tuple(np.hstack(found.found)) == pytest.approx(tuple(np.hstack(wanted)))
-    assert wanted != equivalence(*side(sitting.model, HERE), *side(sitting.model, THERE), seed=3)
+    assert wanted != equivalence(*side(context.model, HERE), *side(context.model, THERE), seed=3)
     assert found.variant["bandwidth"] == f"{wanted.bandwidth:.6g}"
 
 
-def test_pairs_in_distribution_and_of_broken_pictures_are_not_compared(sitting: Any, pair_world: Any) -> None:
+def test_pairs_in_distribution_and_of_broken_pictures_are_not_compared(context: Any, pair_world: Any) -> None:
     broken = replace(pair_world.dataset(broken=frozenset({3})), rows=HERE)
-    found = distribution(replace(sitting, dataset=broken)).here
+    found = Distribution().predict(replace(context, dataset=broken)).here
     assert {*found.errors} == {"s03"}
     pairs = zip(found.division.rows[found.places], found.categories, strict=True)
     assert {(HERE[row], int(k)) for row, k in pairs} == {(row, k) for row, k in HARD | SIMPLE if row in (0, 2, 5)}
 
 
 @pytest.fixture
-def recorded(sitting: Any, make_run: Any, tmp_path: Path) -> Any:
+def recorded(context: Any, make_run: Any, evaluate_predictions: Any, tmp_path: Path) -> Any:
     """The recording of what was found."""
 
-    def recorded(found: Any) -> DistributionRecording:
-        case = Case("oodbench", "memory", parse("eye[]"), "distribution", sitting.chosen)
-        run = make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path
-        recording = DistributionRecording(case, *run)
-        recording.distribution(found)
-        return recording
+    def recorded(found: Any) -> Any:
+        case = Case("oodbench", "memory", parse("eye[]"), "distribution", context.options)
+        run = make_run.settings(case, None), context.dataset, context.model.identity, found, tmp_path
+        return evaluate_predictions(case, *run)
 
     return recorded
 
 
-def test_pictures_of_both_samples_are_told(sitting: Any, recorded: Any) -> None:
-    (said,) = recorded(distribution(sitting)).notes()
+def test_pictures_of_both_samples_are_told(context: Any, recorded: Any) -> None:
+    (said,) = recorded(Distribution().predict(context)).notes()
     assert said.endswith(
         ": 2 of 4 images are in memory too, byte for byte: what they share makes the samples look alike."
     )
 
 
-def test_samples_that_share_no_picture_are_left_alone(sitting: Any, recorded: Any) -> None:
-    found = distribution(sitting)
+def test_samples_that_share_no_picture_are_left_alone(context: Any, recorded: Any) -> None:
+    found = Distribution().predict(context)
     other = replace(found.reference, dataset=replace(found.reference.dataset, rows=(1,)))
     assert recorded(replace(found, reference=other)).notes() == ()
 
 
-def test_the_record_has_the_distance_with_its_limits(sitting: Any, recorded: Any) -> None:
-    found = distribution(sitting)
+def test_the_record_has_the_distance_with_its_limits(context: Any, recorded: Any) -> None:
+    found = Distribution().predict(context)
     recording = recorded(found)
-    scored, apart = {one.name: one for one in (each.metric for each in recording.estimates())}, found.found
+    scored, apart = {one.name: one for one in (each.metric for each in recording.estimates)}, found.found
     assert {name: one.value for name, one in scored.items()} == {
         "mmd2": apart.mmd2,
         "mmd2_tau": apart.tau,
@@ -90,7 +87,7 @@ def test_the_record_has_the_distance_with_its_limits(sitting: Any, recorded: Any
     assert (scored["mmd2"].ci, {one.n for one in scored.values()}) == (tuple(apart.ci), {len(HERE) * 2 + 5})
 
 
-def test_fewer_than_four_pairs_are_refused(sitting: Any, pair_world: Any) -> None:
+def test_fewer_than_four_pairs_are_refused(context: Any, pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(0, 0), (1, 1)}, "second[]": {(0, 0), (5, 0)}}
     with pytest.raises(DataError, match="imagenet/memory has 2 pairs out of distribution with features, expected at"):
-        distribution(sitting)
+        Distribution().predict(context)

@@ -14,9 +14,8 @@ from eyechart.models.types import Answer
 from eyechart.oodbench import yes_no_prompts
 from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.divisions import Division
-from eyechart.oodbench.existence import existence
-from eyechart.oodbench.scoring import existence_outcomes
-from eyechart.oodbench.split_division import division, missing
+from eyechart.oodbench.existence import Existence
+from eyechart.oodbench.split_division import division
 from eyechart.oodbench.yes_no_prompts import Query, put
 from eyechart.protocol.prompts import Prompt
 from eyechart.records import Outcomes
@@ -46,7 +45,7 @@ def reordered(divided: Division, order: list[int]) -> Division:
 
 
 def test_sets_are_what_the_detectors_fail_on(pair_world: Any) -> None:
-    found = existence(pair_world.sit(pair_world.talker()))
+    found = Existence().predict(pair_world.sit(pair_world.talker()))
     assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
     assert len(pairs(found, "ID") - HARD - SIMPLE) == 2
     assert [name for name, _ in found.masks()] == ["ID", "OOD-S", "OOD-H"]
@@ -55,7 +54,7 @@ def test_sets_are_what_the_detectors_fail_on(pair_world: Any) -> None:
 @pytest.mark.parametrize("kinds", [["encoder"], ["matcher"], ["classifier"], ["classifier", "encoder"]])
 def test_every_kind_of_detector_divides_alike(pair_world: Any, detectors: Any, kinds: list[str]) -> None:
     pair_world.kinds = tuple(detectors[kind] for kind in kinds)
-    found = existence(pair_world.sit(pair_world.talker()))
+    found = Existence().predict(pair_world.sit(pair_world.talker()))
     assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
     assert found.division.flags[found.places].sum(axis=1).tolist() == [0, 0, 2, 2, 4, 4]
 
@@ -65,29 +64,29 @@ def test_who_is_no_detector_by_anybodys_choice_is_told_apart(pair_world: Any, gi
     def nobody(spec: str) -> Any:
         raise ModelError(f"{spec} is not on this machine.")
 
-    sitting = replace(pair_world.sit(pair_world.talker(), detectors=given), lend=nobody)
+    context = replace(pair_world.sit(pair_world.talker(), detectors=given), get_model=nobody)
     with pytest.raises(ModelError, match="is not on this machine") as raised:
-        existence(sitting)
-    assert ("name others with --eye-detectors=A+B" in str(raised.value)) == named
+        Existence().predict(context)
+    assert ("name others with the option detectors (A+B)" in str(raised.value)) == named
 
 
 @pytest.mark.parametrize("kind", ["encoder", "matcher"])
 def test_several_prompts_of_a_category_are_one_logit(pair_world: Any, detectors: Any, kind: str) -> None:
     pair_world.kinds = (detectors[kind],)
-    found = existence(pair_world.sit(pair_world.talker(), detector_templates="7"))
+    found = Existence().predict(pair_world.sit(pair_world.talker(), detector_templates="7"))
     assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
     assert found.division.detectors[0].templates.startswith("7 (")
 
 
 def test_who_tells_the_truth_is_right_everywhere(pair_world: Any) -> None:
-    found = existence(pair_world.sit(pair_world.talker()))
+    found = Existence().predict(pair_world.sit(pair_world.talker()))
     assert (found.answers == found.expected).all()
     assert found.expected.tolist() == [[True, False]] * 6
 
 
 def test_both_questions_are_put_word_by_word(pair_world: Any) -> None:
     model = pair_world.talker()
-    existence(pair_world.sit(model))
+    Existence().predict(pair_world.sit(model))
     put = [text for numbers, text in model.asked if numbers == (1,)]
     assert put[-2:] == [
         "Does this image contain a great {white} shark? (yes or no)",
@@ -99,7 +98,7 @@ def test_both_questions_are_put_word_by_word(pair_world: Any) -> None:
 
 def test_step_by_step_is_asked_with_room_to_think(pair_world: Any) -> None:
     model = pair_world.talker()
-    found = existence(pair_world.sit(model, reasoning="cot"))
+    found = Existence().predict(pair_world.sit(model, reasoning="cot"))
     end = "Yes or No? Let's break down the information step by step."
     assert ((2,), f"Does this image contain cup, plate? {end}") in model.asked
     assert ((2,), f"Does this image not contain cup, plate? {end}") in model.asked
@@ -120,15 +119,15 @@ def test_questions_about_an_image_follow_one_another(pair_world: Any) -> None:
 )
 def test_answers_are_read_as_was_chosen(pair_world: Any, reading: str, wanted: list[int]) -> None:
     model = pair_world.talker(lambda kind, *_: "Perhaps." if kind.endswith("not") else "Yes, there is one.")
-    found = existence(pair_world.sit(model, reading=reading))
+    found = Existence().predict(pair_world.sit(model, reading=reading))
     assert found.answers.tolist() == [wanted] * 6
     assert {*found.said} == {("Yes, there is one.", "Perhaps.")}
     assert found.variant["parser"] == ("compat 1" if reading == "authors" else "yes_no 2")
 
 
 def test_mills_letters_are_refused_before_anybody_is_asked(pair_world: Any) -> None:
-    with pytest.raises(SpecError, match=r"--eye-reading=mill reads letters.*Use lenient, strict, authors"):
-        existence(pair_world.sit(pair_world.talker(), reading="mill"))
+    with pytest.raises(SpecError, match=r"The reading mill reads letters.*Use lenient, strict, authors"):
+        Existence().predict(pair_world.sit(pair_world.talker(), reading="mill"))
     assert not pair_world.store.exists()
 
 
@@ -137,7 +136,7 @@ def test_mills_letters_are_refused_before_anybody_is_asked(pair_world: Any) -> N
 def test_an_error_in_one_question_leaves_the_pair_out(pair_world: Any, side: str, retry: bool) -> None:
     refused = Answer("", (), False, error="refused", retry=retry)
     model = pair_world.talker(lambda kind, row, *_: refused if (kind, row) == (side, 2) else None)
-    found = existence(pair_world.sit(model))
+    found = Existence().predict(pair_world.sit(model))
     assert about(found)[2, 3] == [MISSING, MISSING]
     assert (found.answers == MISSING).sum() == 2
     (place,) = found.errors
@@ -146,7 +145,7 @@ def test_an_error_in_one_question_leaves_the_pair_out(pair_world: Any, side: str
 
 def test_a_broken_image_is_an_error_and_no_wrong_answer(pair_world: Any) -> None:
     dataset = pair_world.dataset(broken=frozenset({3}))
-    found = existence(pair_world.sit(pair_world.talker(), dataset=dataset))
+    found = Existence().predict(pair_world.sit(pair_world.talker(), dataset=dataset))
     assert "1 × image left out of the division" in " ".join(found.division.notes)
     assert (3 in found.division.rows.tolist(), found.errors) == (False, {})
 
@@ -154,18 +153,18 @@ def test_a_broken_image_is_an_error_and_no_wrong_answer(pair_world: Any) -> None
 @pytest.mark.parametrize("order", [[5, 0, 3, 1, 4, 2], [4, 2, 0, 5, 3, 1]])
 def test_a_file_may_have_its_sets_in_any_order(pair_world: Any, tmp_path: Path, order: list[int]) -> None:
     model = pair_world.talker(lambda kind, row, *_: "No" if row == 2 else None)
-    made = existence(pair_world.sit(model))
+    made = Existence().predict(pair_world.sit(model))
     write_division(tmp_path / "mine.json", reordered(made.division, order), pair_world.dataset())
-    found = existence(pair_world.sit(model, division=tmp_path / "mine.json"))
+    found = Existence().predict(pair_world.sit(model, division=tmp_path / "mine.json"))
     assert about(found) == about(made)
     assert about(found)[2, 3] == [NO, NO]
     assert [pairs(found, name) for name in ("OOD-H", "OOD-S")] == [HARD, SIMPLE]
 
 
 def test_a_file_is_told_by_its_name_and_what_is_in_it(pair_world: Any, tmp_path: Path) -> None:
-    sitting = pair_world.sit(pair_world.talker(), threshold="0.02")
-    write_division(tmp_path / "mine.json", division(sitting), sitting.dataset)
-    told = existence(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
+    context = pair_world.sit(pair_world.talker(), threshold="0.02")
+    write_division(tmp_path / "mine.json", division(context), context.dataset)
+    told = Existence().predict(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
     assert told["division"].startswith("mine.json (")
     assert (told["threshold"], told["detectors"], told["source"]) == ("0.02", "first[]+second[]", "coco")
 
@@ -174,26 +173,26 @@ def test_a_file_is_told_by_its_name_and_what_is_in_it(pair_world: Any, tmp_path:
 def test_a_published_csv_is_asked_about_as_the_set_that_its_name_says(
     pair_world: Any, tmp_path: Path, name: str, wanted: set[tuple[int, int]]
 ) -> None:
-    sitting = pair_world.sit(pair_world.talker())
-    write_division(tmp_path / "mine.json", division(sitting), sitting.dataset)
-    found = existence(pair_world.sit(pair_world.talker(), division=tmp_path / f"mine-{name}.csv"))
+    context = pair_world.sit(pair_world.talker())
+    write_division(tmp_path / "mine.json", division(context), context.dataset)
+    found = Existence().predict(pair_world.sit(pair_world.talker(), division=tmp_path / f"mine-{name}.csv"))
     assert (pairs(found, name), {*found.division.sets}) == (wanted, {name})
     assert (found.variant["detectors"], found.variant["threshold"]) == ("unknown", "unknown")
 
 
 def test_what_a_file_does_not_say_is_not_made_up(pair_world: Any, tmp_path: Path) -> None:
-    sitting = pair_world.sit(pair_world.talker())
-    write_division(tmp_path / "mine.json", replace(division(sitting), parameters={"most": "9"}), sitting.dataset)
-    told = existence(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
+    context = pair_world.sit(pair_world.talker())
+    write_division(tmp_path / "mine.json", replace(division(context), parameters={"most": "9"}), context.dataset)
+    told = Existence().predict(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
     assert (told["most"], told["threshold"], told["absent"]) == ("9", "unknown", "unknown")
     assert told["detectors"] == "first[]+second[]"
 
 
 def test_the_initial_benchmark_has_all_that_was_flagged(pair_world: Any) -> None:
     model = pair_world.talker()
-    existence(pair_world.sit(model, most=1))
+    Existence().predict(pair_world.sit(model, most=1))
     assert len(model.asked) == 6
-    found = existence(pair_world.sit(pair_world.talker(), most=1, benchmark="initial"))
+    found = Existence().predict(pair_world.sit(pair_world.talker(), most=1, benchmark="initial"))
     sizes = {name: int(mask.sum()) for name, mask in found.masks()}
     assert sizes == {"ID": 1, "OOD-S": 1, "OOD-H": 1, "OOD-S'": 2, "OOD-H'": 2}
     assert pairs(found, "OOD-H'") == HARD > pairs(found, "OOD-H")
@@ -202,7 +201,7 @@ def test_the_initial_benchmark_has_all_that_was_flagged(pair_world: Any) -> None
 def test_absent_categories_are_asked_about_with_opposite_answers(pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(0, 0), (0, 1)}, "second[]": {(0, 0), (0, 1)}}
     model = pair_world.talker()
-    found = existence(pair_world.sit(model, absent="yes"))
+    found = Existence().predict(pair_world.sit(model, absent="yes"))
     assert pairs(found, "OOD-H") == {(0, category) for category in range(5)}  # of equal logits, all
     at = list(about(found)).index((0, 2))
     assert (found.answers[at].tolist(), found.expected[at].tolist()) == ([NO, YES], [False, True])
@@ -211,7 +210,7 @@ def test_absent_categories_are_asked_about_with_opposite_answers(pair_world: Any
 def test_hard_samples_are_a_set_whose_questions_others_may_have_asked(pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(5, 4)}, "second[]": {(5, 4)}}
     model = pair_world.talker()
-    found = existence(pair_world.sit(model, hard="own"))
+    found = Existence().predict(pair_world.sit(model, hard="own"))
     hard = pairs(found, "Hard")
     assert hard
     assert hard <= {(row, k) for row, counts in enumerate(pair_world.counts) for k, n in enumerate(counts) if n}
@@ -221,17 +220,19 @@ def test_hard_samples_are_a_set_whose_questions_others_may_have_asked(pair_world
 
 
 def test_sets_say_what_was_asked_just_now(pair_world: Any) -> None:
-    first = existence(pair_world.sit(pair_world.talker()))
-    again = existence(pair_world.sit(pair_world.talker()))
+    first = Existence().predict(pair_world.sit(pair_world.talker()))
+    again = Existence().predict(pair_world.sit(pair_world.talker()))
     assert [(took.answers, took.fresh) for took in first.sets.values()] == [(4, 4)] * 3
     assert [(took.answers, took.fresh) for took in again.sets.values()] == [(4, 0)] * 3
     assert (first.usage, first.answers.tolist()) == (again.usage, again.answers.tolist())
 
 
 def test_another_threshold_asks_about_new_pairs_alone(pair_world: Any) -> None:
-    existence(pair_world.sit(pair_world.talker()))
+    Existence().predict(pair_world.sit(pair_world.talker()))
     model = pair_world.talker()
-    found = existence(pair_world.sit(model, threshold="0.9999"))  # every pair is unlikely where a category is absent
+    found = Existence().predict(
+        pair_world.sit(model, threshold="0.9999")
+    )  # every pair is unlikely where a category is absent
     assert len(pairs(found, "OOD-H")) == 14
     assert sum(took.fresh for took in found.sets.values()) == len(model.asked)
     assert found.sets["OOD-H"].fresh == 28 - 12
@@ -272,8 +273,8 @@ def test_whatever_may_change_an_answer_asks_again(
     pair_world: Any, talker: Any, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     first, second = talker(lambda *_: "Yes"), talker(lambda *_: "Yes")
-    existence(pair_world.sit(first))
-    existence(pair_world.sit(second, **CHANGES[what](pair_world, monkeypatch)))
+    Existence().predict(pair_world.sit(first))
+    Existence().predict(pair_world.sit(second, **CHANGES[what](pair_world, monkeypatch)))
     assert len(first.asked) == len(second.asked) == 12
 
 
@@ -281,41 +282,41 @@ def test_a_detector_of_another_vocabulary_is_refused(pair_world: Any, detectors:
     pair_world.kinds = (detectors["classifier"],)
     pair_world.logits = lambda spec: np.zeros((7, 6), np.float32)
     with pytest.raises(ModelError, match=r"first\[\] answers over 6 classes, but .* has 5 categories"):
-        existence(pair_world.sit(pair_world.talker()))
+        Existence().predict(pair_world.sit(pair_world.talker()))
 
 
 def test_a_model_that_is_no_detector_is_refused(pair_world: Any) -> None:
-    sitting = replace(pair_world.sit(pair_world.talker()), lend=lambda spec: pair_world.talker())
+    context = replace(pair_world.sit(pair_world.talker()), get_model=lambda spec: pair_world.talker())
     with pytest.raises(SpecError, match=r"first\[\].*no detector"):
-        existence(sitting)
+        Existence().predict(context)
 
 
 def test_a_detector_that_gives_no_numbers_is_an_error_of_its_images(pair_world: Any, detectors: Any) -> None:
     pair_world.kinds, known = (detectors["classifier"],), pair_world.logits("second[]")
     known[3, 1] = np.nan
     pair_world.logits = lambda spec: known
-    found = existence(pair_world.sit(pair_world.talker()))
+    found = Existence().predict(pair_world.sit(pair_world.talker()))
     assert 3 not in found.division.rows.tolist()
     assert "1 × image left out" in " ".join(found.division.notes)
 
 
 def test_images_are_asked_about_whatever_their_order(pair_world: Any) -> None:
-    found = existence(pair_world.sit(pair_world.talker(), most=1))
+    found = Existence().predict(pair_world.sit(pair_world.talker(), most=1))
     turned = replace(pair_world.dataset(), rows=(), index=pair_world.dataset().index)
-    again = existence(pair_world.sit(pair_world.talker(), most=1, dataset=turned))
+    again = Existence().predict(pair_world.sit(pair_world.talker(), most=1, dataset=turned))
     assert [pairs(found, name) for name in ("ID", "OOD-S")] == [pairs(again, name) for name in ("ID", "OOD-S")]
 
 
 def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
     pair_world.counts = ((0,) * 5,) * 3
     pair_world.failed = {"first[]": set()}
-    found = existence(pair_world.sit(pair_world.talker()))
+    found = Existence().predict(pair_world.sit(pair_world.talker()))
     assert (found.answers.shape, found.said, [*found.masks()]) == ((0, 2), (), [])
 
 
 def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no division\. Make them with: python -m eyechart\.oodbench ROOT"):
-        missing({"division": str(tmp_path)}, pair_world.dataset())
+        division(pair_world.sit(pair_world.talker(), division=tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -324,21 +325,23 @@ def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Pat
 )
 def test_an_answer_that_the_token_limit_cut_is_truncated(pair_world: Any, text: str, wanted: int) -> None:
     model = pair_world.talker(lambda kind, *_: Answer(text, (), False) if kind.endswith("not") else "Yes")
-    found = existence(pair_world.sit(model))
+    found = Existence().predict(pair_world.sit(model))
     assert found.answers.tolist() == [[YES, wanted]] * 6
     assert found.truncated is not None
     assert found.truncated.tolist() == [[False, wanted == UNPARSED]] * 6
-    counted = existence_outcomes(found)
+    counted = found.outcomes()
     assert (counted.unparsed, counted.truncated, counted.error) == (0, 6 * (wanted == UNPARSED), 0)
 
 
 def test_the_authors_scorer_reads_what_the_limit_left(pair_world: Any) -> None:
-    found = existence(pair_world.sit(pair_world.talker(lambda *_: Answer("Yes, I", (), False)), reading="authors"))
-    assert existence_outcomes(found).truncated == 0
+    found = Existence().predict(
+        pair_world.sit(pair_world.talker(lambda *_: Answer("Yes, I", (), False)), reading="authors")
+    )
+    assert found.outcomes().truncated == 0
 
 
 def test_an_error_beside_a_truncated_answer_is_an_error(pair_world: Any) -> None:
     def say(kind: str, *_: Any) -> Answer:
         return Answer("Let me", (), False) if kind.endswith("not") else Answer("", (), False, error="lost")
 
-    assert existence_outcomes(existence(pair_world.sit(pair_world.talker(say)))) == Outcomes(error=12)
+    assert Existence().predict(pair_world.sit(pair_world.talker(say))).outcomes() == Outcomes(error=12)

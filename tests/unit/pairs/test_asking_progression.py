@@ -12,8 +12,7 @@ from eyechart.errors import SpecError
 from eyechart.metrics.yes_no import MISSING, UNPARSED, YES
 from eyechart.models.types import Answer
 from eyechart.oodbench.division_files import write_division
-from eyechart.oodbench.progression import progression
-from eyechart.oodbench.scoring import progression_outcomes
+from eyechart.oodbench.progression import Progression
 from eyechart.oodbench.split_division import division
 from eyechart.oodbench.yes_no_prompts import KINDS, Query, put
 
@@ -41,7 +40,7 @@ def unordered(found: Any, name: str) -> list[tuple[int, int, int]]:
 
 
 def test_couples_are_of_one_image_and_one_set_each_once(couples_world: Any) -> None:
-    found = progression(couples_world.sit(couples_world.talker(), "progression"))
+    found = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
     assert unordered(found, "OOD-H") == [(0, 0, 1), (1, 0, 1), (1, 0, 2), (1, 1, 2)]
     every = unordered(found, "ID")
     assert len({*every}) == len(every)
@@ -49,13 +48,13 @@ def test_couples_are_of_one_image_and_one_set_each_once(couples_world: Any) -> N
 
 
 def test_who_tells_the_truth_is_right_everywhere(couples_world: Any) -> None:
-    found = progression(couples_world.sit(couples_world.talker(), "progression"))
+    found = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
     assert found.right.tolist() == [[1, 1, 1]] * len(found.first)
     assert {*np.unique(found.logic).tolist()} == {0, 1}
 
 
 def test_counts_are_those_of_the_annotation(couples_world: Any) -> None:
-    found = progression(couples_world.sit(couples_world.talker(), "progression"))
+    found = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
     wanted = [[couples_world.counts[row][k] for k in both] for row, *both in couples(found, "OOD-H")]
     chosen = [place for place, of in enumerate(found.set_names) if of == "OOD-H"]
     assert found.counts[chosen].tolist() == wanted
@@ -63,7 +62,7 @@ def test_counts_are_those_of_the_annotation(couples_world: Any) -> None:
 
 def test_three_questions_are_put_word_by_word(couples_world: Any) -> None:
     model = couples_world.talker()
-    _, *both = couples(progression(couples_world.sit(model, "progression")), "OOD-H")[0]
+    _, *both = couples(Progression().predict(couples_world.sit(model, "progression")), "OOD-H")[0]
     one, two = (couples_world.names[k] for k in both)
     assert [text for numbers, text in model.asked if numbers == (0,)] == [
         f"Does this image contain a {one}? (yes or no)",
@@ -75,7 +74,7 @@ def test_three_questions_are_put_word_by_word(couples_world: Any) -> None:
 
 def test_equal_numbers_are_no(couples_world: Any) -> None:
     model = couples_world.talker(lambda kind, *_: "Yes" if kind == "progression_logic" else None)
-    found = progression(couples_world.sit(model, "progression"))
+    found = Progression().predict(couples_world.sit(model, "progression"))
     equal = found.counts[:, 0] == found.counts[:, 1]
     assert equal.any()
     assert not found.right[equal, 2].any()
@@ -83,7 +82,7 @@ def test_equal_numbers_are_no(couples_world: Any) -> None:
 
 def test_logic_counts_only_with_the_number(couples_world: Any) -> None:
     model = couples_world.talker(lambda kind, *_: "about nine" if kind == "progression_counting" else None)
-    found = progression(couples_world.sit(model, "progression"))
+    found = Progression().predict(couples_world.sit(model, "progression"))
     assert found.right.tolist() == [[1, 0, 0]] * len(found.first)
 
 
@@ -93,21 +92,21 @@ def test_logic_counts_only_with_the_number(couples_world: Any) -> None:
 )
 def test_answers_are_read_as_was_chosen(couples_world: Any, reading: str, count: int, yes: int) -> None:
     model = couples_world.talker(lambda kind, *_: "I see three." if kind.endswith("counting") else "Yes, indeed.")
-    found = progression(couples_world.sit(model, "progression", reading=reading))
+    found = Progression().predict(couples_world.sit(model, "progression", reading=reading))
     assert ({*found.counting.tolist()}, {*found.existence.tolist(), *found.logic.tolist()}) == ({count}, {yes})
     assert found.variant["parser"] == ("compat 1" if reading == "authors" else "yes_no 2, number 2")
 
 
 def test_mills_letters_are_refused(couples_world: Any) -> None:
-    with pytest.raises(SpecError, match="--eye-reading=mill reads letters"):
-        progression(couples_world.sit(couples_world.talker(), "progression", reading="mill"))
+    with pytest.raises(SpecError, match="The reading mill reads letters"):
+        Progression().predict(couples_world.sit(couples_world.talker(), "progression", reading="mill"))
 
 
 @pytest.mark.parametrize("stage", ["existence", "progression_counting", "progression_logic"])
 def test_an_error_in_one_question_leaves_the_sample_out(couples_world: Any, stage: str) -> None:
     refused = Answer("", (), False, error="refused")
     model = couples_world.talker(lambda kind, row, *_: refused if (kind, row) == (stage, 0) else None)
-    found = progression(couples_world.sit(model, "progression"))
+    found = Progression().predict(couples_world.sit(model, "progression"))
     (sample,) = found.errors
     assert np.flatnonzero(found.missing).tolist() == [sample]
     assert found.division.rows[found.first[sample]] == 0
@@ -118,13 +117,13 @@ def test_what_cannot_be_counted_is_in_no_couple(couples_world: Any) -> None:
     countable = np.ones((7, 5), bool)
     countable[1, 0] = False
     couples_world.annotation = {"countable": countable}
-    found = progression(couples_world.sit(couples_world.talker(), "progression"))
+    found = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
     assert unordered(found, "OOD-H") == [(0, 0, 1), (1, 1, 2)]
 
 
 def test_the_first_of_two_is_drawn(couples_world: Any) -> None:
     sittings = [couples_world.sit(couples_world.talker(), "progression", seed=seed) for seed in (0, 1, 2, 3, 0)]
-    drawn = [couples(progression(sitting), "OOD-H") for sitting in sittings]
+    drawn = [couples(Progression().predict(context), "OOD-H") for context in sittings]
     assert len({*map(tuple, drawn)}) > 1
     assert drawn[0] == drawn[-1]
 
@@ -137,16 +136,16 @@ def test_the_most_are_drawn_whatever_their_order(couples_world: Any, tmp_path: P
     found = []
     for name, one in (("a", replace(made, parameters={"most": "2"})), ("b", turned)):
         write_division(tmp_path / f"{name}.json", one, couples_world.dataset())
-        sitting = couples_world.sit(couples_world.talker(), "progression", division=tmp_path / f"{name}.json")
-        found.append({name: sorted(couples(progression(sitting), name)) for name in ("ID", "OOD-H")})
+        context = couples_world.sit(couples_world.talker(), "progression", division=tmp_path / f"{name}.json")
+        found.append({name: sorted(couples(Progression().predict(context), name)) for name in ("ID", "OOD-H")})
     assert found[0] == found[1]
     assert len(found[0]["OOD-H"]) == 2
 
 
 def test_other_names_are_asked_about_in_the_same_couples(couples_world: Any) -> None:
     names = ("e", "d", "c", "b", "a")
-    one = progression(couples_world.sit(couples_world.talker(), "progression"))
-    other = progression(couples_world.sit(couples_world.talker(names=names), "progression", asked=names))
+    one = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
+    other = Progression().predict(couples_world.sit(couples_world.talker(names=names), "progression", asked=names))
     assert [couples(one, name) for name in ("ID", "OOD-H")] == [couples(other, name) for name in ("ID", "OOD-H")]
     assert other.right.all()
 
@@ -155,12 +154,12 @@ def test_mined_pairs_are_in_no_couple(couples_world: Any, tmp_path: Path) -> Non
     made = division(couples_world.sit(couples_world.talker(), "progression"))
     mined = replace(made, sets=tuple("Hard" if name == "OOD-H" else name for name in made.sets))
     write_division(tmp_path / "mine.json", mined, couples_world.dataset())
-    sitting = couples_world.sit(couples_world.talker(), "progression", division=tmp_path / "mine.json")
-    assert {*progression(sitting).set_names} == {"ID"}
+    context = couples_world.sit(couples_world.talker(), "progression", division=tmp_path / "mine.json")
+    assert {*Progression().predict(context).set_names} == {"ID"}
 
 
 def test_absent_categories_are_in_no_couple(couples_world: Any) -> None:
-    found = progression(couples_world.sit(couples_world.talker(), "progression", absent="yes"))
+    found = Progression().predict(couples_world.sit(couples_world.talker(), "progression", absent="yes"))
     there = found.division.present
     assert not there.all()
     assert there[found.first].all()
@@ -169,7 +168,7 @@ def test_absent_categories_are_in_no_couple(couples_world: Any) -> None:
 
 def test_questions_that_samples_share_are_asked_once(couples_world: Any) -> None:
     model = couples_world.talker()
-    found = progression(couples_world.sit(model, "progression", seed=1))
+    found = Progression().predict(couples_world.sit(model, "progression", seed=1))
     assert len(model.asked) == len({*model.asked}) == sum(took.fresh for took in found.sets.values())
     assert all(took.answers == took.fresh for took in found.sets.values())
     assert found.sets["OOD-H"].answers < 3 * len(couples(found, "OOD-H"))
@@ -187,16 +186,16 @@ def test_no_two_questions_are_kept_at_one_place(pair_world: Any) -> None:
 def test_no_couple_at_all_is_no_answer(pair_world: Any) -> None:
     pair_world.counts = ((1, 0, 0, 0, 0),) * 3
     pair_world.failed = {"first[]": {(0, 0)}}
-    found = progression(pair_world.sit(pair_world.talker(), "progression"))
+    found = Progression().predict(pair_world.sit(pair_world.talker(), "progression"))
     assert (found.right.shape, found.said, found.set_names) == ((0, 3), (), [])
 
 
 def test_an_answer_that_the_token_limit_cut_is_truncated(couples_world: Any) -> None:
     cut = Answer("I count 2, no", (), False)
     model = couples_world.talker(lambda kind, *_: cut if kind == "progression_counting" else None)
-    found = progression(couples_world.sit(model, "progression"))
+    found = Progression().predict(couples_world.sit(model, "progression"))
     assert found.truncated is not None
     assert found.truncated.tolist() == [[False, True, False]] * len(found.first)
-    counted = progression_outcomes(found)
+    counted = found.outcomes()
     assert (counted.unparsed, counted.truncated) == (0, len(found.first))
     assert found.right[:, 1:].any() == np.False_

@@ -4,7 +4,9 @@ import pytest
 
 from eyechart.errors import SpecError
 from eyechart.models.registry import offers
-from eyechart.protocol.options import CHOICES, PROTOCOLS, differing
+from eyechart.oodbench.options import DETECTORS, EXISTENCE, THRESHOLD
+from eyechart.protocol.options import READING
+from eyechart.protocol.registry import get_protocol
 from eyechart.spec import parse
 
 FILE = ("mine.json",)
@@ -12,7 +14,8 @@ FILE = ("mine.json",)
 
 def variants(protocol: str, offered: str = "", **given: tuple[str, ...]) -> list[str]:
     """The names of the cases."""
-    return [differing(protocol, chosen) for chosen in PROTOCOLS[protocol].variants(given, {offered})]
+    asked = get_protocol(protocol)
+    return [asked.case_suffix(options) for options in asked.expand_grid(given, {offered})]
 
 
 @pytest.mark.parametrize("protocol", ["existence", "progression", "detection"])
@@ -26,14 +29,12 @@ def test_a_detector_s_templates_are_a_case() -> None:
 
 @pytest.mark.parametrize("name", ["detectors", "detector_templates", "threshold", "most", "absent", "hard"])
 def test_a_division_from_a_file_has_its_own_parameters(name: str) -> None:
-    values = (CHOICES[name].default, "another")
+    values = (next(each.default for each in EXISTENCE if each.name == name), "another")
     assert variants("existence", division=FILE, **{name: values}) == ["division=mine.json"]
 
 
 def test_a_reading_that_knows_letters_is_no_case_beside_others() -> None:
-    assert variants("existence", reading=CHOICES["reading"].values("all")) == [
-        *("", "reading=strict", "reading=authors")
-    ]
+    assert variants("existence", reading=READING.values("all", "")) == [*("", "reading=strict", "reading=authors")]
     assert variants("progression", reading=("mill",)) == ["reading=mill"]  # which says why it cannot be
 
 
@@ -50,17 +51,17 @@ def test_words_of_a_file_are_one_case_however_they_would_be_extracted() -> None:
 
 @pytest.mark.parametrize(("given", "values"), [("0.05,.05,5e-2", ("0.05",)), ("0.010,1", ("0.01", "1.0"))])
 def test_equal_thresholds_are_one(given: str, values: tuple[str, ...]) -> None:
-    assert CHOICES["threshold"].values(given) == values
+    assert THRESHOLD.values(given, "--eye-set=existence.threshold") == values
 
 
 @pytest.mark.parametrize("given", ["1.5", "-0.1", "nan", "five", ""])
 def test_a_threshold_is_a_share(given: str) -> None:
-    with pytest.raises(SpecError, match="--eye-threshold takes numbers from 0 to 1"):
-        CHOICES["threshold"].values(given)
+    with pytest.raises(SpecError, match=r"existence\.threshold takes numbers from 0 to 1"):
+        THRESHOLD.values(given, "--eye-set=existence.threshold")
 
 
 def test_detectors_are_joined_by_plus() -> None:
-    assert CHOICES["detectors"].values("open_clip[a,b=c]+conse[],own") == ("open_clip[a,b=c]+conse[]", "own")
+    assert DETECTORS.values("open_clip[a,b=c]+conse[],own", "") == ("open_clip[a,b=c]+conse[]", "own")
 
 
 @pytest.mark.parametrize(
@@ -77,4 +78,4 @@ def test_detectors_are_joined_by_plus() -> None:
 )
 def test_a_model_meets_the_protocols_whose_interface_it_offers(spec: str, protocols: set[str]) -> None:
     known = ("existence", "progression", "detection", "distribution")
-    assert {name for name in known if PROTOCOLS[name].suits(offers(parse(spec)))} == protocols
+    assert {name for name in known if get_protocol(name).suits(offers(parse(spec)))} == protocols

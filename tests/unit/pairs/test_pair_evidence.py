@@ -1,13 +1,14 @@
 """What cases about pairs are compared by: measures of resamples of the same images."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
+from msgspec import structs
 
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import TIMES, Evidence, read_evidence
@@ -15,14 +16,14 @@ from eyechart.metrics.resampling import drawn
 from eyechart.metrics.yes_no import MEASURES, measures, tables
 from eyechart.models.types import Answer
 from eyechart.oodbench.divisions import ID
-from eyechart.oodbench.existence import existence
-from eyechart.oodbench.progression import progression
-from eyechart.oodbench.recording import ExistenceRecording, ProgressionRecording
-from eyechart.oodbench.scoring import LABELS, STAGES, existence_estimates, progression_estimates
+from eyechart.oodbench.existence import Existence
+from eyechart.oodbench.metrics import STAGES, stage_accuracies, yes_no_measures
+from eyechart.oodbench.predictions import LABELS
+from eyechart.oodbench.progression import Progression
 from eyechart.protocol.settings import Case
 from eyechart.spec import parse
 
-KINDS = {"existence": (existence, ExistenceRecording), "progression": (progression, ProgressionRecording)}
+KINDS = {"existence": Existence(), "progression": Progression()}
 
 
 FAILED = {"first[]": {(0, 1), (1, 0), (1, 1), (1, 2), (3, 0)}, "second[]": {(0, 1), (1, 0), (1, 1), (1, 2), (2, 3)}}
@@ -36,19 +37,19 @@ def world(pair_world: Any) -> Any:
 
 
 @pytest.fixture
-def kept(world: Any, make_run: Any, tmp_path: Path) -> Callable[..., Evidence]:
+def kept(world: Any, make_run: Any, evaluate_predictions: Any, tmp_path: Path) -> Callable[..., Evidence]:
     """Ask a model, and read the evidence of what was written down."""
 
     def kept(protocol: str, say: Any = None) -> Evidence:
         model = world.talker(say)
-        model.identity = replace(model.identity, weights_sha256=f"{say}")  # or the first one's answers would be kept
-        sitting = world.sit(model, protocol)
-        case = Case("oodbench", "memory", parse("talker[]"), protocol, sitting.chosen)
-        ask, make = KINDS[protocol]
-        found = ask(sitting)
-        recording = make(case, make_run.settings(case, None), sitting.dataset, model.identity, found, tmp_path)
-        getattr(recording, protocol)(found)
-        return read_evidence(tmp_path / recording.finish(1.5, {}, "pytest").evidence.path)
+        model.identity = structs.replace(
+            model.identity, weights_sha256=f"{say}"
+        )  # or the first one's answers would be kept
+        context = world.sit(model, protocol)
+        case = Case("oodbench", "memory", parse("talker[]"), protocol, context.options)
+        found, settings = KINDS[protocol].predict(context), make_run.settings(case, None)
+        result = evaluate_predictions(case, settings, context.dataset, model.identity, found, tmp_path)
+        return read_evidence(tmp_path / result.finish(1.5, {}, "pytest").evidence.path)
 
     return kept
 
@@ -117,7 +118,7 @@ def flipped(changes: Sequence[float]) -> float:
 
 @pytest.mark.parametrize("protocol", KINDS)
 def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any, protocol: str) -> None:
-    found = KINDS[protocol][0](world.sit(world.talker(lie), protocol))
+    found = KINDS[protocol].predict(world.sit(world.talker(lie), protocol))
     pairs = found.places if protocol == "existence" else found.first
     images: dict[str, set[int]] = {}
     for pair in pairs.tolist():
@@ -127,23 +128,23 @@ def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any,
 
 
 def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> None:
-    found = existence(world.sit(world.talker(lie)))
+    found = Existence().predict(world.sit(world.talker(lie)))
     mask = dict(found.masks())[ID]
     counts, rows = tables(found.answers[mask], found.expected[mask]), found.division.rows[found.places[mask]]
     plain = [measures(sum(taken[row] * each for row, each in zip(rows, counts, strict=True)))["mcc"]
              for taken in drawn(len(found.keys), TIMES, 3)]  # fmt: skip
-    values = bootstrap_of(existence_estimates(found, 3), ("mcc", LABELS, ID))
+    values = bootstrap_of(yes_no_measures(replace(found, seed=3)), ("mcc", LABELS, ID))
     assert values == pytest.approx(np.array(plain), nan_ok=True)
 
 
 def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -> None:
-    found = progression(world.sit(world.talker(lie), "progression"))
+    found = Progression().predict(world.sit(world.talker(lie), "progression"))
     name = found.set_names[0]
     places = [place for place, of in enumerate(found.set_names) if of == name]
     rows = found.division.rows[found.first[places]]
     plain = [np.repeat(found.right[places, 2], taken[rows]) for taken in drawn(len(found.keys), TIMES, 3)]
     means = [right.mean() if right.size else np.nan for right in plain]
-    values = bootstrap_of(progression_estimates(found, 3), ("l_acc", LABELS, name))
+    values = bootstrap_of(stage_accuracies(replace(found, seed=3)), ("l_acc", LABELS, name))
     assert values == pytest.approx(np.array(means), nan_ok=True)
 
 

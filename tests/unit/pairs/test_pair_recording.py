@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from eyechart.models.types import Answer
-from eyechart.oodbench.detection import detection
-from eyechart.oodbench.detector_recording import DetectionRecording
 from eyechart.oodbench.division_files import truth_of
-from eyechart.oodbench.existence import existence
-from eyechart.oodbench.progression import progression
-from eyechart.oodbench.recording import ExistenceRecording, ProgressionRecording
+from eyechart.oodbench.existence import Existence
+from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case
 from eyechart.records import Record, decode, encode
 from eyechart.spec import parse
@@ -26,28 +23,21 @@ SAMPLES = (
     "sample key set first second first_name second_name first_count second_count existence_said existence "
     "counting_said counting logic_said logic e c l error truncated"
 )
-KINDS = {
-    "existence": (existence, ExistenceRecording),
-    "progression": (progression, ProgressionRecording),
-    "detection": (detection, DetectionRecording),
-}
 MEASURES = ("acc", "f1", "precision", "recall", "mcc")
 REFUSED = Answer("", (), False, error="refused")
 
 
 @pytest.fixture
-def recorded(pair_world: Any, make_run: Any, tmp_path: Path) -> Callable[..., Record]:
+def recorded(pair_world: Any, make_run: Any, evaluate_predictions: Any, tmp_path: Path) -> Callable[..., Record]:
     """Ask a model, score what it says and write it down under tmp_path."""
 
     def recorded(model: Any, protocol: str = "existence", **more: Any) -> Record:
-        sitting = pair_world.sit(model, protocol, **more)
-        ask, make = KINDS[protocol]
-        case = Case("oodbench", "memory", parse("talker[]"), protocol, sitting.chosen)
-        found = ask(sitting)
-        recording = make(case, make_run.settings(case, None), sitting.dataset, model.identity, found, tmp_path)
-        getattr(recording, protocol)(found)
-        recorded.errors = recording.errors  # type: ignore[attr-defined]
-        return recording.finish(1.5, {}, "pytest -k oodbench")
+        context = pair_world.sit(model, protocol, **more)
+        case = Case("oodbench", "memory", parse("talker[]"), protocol, context.options)
+        found, settings = get_protocol(protocol).predict(context), make_run.settings(case, None)
+        result = evaluate_predictions(case, settings, context.dataset, model.identity, found, tmp_path)
+        recorded.errors = found.error_messages()  # type: ignore[attr-defined]
+        return result.finish(1.5, {}, "pytest -k oodbench")
 
     return recorded
 
@@ -128,7 +118,8 @@ def test_a_sample_with_an_error_is_neither_right_nor_wrong(recorded: Any, rows: 
 def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any, pair_world: Any) -> None:
     record = recorded(pair_world.talker())
     named = [(one.name, one.category) for one in record.metrics]
-    own = [(name, of) for of in ("ID", "OOD-S", "OOD-H") for name in (*MEASURES, "yes_rate", "unparsed")]
+    sets, parts = ("ID", "OOD-S", "OOD-H"), (MEASURES, ("yes_rate", "unparsed"))
+    own = [(name, of) for names in parts for of in sets for name in names]
     falls = [(f"{name}_{what}", of) for of in ("OOD-S", "OOD-H") for what in ("delta", "p") for name in MEASURES]
     assert named == [*own, *falls, ("answered", "asked")]
     assert {one.labels for one in record.metrics} == {*record.data.labels} == {"OODBench"}
@@ -137,8 +128,8 @@ def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any,
 
 
 def test_the_record_vouches_for_the_division(recorded: Any, pair_world: Any) -> None:
-    sitting = pair_world.sit(pair_world.talker())
-    wanted = truth_of(existence(sitting).division, sitting.dataset)
+    context = pair_world.sit(pair_world.talker())
+    wanted = truth_of(Existence().predict(context).division, context.dataset)
     assert recorded(pair_world.talker()).data.labels == {"OODBench": wanted}
 
 
@@ -201,21 +192,21 @@ def test_what_the_division_left_out_is_noted(recorded: Any, pair_world: Any) -> 
 
 
 def test_a_detector_writes_what_it_flags(recorded: Any, rows: Any, pair_world: Any) -> None:
-    record = recorded(pair_world.lend("first[]"), "detection")
+    record = recorded(pair_world.get_model("first[]"), "detection")
     found = rows(record)
     assert list(found[0]) == ["key", "category", "name", "case1", "case2", "probability"]
     assert {(row["key"], row["category"]) for row in found if row["case2"] == "1"} == {
         *(("s00", "1"), ("s01", "2"), ("s03", "0"))
     }
     values = {one.name: (one.value, one.n) for one in record.metrics}
-    images = len(pair_world.sit(pair_world.lend("first[]")).dataset)
+    images = len(pair_world.sit(pair_world.get_model("first[]")).dataset)
     assert values.pop("answered") == (1.0, images)
     assert values == {"flagged": (3 / 19, 19), "case1": (0.0, 19), "case2": (3 / 19, 19)}
     assert (record.outcomes.wrong, record.outcomes.correct) == (3, 16)
 
 
 def test_a_detector_s_logits_are_all_in_bins(recorded: Any, rows: Any, pair_world: Any) -> None:
-    found = rows(recorded(pair_world.lend("first[]"), "detection"), "logits")
+    found = rows(recorded(pair_world.get_model("first[]"), "detection"), "logits")
     assert list(found[0]) == ["what", "category", "name", "present", "low", "high", "count"]
     counts = {("logit", "1"): 19, ("logit", "0"): 16, ("probability", "1"): 19}
     for (what, present), count in counts.items():
@@ -225,14 +216,14 @@ def test_a_detector_s_logits_are_all_in_bins(recorded: Any, rows: Any, pair_worl
 
 
 def test_a_detector_is_asked_in_the_split_s_own_names(pair_world: Any, recorded: Any, rows: Any) -> None:
-    record = recorded(pair_world.lend("first[]"), "detection", asked=("a", "b", "c", "d", "e"))
+    record = recorded(pair_world.get_model("first[]"), "detection", asked=("a", "b", "c", "d", "e"))
     assert record.variant["names"] == "split"
     assert {row["name"] for row in rows(record)} == {*pair_world.names}
 
 
 def test_an_image_without_logits_is_an_error_of_the_detector(pair_world: Any, recorded: Any, rows: Any) -> None:
     dataset = replace(pair_world.dataset(broken=frozenset({0})))
-    record = recorded(pair_world.lend("first[]"), "detection", dataset=dataset)
+    record = recorded(pair_world.get_model("first[]"), "detection", dataset=dataset)
     assert (record.outcomes.error, len(rows(record))) == (1, 17)
     assert recorded.errors[0].startswith("Image imagenet/memory: s00")
 

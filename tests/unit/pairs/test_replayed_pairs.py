@@ -11,9 +11,9 @@ from eyechart.classification.replay import Replay
 from eyechart.errors import ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING
 from eyechart.models.registry import offers
-from eyechart.oodbench.existence import existence
+from eyechart.oodbench.existence import Existence
 from eyechart.oodbench.yes_no_prompts import pair_words
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.protocol.registry import get_protocol, targets
 from eyechart.spec import parse
 
 HEAD = "key,category,question,answer"
@@ -28,7 +28,7 @@ def replayed(pair_world: Any, tmp_path: Path) -> Ask:
         path = tmp_path / "said.csv"
         path.write_text("\n".join(lines), encoding="utf-8")
         model = Replay(parse(f"replay[path={path},of=existence]"))
-        return existence(pair_world.sit(model, **more))
+        return Existence().predict(pair_world.sit(model, **more))
 
     return replayed
 
@@ -45,7 +45,7 @@ def truth(world: Any) -> Callable[[str, int, int], str]:
 
 
 def test_words_of_a_file_are_scored_under_the_same_division(replayed: Ask, pair_world: Any) -> None:
-    asked = existence(pair_world.sit(pair_world.talker()))
+    asked = Existence().predict(pair_world.sit(pair_world.talker()))
     found = replayed(HEAD, *every(pair_world, truth(pair_world)))
     assert found.answers.tolist() == asked.answers.tolist()
     assert (found.division.rows.tolist(), found.variant) == (asked.division.rows.tolist(), asked.variant)
@@ -150,7 +150,7 @@ def test_a_file_name_that_two_images_have_names_neither(pair_world: Any, tmp_pat
 
 def test_such_a_file_is_a_model_for_existence_alone(tmp_path: Path) -> None:
     offered = offers(parse("replay[path=said.csv,of=existence]"))
-    assert [name for name, kind in PROTOCOLS.items() if kind.suits(offered)] == ["existence"]
+    assert [name for name in targets() if get_protocol(name).suits(offered)] == ["existence"]
     (tmp_path / "said.csv").touch()
     with pytest.raises(SpecError, match=r"of=existance is none of .*, existence"):
         Replay(parse(f"replay[path={tmp_path / 'said.csv'},of=existance]"))

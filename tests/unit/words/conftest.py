@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import Taxonomy
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.types import Request
-from eyechart.protocol.context import Sitting
-from eyechart.protocol.options import PROTOCOLS
+from eyechart.models.types import Request, Scorer
+from eyechart.protocol.context import Context
+from eyechart.protocol.registry import get_protocol
 
 SPECIES = (
     *("Corvus corax", "Corvus corone", "Anhinga anhinga", "Anhinga rufa"),
@@ -48,14 +48,14 @@ class Aviary:
     birds: Sequence[tuple[int, int, int]] = BIRDS
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def __call__(self, model: Any, protocol: str = "free_form", **more: Any) -> Sitting:
+    def __call__(self, model: Any, protocol: str = "free_form", **more: Any) -> Context:
         limit, seed = more.pop("limit", None), more.pop("seed", 0)
         labels = [species for species, _, _ in self.birds]
         facts = {"classes": len(SPECIES), "names": SPECIES, "observations": seen(self.birds)} | self.facts
         dataset = self.pictures(labels, **facts).limited(limit, seed)
-        asker = Asker(Store(self.store), limit, seed, lambda *_: None)
-        chosen = {**PROTOCOLS[protocol].defaults(), **{name: str(value) for name, value in more.items()}}
-        return Sitting(asker, model, dataset, SPECIES, "split", chosen)
+        runner = Runner(Store(self.store), limit, seed, lambda *_: None)
+        chosen = {**get_protocol(protocol).defaults(), **{name: str(value) for name, value in more.items()}}
+        return Context(runner, model, dataset, SPECIES, "split", chosen, protocol=protocol)
 
     def files(self) -> dict[str, bytes]:
         """Everything that is kept."""
@@ -86,9 +86,12 @@ def chooser(talker: type[Any]) -> Callable[..., Any]:
     Texts that were chosen for are in `chosen`, chunk by chunk; after `chunks` of them the model breaks off.
     """
 
-    class Choosing(talker):  # type: ignore[misc]
+    class Choosing(talker, Scorer):  # type: ignore[misc]
         chosen: list[list[str]]
         chunks = -1
+
+        def score(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("nobody asks for scores")
 
         def best(
             self, requests: Sequence[Request], choices: Sequence[str]

@@ -11,9 +11,9 @@ from eyechart.errors import DataError
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer, Identity
-from eyechart.realbirdid.abstention import Abstention, abstention
-from eyechart.realbirdid.abstention_scoring import abstention_estimates, abstention_outcomes, around
-from eyechart.realbirdid.free_form import free_form
+from eyechart.realbirdid.abstention import Abstention, AbstentionPredictions
+from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, around, wording_effects
+from eyechart.realbirdid.free_form import FreeForm
 from eyechart.realbirdid.reason_words import CHOICES
 from eyechart.records import Metric
 
@@ -39,21 +39,22 @@ def levels(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ask(aviary: Any, talker: Any, levels: Path) -> Callable[..., Abstention]:
+def ask(aviary: Any, talker: Any, levels: Path) -> Callable[..., AbstentionPredictions]:
     """Ask models in the wordings; replies are read by inclusion, unless they are chosen."""
 
-    def make(model: Any = None, **more: Any) -> Abstention:
+    def make(model: Any = None, **more: Any) -> AbstentionPredictions:
         chosen = {"wordings": levels, "extraction": "inclusion"} | more
-        return abstention(aviary(model or talker(say), "abstention", **chosen))
+        return Abstention().predict(aviary(model or talker(say), "abstention", **chosen))
 
     return make
 
 
-def numbers(found: Abstention) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in (each.metric for each in abstention_estimates(found, 0))}
+def numbers(found: AbstentionPredictions) -> dict[tuple[str, str], Metric]:
+    metrics = (abstention_rates, wording_effects, abstention_reasons)
+    return {(one.name, one.category): one.metric for metric in metrics for one in metric(found)}
 
 
-def values(found: Abstention, name: str) -> dict[str, Any]:
+def values(found: AbstentionPredictions, name: str) -> dict[str, Any]:
     return {category: one.value for (kind, category), one in numbers(found).items() if kind == name}
 
 
@@ -142,7 +143,7 @@ def test_a_limit_and_other_levels_ask_nothing_anew(ask: Any, talker: Any, levels
 
 def test_a_wording_that_free_form_put_is_not_put_again(ask: Any, aviary: Any, talker: Any, levels: Path) -> None:
     levels.write_text('plain = ["What is the species of this bird?"]')
-    free_form(aviary(talker(lambda *_: "I can't tell"), extraction="inclusion"))
+    FreeForm().predict(aviary(talker(lambda *_: "I can't tell"), extraction="inclusion"))
     model = talker(say)
     assert (ask(model).abstained.all(), model.asked) == (True, [])
 
@@ -170,7 +171,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(
         ask(talker(say, stop=stop))
     second = talker(say)
     resumed = ask(second)
-    whole = abstention(other_aviary(talker(say), "abstention", wordings=levels, extraction="inclusion"))
+    whole = Abstention().predict(other_aviary(talker(say), "abstention", wordings=levels, extraction="inclusion"))
     assert (len(second.asked), resumed.said) == (25 - stop, whole.said)
     assert aviary.files() == other_aviary.files()
 
@@ -186,7 +187,7 @@ def test_an_error_is_left_out_of_its_wording_alone(ask: Any, talker: Any) -> Non
 
 def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:
     model = talker(lambda shown, text: "" if (shown, text) == ((1,), "Who?") else say(shown, text))
-    came = abstention_outcomes(ask(model, about="all"))
+    came = ask(model, about="all").outcomes()
     assert (came.correct, came.wrong, came.unparsed, came.error) == (12 + 13, 1 + 13, 1, 0)
 
 
@@ -214,7 +215,9 @@ def test_a_spread_that_no_resample_changes_is_not_certain(sd: float, low: float,
     assert tuple(found) == pytest.approx((low, high), abs=1e-3)
 
 
-def test_an_answer_that_the_token_limit_cut_is_truncated(ask: Callable[..., Abstention], talker: Any) -> None:
+def test_an_answer_that_the_token_limit_cut_is_truncated(
+    ask: Callable[..., AbstentionPredictions], talker: Any
+) -> None:
     def broken(numbers: tuple[int, ...], text: str) -> Any:
         return Answer("It is too blurry to", (), False) if (numbers, text) == ((3,), "Who?") else say(numbers, text)
 
@@ -223,7 +226,7 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(ask: Callable[..., Abst
     (place,) = found.truncated
     assert found.said[place] == "It is too blurry to"
     assert not found.abstained.reshape(-1)[place]
-    whole, counted = abstention_outcomes(ask(talker(say, identity=OTHER))), abstention_outcomes(found)
+    whole, counted = ask(talker(say, identity=OTHER)).outcomes(), found.outcomes()
     assert (counted.truncated, whole.truncated) == (1, 0)
     assert counted.unparsed == whole.unparsed
     assert counted.correct == whole.correct - 1

@@ -37,8 +37,8 @@ class Plain:
         return next((place for place, name in enumerate(CHOICES) if name in text), NONE)
 
 
-def extract(sitting: Any, texts: Sequence[str], choices: Sequence[str] = CHOICES) -> Extracted:
-    return extracted(sitting, texts, ASKED, choices, Plain())
+def extract(context: Any, texts: Sequence[str], choices: Sequence[str] = CHOICES) -> Extracted:
+    return extracted(context, texts, ASKED, choices, Plain())
 
 
 def test_every_text_gets_its_choice(aviary: Any, chooser: Any) -> None:
@@ -96,7 +96,7 @@ def test_by_inclusion_no_model_is_asked(aviary: Any, talker: Any) -> None:
 
 
 def test_who_can_neither_choose_nor_keep_to_a_schema_is_refused(aviary: Any, talker: Any) -> None:
-    with pytest.raises(ModelError, match="--eye-extraction=inclusion"):
+    with pytest.raises(ModelError, match=r"--eye-set=free_form\.extraction=inclusion"):
         extract(aviary(talker(lambda *_: "")), ["one"])
 
 

@@ -10,8 +10,8 @@ from eyechart.classification.replay import Replay
 from eyechart.errors import SpecError
 from eyechart.models.hf_generator import Hf
 from eyechart.models.types import Answer
-from eyechart.realbirdid.abstention import abstention
-from eyechart.realbirdid.free_form import FreeForm, free_form, free_form_estimates, free_form_outcomes
+from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.free_form import FreeForm, FreeFormPredictions, free_form_accuracies
 from eyechart.records import Metric
 from eyechart.spec import parse
 
@@ -34,12 +34,12 @@ def speaker(chooser: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def numbers(found: FreeForm) -> dict[tuple[str, str], Metric]:
-    return {(one.name, one.category): one for one in (each.metric for each in free_form_estimates(found, 0))}
+def numbers(found: FreeFormPredictions) -> dict[tuple[str, str], Metric]:
+    return {(one.name, one.category): one for one in (each.metric for each in free_form_accuracies(found))}
 
 
 def test_every_answer_has_its_depth_and_is_right_or_not(aviary: Any, speaker: Any) -> None:
-    found = free_form(aviary(speaker()))
+    found = FreeForm().predict(aviary(speaker()))
     assert [found.level(row) for row in range(8)] == LEVELS
     assert found.right.tolist() == [bool(each) for each in RIGHT]
     assert found.right_genus.tolist() == [True, True, True, True, False, False, True, False]
@@ -47,7 +47,7 @@ def test_every_answer_has_its_depth_and_is_right_or_not(aviary: Any, speaker: An
 
 
 def test_the_numbers_are_those_of_the_answers(aviary: Any, speaker: Any) -> None:
-    found = numbers(free_form(aviary(speaker())))
+    found = numbers(FreeForm().predict(aviary(speaker())))
     assert {name: (one.value, one.n) for name, one in found.items()} == {
         ("acc", "A.species"): (1 / 3, 3),
         ("acc", "A.genus"): (1.0, 3),
@@ -62,20 +62,20 @@ def test_the_numbers_are_those_of_the_answers(aviary: Any, speaker: Any) -> None
 
 def test_the_outcomes_add_up(aviary: Any, speaker: Any) -> None:
     failed = Answer("", (), False, error="content filter")
-    came = free_form_outcomes(free_form(aviary(speaker(failed, *SAID[1:]))))
+    came = FreeForm().predict(aviary(speaker(failed, *SAID[1:]))).outcomes()
     assert (came.correct, came.wrong, came.unparsed, came.error) == (2, 4, 1, 1)
 
 
 def test_an_error_is_left_out_of_the_numbers(aviary: Any, speaker: Any) -> None:
     failed = Answer("", (), False, error="content filter")
-    found = free_form(aviary(speaker(failed, *SAID[1:])))
+    found = FreeForm().predict(aviary(speaker(failed, *SAID[1:])))
     assert found.errors == {0: "content filter"}
     assert (numbers(found)["acc", "A.species"].value, numbers(found)["acc", "A.species"].n) == (0, 2)
 
 
 def test_a_broken_picture_is_an_error(aviary: Any, speaker: Any) -> None:
     aviary.facts = {"broken": frozenset({3})}
-    found = free_form(aviary(speaker()))
+    found = FreeForm().predict(aviary(speaker()))
     assert [*found.errors] == [3]
     assert found.level(3) == ""
 
@@ -83,21 +83,21 @@ def test_a_broken_picture_is_an_error(aviary: Any, speaker: Any) -> None:
 @pytest.mark.parametrize("birds", [((0, 0, -1),), ((-1, 0, 1),), ()])
 def test_without_birds_of_a_kind_there_is_no_harmonic_mean(aviary: Any, speaker: Any, birds: Any) -> None:
     aviary.birds = birds
-    found = numbers(free_form(aviary(speaker("Corvus"))))
+    found = numbers(FreeForm().predict(aviary(speaker("Corvus"))))
     assert found["hm", "all"].value is None
     assert found["acc", "A.species"].n == sum(species >= 0 for species, _, _ in birds)
 
 
 def test_who_says_nothing_but_nonsense_is_unread_by_inclusion(aviary: Any, speaker: Any) -> None:
     model = speaker(*["a thing with feathers"] * 8)
-    found = free_form(aviary(model, extraction="inclusion"))
-    assert (free_form_outcomes(found).unparsed, model.chosen) == (8, [])
+    found = FreeForm().predict(aviary(model, extraction="inclusion"))
+    assert (found.outcomes().unparsed, model.chosen) == (8, [])
     assert numbers(found)["hm", "all"].value == 0
 
 
 def test_the_model_chooses_among_all_names(aviary: Any, speaker: Any) -> None:
     model = speaker(*["it may be Turdus merula or Catharus ustulatus"] * 8)
-    found = free_form(aviary(model))
+    found = FreeForm().predict(aviary(model))
     assert {found.extracted(row) for row in range(8)} == {"Turdus merula"}
     (asked,) = model.chosen
     assert asked[0].startswith("Text: it may be Turdus merula or Catharus ustulatus\n\nWhich bird species")
@@ -105,33 +105,33 @@ def test_the_model_chooses_among_all_names(aviary: Any, speaker: Any) -> None:
 
 def test_each_picture_is_asked_about_once_whatever_the_limit(aviary: Any, speaker: Any) -> None:
     first, second = speaker(), speaker()
-    some = free_form(aviary(first, limit=3, seed=7))
-    every = free_form(aviary(second, seed=7))
+    some = FreeForm().predict(aviary(first, limit=3, seed=7))
+    every = FreeForm().predict(aviary(second, seed=7))
     shown = [numbers for model in (first, second) for numbers, _ in model.asked]
     assert (len(first.asked), sorted(shown)) == (3, [(place,) for place in range(8)])
     assert [every.said[every.keys.index(key)] for key in some.keys] == [*some.said]
 
 
 def test_another_prompt_is_asked_anew(aviary: Any, speaker: Any, tmp_path: Path) -> None:
-    free_form(aviary(speaker()))
+    FreeForm().predict(aviary(speaker()))
     mine, model = tmp_path / "mine.toml", speaker()
     mine.write_text('source = "me"\ntext = "Which bird?"')
-    found = free_form(aviary(model, prompt=mine))
+    found = FreeForm().predict(aviary(model, prompt=mine))
     assert {text for _, text in model.asked} == {"Which bird?"}
     assert found.variant["prompt"].startswith(str(mine))
 
 
 def test_a_prompt_with_a_slot_is_refused(aviary: Any, speaker: Any) -> None:
     with pytest.raises(SpecError, match="slots"):
-        free_form(aviary(speaker(), prompt="existence"))
+        FreeForm().predict(aviary(speaker(), prompt="existence"))
 
 
 @pytest.mark.parametrize("stop", [0, 1, 5])
 def test_a_stopped_run_ends_as_if_it_had_never_stopped(aviary: Any, other_aviary: Any, speaker: Any, stop: int) -> None:
     with pytest.raises(ConnectionResetError):
-        free_form(aviary(speaker(stop=stop)))
+        FreeForm().predict(aviary(speaker(stop=stop)))
     second = speaker()
-    resumed, whole = free_form(aviary(second)), free_form(other_aviary(speaker()))
+    resumed, whole = FreeForm().predict(aviary(second)), FreeForm().predict(other_aviary(speaker()))
     assert (len(second.asked), resumed.said) == (8 - stop, whole.said)
     assert aviary.files() == other_aviary.files()
 
@@ -141,7 +141,7 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
 ) -> None:
     aviary.birds = aviary.birds[3:4]
     model = Hf(parse(f"hf[{tiny_chat('gemma3')}]"), offline=True)
-    found, same = free_form(aviary(model)), free_form(aviary(model, extraction="inclusion"))
+    found, same = FreeForm().predict(aviary(model)), FreeForm().predict(aviary(model, extraction="inclusion"))
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
     assert found.variant["extraction_reason"].startswith("gemma3 has layers of sliding_attention")
     assert "extraction_reason" not in same.variant
@@ -150,13 +150,13 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
 
 def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(aviary: Any, speaker: Any) -> None:
     model = speaker()
-    model.no_scores = "its layers slide"
-    found = abstention(aviary(model, "abstention"))
+    type(model).no_scores = "its layers slide"
+    found = Abstention().predict(aviary(model, "abstention"))
     assert {name: found.variant[name] for name in ("extraction", "extraction_reason")} == {
         "extraction": "inclusion",
         "extraction_reason": "its layers slide",
     }
-    same = abstention(aviary(model, "abstention", extraction="inclusion"))
+    same = Abstention().predict(aviary(model, "abstention", extraction="inclusion"))
     assert found.places.tolist() == same.places.tolist()
     assert model.chosen == []
 
@@ -164,14 +164,14 @@ def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(avia
 def test_words_of_a_file_are_read_by_inclusion(aviary: Any, tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
     path.write_text("key,answer\n" + "".join(f"s{place:02d},{text}\n" for place, text in enumerate(SAID[:7])))
-    found = free_form(aviary(Replay(parse(f"replay[path={path},of=free_form]"))))
+    found = FreeForm().predict(aviary(Replay(parse(f"replay[path={path},of=free_form]"))))
     assert [found.level(row) for row in range(8)] == LEVELS
     assert (found.variant["extraction"], [*found.errors]) == ("inclusion", [7])
 
 
 def test_what_answers_took_is_counted_with_their_extraction(aviary: Any, talker: Any) -> None:
     model = talker(lambda shown, _: "who knows" if shown else '{"answer": "Corvus"}', structured=True)
-    found = free_form(aviary(model))
+    found = FreeForm().predict(aviary(model))
     assert (found.requests, found.usage.prompt, found.variant["names"]) == (9, 90, "split")
     assert [found.extracted(row) for row in range(8)] == ["Corvus"] * 8
 
@@ -179,8 +179,8 @@ def test_what_answers_took_is_counted_with_their_extraction(aviary: Any, talker:
 def test_an_answer_that_the_token_limit_cut_is_truncated(aviary: Any, speaker: Any) -> None:
     cut = [Answer(text, (), False) for text in ("Corvus corax", "Corvus corone\nIt is black", "It may be a Corvus or")]
     model = speaker(*cut, *SAID[3:])
-    found = free_form(aviary(model))
+    found = FreeForm().predict(aviary(model))
     assert found.truncated == {0, 2}
     assert [found.level(row) for row in range(3)] == ["", "species", ""]
-    assert (free_form_outcomes(found).truncated, free_form_outcomes(found).unparsed) == (2, 1)
+    assert (found.outcomes().truncated, found.outcomes().unparsed) == (2, 1)
     assert not any("Corvus or" in text for texts in model.chosen for text in texts)

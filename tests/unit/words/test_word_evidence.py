@@ -10,21 +10,20 @@ from msgspec.structs import replace
 
 from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.protocol.settings import Case
-from eyechart.realbirdid.abstention import abstention
-from eyechart.realbirdid.abstention_recording import AbstentionRecording
-from eyechart.realbirdid.abstention_scoring import correct_reason, reasoned
-from eyechart.realbirdid.free_form import FreeFormRecording, free_form
+from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.abstention_metrics import correct_reason, reasoned
+from eyechart.realbirdid.free_form import FreeForm
 from eyechart.realbirdid.scoring import drawn_birds
 from eyechart.spec import parse
 
-KINDS = {"free_form": (free_form, FreeFormRecording), "abstention": (abstention, AbstentionRecording)}
+KINDS = {"free_form": FreeForm(), "abstention": Abstention()}
 SAID = ("Corvus corax", "A Corvus?", "Turdus merula", "blurry", "its song", "Corvus", "blurry", "hm")
 WORSE = ("Anhinga", "A Corvus?", "hm", "its song", "its song", "Corvus corax", "blurry", "blurry")
 WORDINGS = 'plain = ["What?", "Who?"]\npolite = ["Please?"]\n'
 
 
 @pytest.fixture
-def case_of(aviary: Any, talker: Any, tmp_path: Path, make_run: Any) -> Callable[..., Any]:
+def case_of(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_predictions: Any) -> Callable[..., Any]:
     """Ask a model of each bird, and score what it says."""
     (tmp_path / "mine.toml").write_text(WORDINGS)
 
@@ -32,13 +31,10 @@ def case_of(aviary: Any, talker: Any, tmp_path: Path, make_run: Any) -> Callable
         chosen = {"wordings": tmp_path / "mine.toml"} if protocol == "abstention" else {}
         model = talker(lambda numbers, _: said[numbers[0]])
         model.identity = replace(model.identity, weights_sha256=f"{said}")  # or the first one's answers would be kept
-        sitting = aviary(model, protocol, extraction="inclusion", **chosen)
-        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, sitting.chosen)
-        ask, make = KINDS[protocol]
-        found = ask(sitting)
-        recording = make(case, make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path)
-        getattr(recording, protocol)(found)
-        return recording
+        context = aviary(model, protocol, extraction="inclusion", **chosen)
+        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, context.options)
+        found, settings = KINDS[protocol].predict(context), make_run.settings(case, None)
+        return evaluate_predictions(case, settings, context.dataset, context.model.identity, found, tmp_path)
 
     return made
 
@@ -63,7 +59,7 @@ def test_a_share_names_the_birds_that_it_lost(kept: Any, judged_numbers: Any) ->
 
 
 def test_units_are_the_birds_that_were_given_a_reason(case_of: Any) -> None:
-    found = case_of("abstention", WORSE).found
+    found = case_of("abstention", WORSE).predictions
     declined = [[bool(each) for each in wording] for wording in reasoned(found, "plain")[1]]
     birds = sum(any(answers) for answers in zip(*declined, strict=True))
     assert birds < sum(map(sum, declined))
@@ -72,7 +68,7 @@ def test_units_are_the_birds_that_were_given_a_reason(case_of: Any) -> None:
 
 @pytest.mark.parametrize("level", ["plain", "polite"])
 def test_right_reasons_are_drawn_of_birds_with_all_their_answers(case_of: Any, level: str) -> None:
-    found = case_of("abstention", WORSE).found
+    found = case_of("abstention", WORSE).predictions
     right, given = (each.sum(axis=0) for each in reasoned(found, level))
     counts = [taken[found.rows] for taken in drawn_birds(found.observed, 5)]
     plain = [(taken @ right) / (taken @ given) if taken @ given else np.nan for taken in counts]

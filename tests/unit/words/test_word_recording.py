@@ -8,37 +8,35 @@ import numpy as np
 import pytest
 
 from eyechart.models.types import Answer
+from eyechart.plugins.summary import rows_of
 from eyechart.protocol.settings import Case
-from eyechart.realbirdid.abstention import abstention
-from eyechart.realbirdid.abstention_recording import AbstentionRecording
-from eyechart.realbirdid.free_form import FreeFormRecording, free_form
+from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.free_form import FreeForm
 from eyechart.spec import parse
 
 FAILED = Answer("", (), False, error="content filter")
 
 
 @pytest.fixture
-def recorded(aviary: Any, talker: Any, tmp_path: Path, make_run: Any) -> Callable[..., Any]:
+def recorded(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_predictions: Any) -> Callable[..., Any]:
     """Record what a model says of each bird; `wordings` are those of one level."""
 
-    def make(kind: Any, say: Callable[..., Any], wordings: str = "", **more: Any) -> Any:
-        protocol, ask = ("abstention", abstention) if kind is AbstentionRecording else ("free_form", free_form)
+    def make(protocol: str, say: Callable[..., Any], wordings: str = "", **more: Any) -> Any:
         if wordings:
             (tmp_path / "mine.toml").write_text(wordings)
             more["wordings"] = tmp_path / "mine.toml"
-        sitting = aviary(talker(say), protocol, extraction="inclusion", **more)
-        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, sitting.chosen)
-        found = ask(sitting)
-        recording = kind(case, make_run.settings(case, None), sitting.dataset, sitting.model.identity, found, tmp_path)
-        getattr(recording, protocol)(found)
-        return recording
+        context = aviary(talker(say), protocol, extraction="inclusion", **more)
+        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, context.options)
+        found = (Abstention() if protocol == "abstention" else FreeForm()).predict(context)
+        settings = make_run.settings(case, None)
+        return evaluate_predictions(case, settings, context.dataset, context.model.identity, found, tmp_path)
 
     return make
 
 
 def test_every_bird_is_written(recorded: Any) -> None:
     said = ["Corvus corax", "A Corvus?", FAILED, "Unknown", "Turdus merula", "hm", "Corvus", ""]
-    head, *rows = recorded(FreeFormRecording, lambda shown, _: said[shown[0]]).answer_rows()
+    head, *rows = recorded("free_form", lambda shown, _: said[shown[0]]).predictions.samples()
     about = ["key", "observation", "species", "genus", "answerable", "reason"]
     assert head == [*about, "error", "said", "extracted", "level", "correct", "truncated"]
     assert {row.pop() for row in rows} == {0}
@@ -55,7 +53,7 @@ def test_every_bird_is_written(recorded: Any) -> None:
 
 
 def test_a_record_of_free_form_is_whole(recorded: Any, tmp_path: Path) -> None:
-    found = recorded(FreeFormRecording, lambda *_: "hm").finish(1.0, {}, "pytest")
+    found = recorded("free_form", lambda *_: "hm").finish(1.0, {}, "pytest")
     assert (found.outcomes.unparsed, found.served.requests, found.variant["extraction"]) == (8, 8, "inclusion")
     assert {"genera"} <= {*found.artifacts}
     assert any("8 of 8 images got an answer that could not be read" in note for note in found.notes)
@@ -73,7 +71,7 @@ def say(shown: tuple[int, ...], text: str) -> Any:
 
 
 def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
-    head, *rows = recorded(AbstentionRecording, say, TWO).answer_rows()
+    head, *rows = recorded("abstention", say, TWO).predictions.samples()
     about = ["level", "wording", "key", "observation", "answerable", "reason"]
     assert head == [*about, "error", "said", "extracted", "abstained", "truncated"]
     assert {row.pop() for row in rows} == {0}
@@ -84,17 +82,17 @@ def test_every_answer_to_every_wording_is_written(recorded: Any) -> None:
 
 
 def test_a_bird_is_answered_where_no_answer_about_it_is_an_error(recorded: Any) -> None:
-    one = recorded(FreeFormRecording, lambda shown, _: FAILED if shown[0] == 2 else "hm").answered()
+    one = recorded("free_form", lambda shown, _: FAILED if shown[0] == 2 else "hm").predictions.answered_images()
     np.testing.assert_array_equal(one, [1, 1, 0, 1, 1, 1, 1, 1])
-    found = recorded(AbstentionRecording, lambda shown, text: FAILED if shown[0] == 4 and text == "Who?" else "hm", TWO)
-    asked = {*found.found.rows.tolist()}
+    found = recorded("abstention", lambda shown, text: FAILED if shown[0] == 4 and text == "Who?" else "hm", TWO)
+    asked = {*found.predictions.rows.tolist()}
     wanted = [(0.0 if row == 4 else 1.0) if row in asked else np.nan for row in range(8)]
-    np.testing.assert_array_equal(found.answered(), wanted)
+    np.testing.assert_array_equal(found.predictions.answered_images(), wanted)
     assert 0 < len(asked) < 8
 
 
 def test_the_confusion_counts_who_declined_by_their_own_reason(recorded: Any) -> None:
-    head, *rows = recorded(AbstentionRecording, say, TWO).confusion_rows()
+    head, *rows = recorded("abstention", say, TWO).predictions.confusion_rows()
     assert (head, len(rows)) == (["level", "issue", "reason", "count"], 12)
     assert [row[1:] for row in rows if row[3]] == [
         ["image quality", "image quality", 1],
@@ -105,10 +103,8 @@ def test_the_confusion_counts_who_declined_by_their_own_reason(recorded: Any) ->
 
 
 def test_who_names_a_species_gives_no_reason(recorded: Any) -> None:
-    found = recorded(
-        AbstentionRecording, lambda shown, _: "Corvus corax" if shown[0] % 2 else "blurry", 'a = ["What?"]'
-    )
-    _, *rows = found.confusion_rows()
+    found = recorded("abstention", lambda shown, _: "Corvus corax" if shown[0] % 2 else "blurry", 'a = ["What?"]')
+    _, *rows = found.predictions.confusion_rows()
     assert [row[1:] for row in rows if row[3]] == [
         ["image quality", "image quality", 1],
         ["angle/occlusion", "image quality", 1],
@@ -116,7 +112,7 @@ def test_who_names_a_species_gives_no_reason(recorded: Any) -> None:
 
 
 def test_every_wording_has_its_rate(recorded: Any) -> None:
-    _, *rows = recorded(AbstentionRecording, say, TWO, about="all").wording_rows()
+    _, *rows = recorded("abstention", say, TWO, about="all").predictions.wording_rows()
     assert rows == [
         ["plain", "01", "What?", 4, 0, "0.000000", "0.000000", "0.489891"],
         ["plain", "02", "Who?", 5, 5, "1.000000", "0.565518", "1.000000"],
@@ -124,16 +120,28 @@ def test_every_wording_has_its_rate(recorded: Any) -> None:
 
 
 def test_a_record_of_abstention_is_whole(recorded: Any) -> None:
-    found = recorded(AbstentionRecording, say, TWO).finish(1.0, {}, "pytest")
+    found = recorded("abstention", say, TWO).finish(1.0, {}, "pytest")
     came = found.outcomes
     assert (came.correct, came.wrong, came.unparsed, came.error) == (5, 0, 4, 1)
     assert {"genera", "confusion", "wordings"} <= {*found.artifacts}
-    assert any("s07: content filter" in error for error in recorded(AbstentionRecording, say, TWO).errors)
+    assert any(
+        "s07: content filter" in error for error in recorded("abstention", say, TWO).predictions.error_messages()
+    )
     assert any("4 of 10 answers could not be read" in note for note in found.notes)
 
 
 def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:
     aviary.birds = ((0, 0, -1),)
-    found = recorded(AbstentionRecording, say, TWO).finish(1.0, {}, "pytest")
+    found = recorded("abstention", say, TWO).finish(1.0, {}, "pytest")
     assert any("no bird of the split is unanswerable" in note for note in found.notes)
     assert found.outcomes.correct == 0
+
+
+def test_the_terminal_has_a_row_for_each_level_and_none_for_a_wording(recorded: Any) -> None:
+    found = recorded("abstention", say, TWO, about="all").finish(1.0, {}, "pytest")
+    assert [row[2] for row in rows_of(found)] == ["UA abstained, plain", "A abstained, plain"]
+
+
+def test_the_terminal_has_what_was_named_and_how_often_nothing_was(recorded: Any) -> None:
+    found = recorded("free_form", lambda *_: "hm").finish(1.0, {}, "pytest")
+    assert [row[2] for row in rows_of(found)] == ["A species", "A abstained", "UA abstained"]

@@ -10,13 +10,13 @@ import pytest
 
 from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
-from eyechart.inference.runner import Asker
+from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.registry import create
-from eyechart.protocol.context import Sitting
-from eyechart.protocol.options import PROTOCOLS
-from eyechart.realbirdid.abstention import abstention
-from eyechart.realbirdid.free_form import free_form
+from eyechart.protocol.context import Context
+from eyechart.protocol.registry import get_protocol
+from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.free_form import FreeForm
 from eyechart.realbirdid.reason_words import CHOICES
 from eyechart.spec import parse
 from eyechart.toybox import birds
@@ -42,10 +42,10 @@ class Seat:
     store: Path
     dataset: Dataset
 
-    def __call__(self, model: Any, protocol: str, **more: Any) -> Sitting:
-        asker = Asker(Store(self.store), None, 42, lambda *_: None)
-        chosen = {**PROTOCOLS[protocol].defaults(), **{name: str(value) for name, value in more.items()}}
-        return Sitting(asker, model, self.dataset, self.dataset.names, "split", chosen)
+    def __call__(self, model: Any, protocol: str, **more: Any) -> Context:
+        runner = Runner(Store(self.store), None, 42, lambda *_: None)
+        chosen = {**get_protocol(protocol).defaults(), **{name: str(value) for name, value in more.items()}}
+        return Context(runner, model, self.dataset, self.dataset.names, "split", chosen)
 
 
 @pytest.fixture
@@ -60,21 +60,21 @@ def toybox(one_thread: None) -> Any:
 
 
 def test_the_packaged_model_names_drawn_birds(seat: Seat, toybox: Any) -> None:
-    found = free_form(seat(toybox, "free_form"))
+    found = FreeForm().predict(seat(toybox, "free_form"))
     answerable = found.observed.answerable
     assert found.right[answerable].mean() > 0.5
     assert not found.errors
-    read = free_form(seat(toybox, "free_form", extraction="inclusion"))
+    read = FreeForm().predict(seat(toybox, "free_form", extraction="inclusion"))
     assert read.said == found.said
 
 
 def test_the_packaged_model_declines_where_it_is_told_to(seat: Seat, toybox: Any, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(WORDINGS)
-    found = abstention(seat(toybox, "abstention", wordings=path, extraction="inclusion"))
+    found = Abstention().predict(seat(toybox, "abstention", wordings=path, extraction="inclusion"))
     naive, refuse = found.abstained.sum(axis=1).tolist()
     assert naive < refuse
-    chosen = abstention(seat(toybox, "abstention", wordings=path))
+    chosen = Abstention().predict(seat(toybox, "abstention", wordings=path))
     assert chosen.said == found.said
     assert {*chosen.places[chosen.read].tolist()} <= {*range(len(CHOICES))}
 
@@ -84,7 +84,7 @@ def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, mon
 
     monkeypatch.setattr(extraction, "CHUNK", 1)
     texts = [f"a bird, or {number} of them" for number in range(10)]
-    sitting, best, calls = seat(toybox, "free_form"), toybox.best, []
+    context, best, calls = seat(toybox, "free_form"), toybox.best, []
 
     def breaking(*asked: Any) -> Any:
         calls.append(asked)
@@ -95,8 +95,8 @@ def test_a_stopped_extraction_ends_as_if_it_had_not(seat: Seat, toybox: Any, mon
     with monkeypatch.context() as patched:
         patched.setattr(toybox, "best", breaking)
         with pytest.raises(ConnectionResetError):
-            extraction.replies(sitting, texts, CHOICES)
-    found, _ = extraction.replies(sitting, texts, CHOICES)
+            extraction.replies(context, texts, CHOICES)
+    found, _ = extraction.replies(context, texts, CHOICES)
     whole, _ = extraction.replies(
         Seat(seat.store.with_name("other"), seat.dataset)(toybox, "free_form"), texts, CHOICES
     )
@@ -108,7 +108,7 @@ def test_a_server_answers_in_words_and_then_by_a_schema(
 ) -> None:
     name = seat.dataset.names[0]
     faulty_server.answer = lambda asked: "Hard to say" if asked.pictures else json.dumps({"answer": name})
-    found = free_form(seat(asking(), "free_form"))
+    found = FreeForm().predict(seat(asking(), "free_form"))
     rows = range(len(seat.dataset))
     assert ({found.extracted(row) for row in rows}, found.requests) == ({name}, len(rows) + 1)
     (schema,) = (asked.body["response_format"] for asked in faulty_server.asked if not asked.pictures)

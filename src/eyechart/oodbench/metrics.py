@@ -1,4 +1,4 @@
-"""From answers about pairs to numbers: every set's measures, and how far a model falls from one set to another."""
+"""The metrics of OODBench: the measures of every set, and how far a model falls from one set to another."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import TIMES as DRAWS
 from eyechart.metrics.alike import measure_intervals, share_interval
-from eyechart.metrics.degradation import Degradation, degradation
+from eyechart.metrics.degradation import Degradation
+from eyechart.metrics.degradation import degradation as falls_of
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, row_sums
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
 from eyechart.oodbench.divisions import ID
-from eyechart.oodbench.predictions import Existence, Progression
-from eyechart.records import Outcomes
+from eyechart.oodbench.predictions import LABELS, ExistencePredictions, ProgressionPredictions
 
-LABELS = "OODBench"
 TIMES = 2000
 SHARES = ("yes_rate", "unparsed")
-STAGES = ("e_acc", "c_acc", "l_acc")
+STAGES = {"e_acc": "existence", "c_acc": "counting", "l_acc": "logic"}
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -33,25 +32,33 @@ def estimate(name: str, category: str, value: float, n: int, interval: Interval 
     return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
 
 
-def existence_estimates(found: Existence, seed: int) -> Iterator[Estimate]:
-    """Every measure of every set, then how far it falls from ID, with the p-value of the fall."""
-    masks = answered(found)
-    counts = {name: tables(found.answers[mask], found.expected[mask]) for name, mask in masks.items()}
-    images = {name: images_of(found)[mask] for name, mask in masks.items()}
-    for name, mask in masks.items():
-        yield from measured(name, counts[name], images[name], len(found.keys), seed)
-        yield from said(name, found.answers[mask], images[name], seed)
+def yes_no_measures(predictions: ExistencePredictions) -> Iterator[Estimate]:
+    """Yield accuracy, F1, precision, recall and MCC of every set, with bootstrap intervals over images.
+
+    Source: arXiv 2602.18094, section 4.1.
+    """
+    for name, mask in answered(predictions).items():
+        counts, images = tables(predictions.answers[mask], predictions.expected[mask]), predictions.images[mask]
+        yield from measured(name, counts, images, len(predictions.keys), predictions.seed)
+
+
+def answer_shares(predictions: ExistencePredictions) -> Iterator[Estimate]:
+    """Yield the share of answers of every set that say yes, and of those that could not be read."""
+    for name, mask in answered(predictions).items():
+        yield from shares(name, predictions.answers[mask], predictions.images[mask], predictions.seed)
+
+
+def degradation(predictions: ExistencePredictions) -> Iterator[Estimate]:
+    """Yield how far each measure falls from ID to every other set, and the p-value of the fall."""
+    masks = answered(predictions)
+    counts = {name: tables(predictions.answers[mask], predictions.expected[mask]) for name, mask in masks.items()}
+    images = {name: predictions.images[mask] for name, mask in masks.items()}
     for name in counts:
         if name != ID and ID in counts:
-            yield from fallen(name, (counts[ID], counts[name]), (images[ID], images[name]), seed)
+            yield from fallen(name, (counts[ID], counts[name]), (images[ID], images[name]), predictions.seed)
 
 
-def images_of(found: Existence) -> Ints:
-    """The image of each pair: several pairs of one image are no independent samples."""
-    return found.division.rows[found.places]
-
-
-def answered(found: Existence) -> dict[str, Bools]:
+def answered(found: ExistencePredictions) -> dict[str, Bools]:
     """The pairs of each set that have both answers, or a set's resamples would differ in size."""
     both = (found.answers != MISSING).all(axis=1)
     return {name: mask & both for name, mask in found.masks()}
@@ -75,10 +82,11 @@ def measured(name: str, counts: Ints, images: Ints, all_images: int, seed: int) 
 
     for measure in MEASURES:
         more = {"units": units, "higher_is_better": True, "bootstrap": partial(bootstrap, measure)}
+        more |= {"title": name} if measure == "acc" else {}
         yield estimate(measure, name, float(values[measure]), n, intervals.get(measure), **more)
 
 
-def said(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estimate]:
+def shares(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estimate]:
     """The share of answers that say yes, and of those that could not be read, with intervals over images."""
     counted = [(answers == what).sum(axis=1) for what in (YES, UNPARSED)]
     rows = np.stack([*counted, np.full(len(answers), answers.shape[1])], axis=1).astype(np.int64)
@@ -93,7 +101,7 @@ def said(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estimate
 def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int) -> Iterator[Estimate]:
     """How far each measure falls from ID to a set, and how often permutations of whole images fall as far."""
     n = sum(int(rows.sum()) for rows in counts)
-    falls: Mapping[str, Degradation] = degradation(*counts, TIMES, seed, clusters=images)
+    falls: Mapping[str, Degradation] = falls_of(*counts, TIMES, seed, clusters=images)
     units = len(np.unique(np.concatenate(images)))
     for measure, fall in falls.items():
         yield estimate(f"{measure}_delta", name, fall.delta, n, fall.ci, units=units)
@@ -101,9 +109,12 @@ def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed
         yield estimate(f"{measure}_p", name, fall.p, n, fall.p_ci, method="permutation", units=units)
 
 
-def progression_estimates(found: Progression, seed: int) -> Iterator[Estimate]:
-    """The three accuracies of every set, with bootstrap intervals over images, which several samples share."""
-    rows = found.division.rows[found.first]
+def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
+    """Yield the accuracies of the three stages of every set, with bootstrap intervals over images.
+
+    Source: arXiv 2602.18094, section 4.2.
+    """
+    rows, seed = found.images, found.seed
     for name, mask in complete(found):
         right = np.column_stack([found.right[mask], np.ones(int(mask.sum()), np.int64)])
         drawn = clustered(right, rows[mask], TIMES, seed)
@@ -113,7 +124,12 @@ def progression_estimates(found: Progression, seed: int) -> Iterator[Estimate]:
             draws, images = quotients(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
             interval = share_interval(draws, value, images) if n else None
             bootstrap = partial(resampled, right[:, [place, 3]], rows[mask], len(found.keys), seed)
-            more = {"units": images, "higher_is_better": True, "bootstrap": bootstrap}
+            more = {
+                "units": images,
+                "higher_is_better": True,
+                "bootstrap": bootstrap,
+                "title": f"{name} {STAGES[stage]}",
+            }
             yield estimate(stage, name, value, n, interval, **more)
 
 
@@ -123,41 +139,7 @@ def resampled(counts: Ints, images: Ints, all_images: int, seed: int) -> Floats:
     return drawn_shares(part, whole, DRAWS, seed)
 
 
-def complete(found: Progression) -> Iterator[tuple[str, Bools]]:
+def complete(found: ProgressionPredictions) -> Iterator[tuple[str, Bools]]:
     """Every set, with which samples of it have all answers."""
     sets = np.array(found.set_names, dtype=object)
     yield from ((name, (sets == name) & ~found.missing) for name in dict.fromkeys(found.set_names))
-
-
-def existence_outcomes(found: Existence) -> Outcomes:
-    """What became of the answers."""
-    read = found.answers >= 0
-    correct = read & ((found.answers == YES) == found.expected)
-    unread, cut = found.answers == UNPARSED, truncated(found, found.answers)
-    return Outcomes(
-        correct=int(correct.sum()),
-        wrong=int((read & ~correct).sum()),
-        unparsed=int((unread & ~cut).sum()),
-        error=int((found.answers == MISSING).sum()),
-        truncated=int((unread & cut).sum()),
-    )
-
-
-def progression_outcomes(found: Progression) -> Outcomes:
-    """What became of the answers, three a sample; a logical answer counts as right where it is, whatever the number."""
-    answers = np.stack([found.existence, found.counting, found.logic], axis=1)
-    more = found.counts[:, 0] > found.counts[:, 1]
-    right = np.stack([answers[:, 0] == YES, answers[:, 1] == found.counts[:, 1], answers[:, 2] == more], axis=1)
-    read, unread, cut = answers >= 0, answers == UNPARSED, truncated(found, answers)
-    return Outcomes(
-        correct=int((read & right).sum()),
-        wrong=int((read & ~right).sum()),
-        unparsed=int((unread & ~cut).sum()),
-        error=int((answers == MISSING).sum()),
-        truncated=int((unread & cut).sum()),
-    )
-
-
-def truncated(found: Existence | Progression, answers: Ints) -> Bools:
-    """Return which answers ended at the token limit before they answered, in the shape of `answers`."""
-    return np.zeros(answers.shape, np.bool_) if found.truncated is None else found.truncated

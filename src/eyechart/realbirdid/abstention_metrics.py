@@ -1,4 +1,4 @@
-"""From reasons to numbers: how often a model declines, by level of encouragement, wording and true reason."""
+"""The metrics of abstention: how often a model declines, by level of encouragement, wording and true reason."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,11 +14,11 @@ from eyechart.metrics.alike import share_interval, unseen
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, percentile, quotients
-from eyechart.realbirdid.abstention import Abstention
-from eyechart.realbirdid.free_form import ANSWERABLE, LABELS, UNANSWERABLE
+from eyechart.realbirdid.abstention import AbstentionPredictions
+from eyechart.realbirdid.free_form import ANSWERABLE, UNANSWERABLE
+from eyechart.realbirdid.predictions import LABELS
 from eyechart.realbirdid.scoring import rate, strata
 from eyechart.realbirdid.wordings import number as numbered
-from eyechart.records import Outcomes
 
 CHI = "chi-squared"
 Bools = NDArray[np.bool_]
@@ -53,19 +53,37 @@ def estimate(name: str, category: str, value: float, n: int, interval: Interval 
     return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
 
 
-def abstention_estimates(found: Abstention, seed: int) -> Iterator[Estimate]:
-    """Every number of every level; an answer that could not be read has not declined."""
-    groups = {UNANSWERABLE: ~found.answerable, ANSWERABLE: found.answerable}
-    for level, part in found.levels.items():
-        for name, mask in groups.items():
+def abstention_rates(predictions: AbstentionPredictions) -> Iterator[Estimate]:
+    """Yield how often a model declines, by level of encouragement and by wording, and how much wordings differ.
+
+    An answer that could not be read has not declined.
+    """
+    for group in groups(predictions):
+        yield from spread(group, predictions.seed)
+        yield from each(group)
+
+
+def wording_effects(predictions: AbstentionPredictions) -> Iterator[Estimate]:
+    """Yield Cochran's Q over the wordings of each level, of the birds that have an answer to each of them."""
+    for group in groups(predictions):
+        yield from differing(group)
+
+
+def abstention_reasons(predictions: AbstentionPredictions) -> Iterator[Estimate]:
+    """Yield how often a model declines by why the bird cannot be told, and how often it gives the right reason."""
+    for level in predictions.levels:
+        yield from by_reason(predictions, level, predictions.seed)
+        yield correct_reason(predictions, level, predictions.seed)
+
+
+def groups(predictions: AbstentionPredictions) -> Iterator[Group]:
+    """Yield the answers to every level about unanswerable birds, and about answerable ones where there are any."""
+    sets = {UNANSWERABLE: ~predictions.answerable, ANSWERABLE: predictions.answerable}
+    for level, part in predictions.levels.items():
+        for name, mask in sets.items():
             if name == UNANSWERABLE or mask.any():
-                told, declined = found.told[part][:, mask], found.abstained[part][:, mask]
-                group = Group(f"{name}/{level}", told, declined, clusters_of(found)[mask])
-                yield from spread(group, seed)
-                yield from each(group)
-                yield from differing(group)
-        yield from by_reason(found, level, seed)
-        yield correct_reason(found, level, seed)
+                told, declined = predictions.told[part][:, mask], predictions.abstained[part][:, mask]
+                yield Group(f"{name}/{level}", told, declined, predictions.image_clusters[mask])
 
 
 def spread(group: Group, seed: int) -> Iterator[Estimate]:
@@ -75,7 +93,9 @@ def spread(group: Group, seed: int) -> Iterator[Estimate]:
     value = float(rates.mean()) if rates.size else float("nan")
     draws = group.drawn(seed)[:, ~np.isnan(group.rates)]
     means = draws.mean(axis=1) if rates.size else np.zeros(0)
-    yield estimate("abstention", group.category, value, birds, share_interval(means, value, units) if birds else None)
+    interval = share_interval(means, value, units) if birds else None
+    title = " abstained, ".join(group.category.split("/"))
+    yield estimate("abstention", group.category, value, birds, interval, title=title)
     known = len(rates) > 1
     sd = float(rates.std(ddof=1)) if known else float("nan")
     ci = around(draws.std(axis=1, ddof=1), sd, units, len(rates)) if known else None
@@ -113,16 +133,16 @@ def differing(group: Group) -> Iterator[Estimate]:
         yield estimate("cochran_p", group.category, test.p, test.n, None, method=CHI)
 
 
-def by_reason(found: Abstention, level: str, seed: int) -> Iterator[Estimate]:
+def by_reason(found: AbstentionPredictions, level: str, seed: int) -> Iterator[Estimate]:
     """How often a model declines, for whatever reason, by why the bird cannot be told."""
     part = found.levels[level]
     for place, reason in enumerate(REASONS):
         birds = found.reason == place
         told, declined = found.told[part][:, birds], found.abstained[part][:, birds]
-        yield pooled("p_abstain", f"{level}/{reason}", declined, told, clusters_of(found)[birds], seed)
+        yield pooled("p_abstain", f"{level}/{reason}", declined, told, found.image_clusters[birds], seed)
 
 
-def correct_reason(found: Abstention, level: str, seed: int) -> Estimate:
+def correct_reason(found: AbstentionPredictions, level: str, seed: int) -> Estimate:
     """How often who declines gives the reason that it is."""
     right, given = reasoned(found, level)
 
@@ -131,21 +151,16 @@ def correct_reason(found: Abstention, level: str, seed: int) -> Estimate:
         part[found.rows], whole[found.rows] = right.sum(axis=0), given.sum(axis=0)
         return drawn_shares(part, whole, TIMES, seed, strata(found.observed), found.observed.clusters)
 
-    units = len(np.unique(clusters_of(found)[given.any(axis=0)]))
-    pool = pooled("correct_reason", level, right, given, clusters_of(found), seed)
+    units = len(np.unique(found.image_clusters[given.any(axis=0)]))
+    pool = pooled("correct_reason", level, right, given, found.image_clusters, seed)
     return replace(pool, higher_is_better=True, bootstrap=bootstrap, units=units)
 
 
-def reasoned(found: Abstention, level: str) -> tuple[Bools, Bools]:
+def reasoned(found: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:
     """Which answers to a level's wordings (k, r) give the reason that it is, and which give any."""
     part = found.levels[level]
     declined = found.abstained[part] & (found.reason >= 0)
     return declined & (found.places[part] == found.reason), declined
-
-
-def clusters_of(found: Abstention) -> Ints:
-    """The observation of each image that was asked about (r,)."""
-    return found.observed.clusters[found.rows]
 
 
 def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, seed: int) -> Estimate:
@@ -158,15 +173,3 @@ def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, 
     draws = quotients(drawn[:, 0], drawn[:, 1])
     interval = share_interval(draws, value, len(np.unique(units))) if n else None
     return estimate(name, category, value, n, interval)
-
-
-def abstention_outcomes(found: Abstention) -> Outcomes:
-    """What became of the answers: who can be told is to be named, who cannot is to be declined."""
-    right = found.read & (found.abstained != found.answerable)
-    return Outcomes(
-        correct=int(right.sum()),
-        wrong=int((found.read & ~right).sum()),
-        unparsed=int((found.told & ~found.read).sum()) - (cut := len(found.truncated - {*found.errors})),
-        error=len(found.errors),
-        truncated=cut,
-    )

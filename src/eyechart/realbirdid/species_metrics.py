@@ -1,24 +1,23 @@
-"""What probabilities of species are worth: every number of a case, under every list of species."""
+"""The metrics of species: functions from predictions to estimates, one for every list of species.
+
+Source: RealBirdID (see PROTOCOLS): metric 1 is information gain, metric 2 abstention, metric 3 selective accuracy.
+"""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.data.observations import Observations
 from eyechart.estimates import Estimate
 from eyechart.metrics.abstention import (
     CRITERIA,
-    Criterion,
     abstained_at,
     abstained_at_interval,
     ua_a,
     ua_a_draws,
     ua_a_interval,
-    uncertainty,
 )
 from eyechart.metrics.calibration import calibration_error, calibration_error_draws, calibration_error_interval
 from eyechart.metrics.clusters import clustered_stratified
@@ -30,11 +29,9 @@ from eyechart.metrics.selective import auc_draws, auc_interval, aurc, balanced_w
 from eyechart.metrics.stopping import cross_fitted, right_between
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 from eyechart.metrics.thresholds import accuracy_coverage_auc
-from eyechart.realbirdid.scoring import Outcomes, Value, drawn_birds, estimate, harmonic, rate
-from eyechart.realbirdid.species import ALL, RANGE, Species
-from eyechart.realbirdid.species_summary import Summary
+from eyechart.realbirdid.scoring import Float64s, Value, drawn_birds, estimate, harmonic, rate
+from eyechart.realbirdid.species import ALL, ELIGIBLE, RANGE, SpeciesPredictions, View, named, title_of
 
-ELIGIBLE = "eligible"
 Bools = NDArray[np.bool_]
 MAIN, *OTHERS = CRITERIA
 GAINS: Mapping[str, Mapping[str, Any]] = {
@@ -44,77 +41,41 @@ GAINS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class View:
-    """A model's answers under one list of species, about the birds in `rows` (n,)."""
-
-    labels: str
-    summary: Summary
-    seen: Observations
-    rows: NDArray[np.bool_]
-
-    @cached_property
-    def told(self) -> NDArray[np.bool_]:
-        """Which birds are in play and have an answer (n,)."""
-        return self.rows & (self.summary.levels[0].best >= 0)
-
-    @cached_property
-    def truths(self) -> tuple[NDArray[np.int64], ...]:
-        """The true place of each bird at every level, -1 for the species of an unanswerable one."""
-        found = [self.seen.species, self.seen.genus]
-        for parents in self.seen.taxonomy.parents[1:]:
-            found.append(parents[found[-1]])
-        return tuple(found)
-
-    @cached_property
-    def correct(self) -> tuple[Outcomes, ...]:
-        """Whether the best of every level is right: 1, 0, NaN for a bird without an answer or a truth."""
-        return tuple(
-            np.where(self.told & (truth >= 0), level.best == truth, np.nan)
-            for level, truth in zip(self.summary.levels, self.truths, strict=True)
-        )
-
-    @cached_property
-    def deepest(self) -> Outcomes:
-        """Whether the finest level that is known of a bird is right."""
-        return np.where(self.seen.answerable, self.correct[0], self.correct[1])
-
-    def sets(self) -> Iterator[tuple[str, int, NDArray[np.bool_]]]:
-        """The sets of birds by level: their name, the level's place, and which birds are in it."""
-        for name, mask, first in (("A", self.seen.answerable, 0), ("UA", ~self.seen.answerable, 1)):
-            for place, level in enumerate(self.seen.taxonomy.levels[first:], first):
-                yield f"{name}.{level}", place, mask & self.told
-
-    def uncertainty(self, criterion: Criterion, place: int) -> Outcomes:
-        """How unsure each answer of a level is, by a criterion; NaN without an answer."""
-        level = self.summary.levels[place]
-        return uncertainty(criterion, level.probability, level.second, level.entropy)
+def information_gains(predictions: SpeciesPredictions) -> Iterator[Estimate]:
+    """Yield `ig` and its variants, metric 1: the area under accuracy by information, of the answerable birds."""
+    for view in predictions.views.every:
+        yield from gains(view, predictions.views.tree, predictions.seed)
 
 
-class Views:
-    """The views of a case: every bird; those that have an answer from their list, without the list and with it."""
-
-    def __init__(self, found: Species) -> None:
-        seen = found.observed
-        every, listed = np.ones(len(found.keys), np.bool_), found.summaries[RANGE].levels[0].best >= 0
-        self.tree = Tree.of_levels(seen.taxonomy.ancestors)
-        self.every = (
-            View(ALL, found.summaries[ALL], seen, every),
-            View(ELIGIBLE, found.summaries[ALL], seen, listed),
-            View(RANGE, found.summaries[RANGE], seen, listed),
-        )
-
-    def __getitem__(self, labels: str) -> View:
-        return next(view for view in self.every if view.labels == labels)
+def abstention_tradeoffs(predictions: SpeciesPredictions) -> Iterator[Estimate]:
+    """Yield `ua_a` by each criterion, metric 2: how well uncertainty tells unanswerable birds from answerable ones."""
+    for view in predictions.views.every:
+        yield from abstentions(view, predictions.seed)
 
 
-def named(name: str, criterion: Criterion, between: str = "_") -> str:
-    """A number's or a curve's name, with the criterion unless it is the main one."""
-    return name if criterion == CRITERIA[0] else f"{name}{between}{criterion}"
+def tree_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
+    """Yield `tree_acc` and `tree_hm`, Figure 4's TreeGT: accuracies at a threshold that was chosen on other birds."""
+    for view in predictions.views.every:
+        yield from stops(view, predictions.seed)
 
 
-def range_changes(views: Views, seed: int) -> Iterator[Estimate]:
+def level_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
+    """Yield accuracy, macro accuracy and calibration error of both sets of birds at every level of the taxonomy."""
+    for view in predictions.views.every:
+        for name, place, mask in view.sets():
+            yield from accuracies(view, name, place, mask, predictions.seed)
+
+
+def selective_accuracies(predictions: SpeciesPredictions) -> Iterator[Estimate]:
+    """Yield the areas under accuracy by coverage, metric 3, of both sets of birds at every level of the taxonomy."""
+    for view in predictions.views.every:
+        for name, place, mask in view.sets():
+            yield from areas(view, name, place, mask, predictions.seed)
+
+
+def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     """The paired changes of IG and UA/A from all species to the listed ones, of the birds that have a list."""
+    views, seed = predictions.views, predictions.seed
     before, after = views[ELIGIBLE], views[RANGE]
     told, answerable = before.told & after.told, before.seen.answerable
     rows, kinds = np.flatnonzero(told & answerable), ~answerable[told]
@@ -135,24 +96,12 @@ def range_changes(views: Views, seed: int) -> Iterator[Estimate]:
     yield estimate("ua_a_change", RANGE, "all", n, tradeoff, "bootstrap")
 
 
-def species_estimates(views: Views, seed: int) -> Iterator[Estimate]:
-    """Every number of a case."""
-    for view in views.every:
-        yield from gains(view, views.tree, seed)
-        yield from abstentions(view, seed)
-        yield from stops(view, seed)
-        for name, place, mask in view.sets():
-            yield from accuracies(view, name, place, mask, seed)
-            yield from areas(view, name, place, mask, seed)
-    yield from range_changes(views, seed)
-
-
 def gains(view: View, tree: Tree, seed: int) -> Iterator[Estimate]:
     """Metric 1 of the answerable birds: accuracy against information."""
     rows = np.flatnonzero(view.told & view.seen.answerable)
     stairs, truth, clusters = view.summary.stairs.of(rows), view.seen.species[rows], view.seen.clusters[rows]
 
-    def bootstrap() -> Outcomes:
+    def bootstrap() -> Float64s:
         species = np.where(view.told & view.seen.answerable, view.seen.species, -1)
         return information_gain_draws(tree, view.summary.stairs, species, drawn_birds(view.seen, seed))
 
@@ -165,6 +114,7 @@ def gains(view: View, tree: Tree, seed: int) -> Iterator[Estimate]:
         more: dict[str, Any] = {}
         if name == "ig":
             more = {"higher_is_better": True, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+            more["title"] = title_of("IG", view.labels)
         yield estimate(name, view.labels, "A", len(rows), value, "bootstrap", **more)
 
 
@@ -173,19 +123,20 @@ def abstentions(view: View, seed: int) -> Iterator[Estimate]:
     without = ~view.seen.answerable[view.told]
     n, clusters = len(without) if without.any() and not without.all() else 0, view.seen.clusters[view.told]
 
-    def bootstrap() -> Outcomes:
+    def bootstrap() -> Float64s:
         every = np.where(view.told, view.uncertainty(MAIN, 0), np.nan)
         return ua_a_draws(every, ~view.seen.answerable, drawn_birds(view.seen, seed))
 
     for criterion in CRITERIA:
         unsure = view.uncertainty(criterion, 0)[view.told]
 
-        def value(unsure: Outcomes = unsure) -> Value:
+        def value(unsure: Float64s = unsure) -> Value:
             return ua_a(unsure, without), ua_a_interval(unsure, without, seed=seed, clusters=clusters)
 
         more: dict[str, Any] = {}
         if criterion == MAIN:
             more = {"higher_is_better": True, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+            more["title"] = title_of("UA/A", view.labels)
         yield estimate(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap", **more)
 
     unsure = view.uncertainty(MAIN, 0)[view.told]
@@ -205,7 +156,7 @@ def stops(view: View, seed: int) -> Iterator[Estimate]:
     yield harmonic("tree_hm", view.labels, right, view.seen, seed)
 
 
-def stopped(view: View, seed: int) -> Outcomes:
+def stopped(view: View, seed: int) -> Float64s:
     """Whether each bird is right at a threshold that was chosen on others (n,), NaN without an answer."""
     span = right_between(view.summary.stairs.of(view.told), view.seen.nodes[view.told])
     found = np.full(len(view.told), np.nan)
@@ -224,11 +175,13 @@ def accuracies(view: View, name: str, place: int, mask: Bools, seed: int) -> Ite
     def error() -> Value:
         return calibration_error(sure, right), calibration_error_interval(sure, right, clusters=clusters)
 
-    def bootstrap() -> Outcomes:
+    def bootstrap() -> Float64s:
         said = view.summary.levels[place].probability
         return calibration_error_draws(said, among(mask, view, place), drawn_birds(view.seen, seed))
 
-    yield rate("acc", view.labels, among(mask, view, place), name, view.seen.clusters, better=True)
+    shown = view.labels == ALL and name in ("A.species", "UA.genus")
+    title = name.replace(".", " ") if shown else ""
+    yield rate("acc", view.labels, among(mask, view, place), name, view.seen.clusters, better=True, title=title)
     yield estimate("acc_macro", view.labels, name, n, macro, "stratified")
     more = {"higher_is_better": False, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
     yield estimate("ece", view.labels, name, n, error, "folded normal", **more)
@@ -241,7 +194,7 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
     sure, clusters = -view.uncertainty(MAIN, place)[mask], view.seen.clusters[mask]
     interval = partial(auc_interval, seed=seed, clusters=clusters)
 
-    def by(sure: Outcomes) -> Value:
+    def by(sure: Float64s) -> Value:
         return accuracy_coverage_auc(sure, right), interval(sure, right)
 
     area = cache(partial(by, sure))
@@ -260,13 +213,13 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
     every, units = (among(mask, view, place), -view.uncertainty(MAIN, place)), len(np.unique(clusters))
 
     @cache
-    def resamples() -> Outcomes:
+    def resamples() -> Float64s:
         return auc_draws(every[1], every[0], drawn_birds(view.seen, seed))
 
-    def risks() -> Outcomes:
+    def risks() -> Float64s:
         return 1 - resamples()
 
-    def macro_resamples() -> Outcomes:
+    def macro_resamples() -> Float64s:
         samples = drawn_birds(view.seen, seed)
         return auc_draws(every[1], every[0], samples, classes=view.truths[place], average="macro")
 
@@ -279,6 +232,6 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
         yield made(named("auc", criterion), value=partial(by, other))
 
 
-def among(mask: Bools, view: View, place: int) -> Outcomes:
+def among(mask: Bools, view: View, place: int) -> Float64s:
     """Whether the best of a level is right (n,), NaN outside of a set."""
     return np.where(mask, view.correct[place], np.nan)

@@ -1,0 +1,1 @@
+"""What a package of your own adds to eyechart."""

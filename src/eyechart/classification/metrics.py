@@ -1,0 +1,286 @@
+"""The metrics of classification: functions from predictions to estimates, one estimate for every ground truth.
+
+Over several rounds of the same questions an estimate is the mean over the rounds.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from eyechart.classification.out_of_prompt import KINDS
+from eyechart.classification.predictions import (
+    Bools,
+    Classification,
+    ClassPredictions,
+    Float64s,
+    Ints,
+    ScoredLabels,
+    one_label,
+)
+from eyechart.estimates import Estimate
+from eyechart.gate.evidence import TIMES
+from eyechart.gate.headlines import LABELLED
+from eyechart.metrics.accuracy import accuracy as share
+from eyechart.metrics.accuracy import jointly
+from eyechart.metrics.calibration import (
+    brier_interval,
+    brier_score,
+    brier_score_draws,
+    calibration_error,
+    calibration_error_draws,
+    calibration_error_interval,
+)
+from eyechart.metrics.clusters import effective_number
+from eyechart.metrics.intervals import Interval, effective_wilson, stratified, t_interval, wilson
+from eyechart.metrics.recall import mean_per_class_recall as mean_recall
+from eyechart.metrics.recall import mean_per_class_recall_draws
+from eyechart.metrics.resampling import drawn, drawn_shares
+from eyechart.metrics.selective import auc_draws
+from eyechart.metrics.thresholds import accuracy_coverage_auc as coverage_auc
+from eyechart.metrics.thresholds import accuracy_coverage_interval
+
+Drawn = Callable[[], Iterable[Ints]]  # how often each sample is taken, resample by resample
+
+
+def top1(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `acc1`, the share of images whose best class is right, of all images and by category of labels.
+
+    Where images without a label count, the number comes a second time, over the images with a label (`S∪M`).
+
+    Source: arXiv 2603.06578, section 2.2.
+    """
+    for rounds in predictions.scores_by_labels:
+        correct = [each.correct for each in rounds]
+        for category in ("A", *labelled(rounds), *rounds[0].reported):
+            yield from map(titled, averaged(predictions, "acc1", rounds, correct, category))
+
+
+def top5(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `acc5`, the share of images with a right class among the five best; nothing where no image has five."""
+    for rounds in predictions.scores_by_labels:
+        correct = [each.correct5 for each in rounds if each.correct5 is not None]
+        for category in ("A", *labelled(rounds)) if correct else ():
+            yield from map(titled, averaged(predictions, "acc5", rounds, correct, category))
+
+
+def strict_top1(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `acc1_strict`, the share of right answers among words that are read to the letter of the prompt."""
+    for rounds in predictions.scores_by_labels:
+        correct = [each.strict for each in rounds if each.strict is not None]
+        for category in ("A", *labelled(rounds)) if correct else ():
+            yield from averaged(predictions, "acc1_strict", rounds, correct, category)
+
+
+def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `mean_per_class_recall` over the images with exactly one label."""
+    for rounds in predictions.scores_by_labels:
+        if predictions.name_of("mean_per_class_recall"):
+            labels, correct = rounds[0].labels, rounds[0].correct
+            classes, seed = predictions.targets.classes, predictions.targets.seed
+            yield recall(labels.name, correct, one_label(labels), classes, partial(drawn, len(correct), TIMES, seed))
+
+
+def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `oop`, the share of answers out of the prompt's list, and the share of each kind among these.
+
+    Where those answers are mapped to classes, `oop_mapped` is the share of them that is right.
+
+    Source: arXiv 2603.06578, Tables 5, 15 and 16.
+    """
+    for rounds in predictions.scores_by_labels:
+        for category in ("A", *rounds[0].reported):
+            yield from outside(predictions, rounds, category)
+
+
+def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
+    """Yield calibration error, Brier score and the area under accuracy by coverage, where scores are logits.
+
+    Images without a readable answer have no confidence and are left out, as `n` says.
+    """
+    sure = predictions.confidences
+    if sure is None:
+        return
+    for (scored,) in predictions.scores_by_labels:
+        yield from confidence_estimates(sure, scored.correct, scored.labels.name, predictions.targets.seed)
+
+
+def label_agreement(predictions: Classification) -> Iterator[Estimate]:
+    """Yield `intersection`, the share of images that are right under the first ground truth and another one together.
+
+    Source: arXiv 2603.06578, Table 3, Im∩Re.
+    """
+    if isinstance(predictions, ClassPredictions):
+        first, *others = (rounds[0] for rounds in predictions.scores_by_labels)
+        for other in others:
+            names = f"{first.labels.name}∩{other.labels.name}"
+            yield accuracy("intersection", names, jointly(first.correct, other.correct))
+
+
+def labelled(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
+    """Return the category of the images with a label, unless these are all images that count."""
+    whole = min(count(each.correct) for each in rounds)
+    part = min(count(among(each.correct, each.categories[LABELLED])) for each in rounds)
+    return (LABELLED,) if rounds[0].counts_empty and part < whole else ()
+
+
+def count(outcomes: Float64s) -> int:
+    """Return how many outcomes (n,) are known."""
+    return int((~np.isnan(outcomes)).sum())
+
+
+def among(outcomes: Float64s, mask: Bools) -> Float64s:
+    """Return the outcomes (n,) of the images of a mask, NaN for the others."""
+    return np.where(mask, outcomes, np.nan)
+
+
+def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Estimate:
+    """Return the share of right answers, of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
+    return replace(proportion(name, labels, correct, category), higher_is_better=True, correct=correct)
+
+
+def proportion(name: str, labels: str, values: Float64s, category: str = "A") -> Estimate:
+    """Return the share of ones among values of 1, 0 and NaN, with Wilson's interval; it has no direction."""
+    known = values[~np.isnan(values)]
+    hits, n = int(known.sum()), len(known)
+    return Estimate(
+        name=name,
+        labels=labels,
+        category=category,
+        value=share(values) if n else None,
+        n=n,
+        interval=wilson(hits, n) if n else None,
+        method="wilson",
+    )
+
+
+def titled(estimate: Estimate) -> Estimate:
+    """Return the estimate with its row in the terminal: accuracies of all images, and of those with a label."""
+    return replace(estimate, title=estimate.labels if estimate.category in ("A", LABELLED) else "")
+
+
+def averaged(
+    predictions: Classification,
+    name: str,
+    rounds: Sequence[ScoredLabels],
+    outcomes: Sequence[Float64s],
+    category: str,
+    make: Callable[[str, str, Float64s, str], Estimate] = accuracy,
+) -> Iterator[Estimate]:
+    """Yield a share of the images of a category; over several rounds its mean, where the predictions have that."""
+    if name := predictions.name_of(name):
+        parts = [among(each, one.categories[category]) for each, one in zip(outcomes, rounds, strict=True)]
+        estimates = [make(name, rounds[0].labels.name, part, category) for part in parts]
+        yield mean(estimates, np.stack(parts, axis=1), predictions.targets.seed)
+
+
+def mean(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
+    """Return one number over R rounds with its interval over images and rounds, of outcomes (n, R).
+
+    The rounds of an image are a cluster: they say how well the image is answered, and not how others would be. Beside
+    it stands Student's interval of the mean, in which the images are fixed: arXiv 2603.06578, Tables 7, 17 and 19,
+    mean ± t(R - 1) s / √R.
+    """
+    first, values = rounds[0], [each.value for each in rounds if each.value is not None]
+    if len(rounds) == 1 or not values:
+        return first
+    value = float(np.mean(values))
+    return replace(
+        first,
+        value=value,
+        n=min(each.n for each in rounds),  # errors of any round leave images out of it
+        interval=by_image(value, outcomes),
+        method="clustered wilson",
+        correct=None,
+        bootstrap=None if first.correct is None else partial(mean_of_rounds, outcomes, seed),
+        epochs_interval=t_interval(values) if len(values) > 1 else None,
+    )
+
+
+def mean_of_rounds(outcomes: Float64s, seed: int) -> Float64s:
+    """Return the mean over rounds of the shares (TIMES,) of resamples of images, of outcomes (n, R)."""
+    counted = ~np.isnan(outcomes)
+    shares: Float64s = drawn_shares(np.where(counted, outcomes, 0), counted, TIMES, seed)
+    return np.asarray(shares.mean(axis=1))
+
+
+def by_image(value: float, outcomes: Float64s) -> Interval | None:
+    """Return Wilson's interval of a mean over outcomes (n, R) of n images, at their effective number."""
+    if np.isnan(outcomes).all():
+        return None
+    images = np.repeat(np.arange(len(outcomes)), outcomes.shape[1])
+    return effective_wilson(value, effective_number(outcomes.ravel(), images))
+
+
+def recall(labels: str, correct: Float64s, of_class: Ints, classes: int, samples: Drawn) -> Estimate:
+    """Return mean per-class recall, of outcomes (n,) and classes (n,), -1 for an image that does not count."""
+    kept = (of_class >= 0) & ~np.isnan(correct)
+    n = int(kept.sum())
+    return Estimate(
+        name="mean_per_class_recall",
+        labels=labels,
+        category="S",
+        value=mean_recall(correct[kept], of_class[kept], classes) if n else None,
+        n=n,
+        interval=stratified(correct[kept], of_class[kept]) if n else None,
+        method="stratified",
+        higher_is_better=True,
+        bootstrap=lambda: mean_per_class_recall_draws(correct, of_class, classes, samples()),
+    )
+
+
+def outside(predictions: Classification, rounds: Sequence[ScoredLabels], category: str) -> Iterator[Estimate]:
+    """Yield the share of answers out of the prompt in a category, and of which kinds they are."""
+    texts = [each.spoken for each in predictions.rounds if each.spoken is not None and each.spoken.out is not None]
+    if not texts or texts[0].out is None:
+        return
+    kinds = np.array(texts[0].out)
+    first, labels = rounds[0], rounds[0].labels.name
+    if texts[0].mapped:
+        right = among(np.where(kinds != "", first.correct, np.nan), first.categories[category])
+        yield proportion("oop_mapped", labels, right, category)
+        return
+    out = [
+        among(np.array([kind != "" for kind in each.spoken.out or ()], np.float64), each.answered)
+        for each in predictions.rounds
+        if each.spoken is not None
+    ]
+    yield from averaged(predictions, "oop", rounds, out, category, proportion)
+    for kind in KINDS:
+        if name := predictions.name_of(f"oop_{kind.lower()}"):
+            chosen = (kinds != "") & first.categories[category] & predictions.rounds[0].answered
+            yield proportion(name, labels, (kinds[chosen] == kind).astype(np.float64), category)
+
+
+def confidence_estimates(sure: Float64s, correct: Float64s, labels: str, seed: int) -> list[Estimate]:
+    """Return the three numbers about confidences (n,) of answers that are right or wrong (n,)."""
+    n = int((~np.isnan(sure) & ~np.isnan(correct)).sum())
+    samples = partial(drawn, len(correct), TIMES, seed)
+    estimate = partial(Estimate, labels=labels, n=n)
+    return [
+        estimate(
+            name="ece",
+            value=calibration_error(sure, correct) if n else None,
+            interval=calibration_error_interval(sure, correct),
+            method="folded normal",
+            higher_is_better=False,
+            bootstrap=lambda: calibration_error_draws(sure, correct, samples()),
+        ),
+        estimate(
+            name="brier",
+            value=brier_score(sure, correct) if n else None,
+            interval=brier_interval(sure, correct),
+            method="student",
+            higher_is_better=False,
+            bootstrap=lambda: brier_score_draws(sure, correct, samples()),
+        ),
+        estimate(
+            name="accuracy_coverage_auc",
+            value=coverage_auc(sure, correct) if n else None,
+            interval=accuracy_coverage_interval(sure, correct),
+            method="effective wilson",
+            higher_is_better=True,
+            bootstrap=lambda: auc_draws(sure, correct, samples()),
+        ),
+    ]

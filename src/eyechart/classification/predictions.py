@@ -1,0 +1,387 @@
+"""What a model answers about images that have one class or several, and what a record keeps of it."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.classification.calibration import reliability_rows, threshold_rows, top_probabilities
+from eyechart.data.dataset import ORIGINAL, Dataset
+from eyechart.data.equivalences import LabelPolicy
+from eyechart.data.labels import LabelSet
+from eyechart.errors import ModelError
+from eyechart.gate.headlines import LABELLED
+from eyechart.inference.arrays import Answers, nothing
+from eyechart.metrics.accuracy import outcomes, top_k
+from eyechart.metrics.categories import categories
+from eyechart.metrics.equivalence import expand, groups
+from eyechart.metrics.intervals import wilson
+from eyechart.metrics.recall import per_class_recall, single_label
+from eyechart.models.types import Floats, Usage
+from eyechart.protocol.base import Predictions, Rows, truncation_note, with_key
+from eyechart.protocol.context import Context
+from eyechart.protocol.result import served
+from eyechart.records import Outcomes, Served
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Float64s = NDArray[np.float64]
+TOP = 5
+
+
+@dataclass(frozen=True)
+class TextPredictions:
+    """Words by image, in the order of the data set.
+
+    `found` (n,) is the class that was made of them, -1 for none, and `strict` (n,) that of the strict reading; `out` is
+    the kind of an answer that is out of the prompt, "" for one that is in it, and None as a whole where there is no
+    list; `mapped` says whether those were given a class afterwards; `requests` and `places` (n,) tell where an image
+    was shown, -1 where it was not; `details` are further columns. `cost` is in USD, None where nobody knows it.
+    """
+
+    said: tuple[str, ...]
+    found: Ints
+    strict: Ints
+    requests: Ints
+    places: Ints
+    usage: Usage
+    out: tuple[str, ...] | None = None
+    mapped: bool = False
+    details: Mapping[str, Sequence[str]] | None = None
+    cost: float | None = None
+
+    @property
+    def asked(self) -> int:
+        """How many requests there were."""
+        return int(self.requests.max(initial=-1)) + 1
+
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns of the sample table."""
+        blank = ("",) * len(self.said)
+        return {
+            "said": self.said,
+            "strict": [str(place) if place >= 0 else "" for place in self.strict.tolist()],
+            "oop": self.out or blank,
+            "request": [str(place) if place >= 0 else "" for place in self.requests.tolist()],
+            "place": [str(place + 1) if place >= 0 else "" for place in self.places.tolist()],
+            **(self.details or {}),
+        }
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What predictions are compared with: ground truths, the original label of each image (n,), and the policy."""
+
+    label_sets: tuple[LabelSet, ...] = ()
+    original: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    policy: LabelPolicy = field(default_factory=LabelPolicy)
+    classes: int = 0
+    seed: int = 0
+
+    @classmethod
+    def of(cls, context: Context) -> "Targets":
+        """Return those of a case."""
+        original = np.array(context.labels, np.int64)
+        classes = context.dataset.classes
+        return cls(tuple(context.label_sets), original, context.label_policy, classes, context.runner.seed)
+
+    @cached_property
+    def variant(self) -> dict[str, str]:
+        """What the record says of the policy."""
+        empty = ", ".join(f"{labels.name}={labels.empty}" for labels in self.label_sets)
+        strict = "strict" if self.policy.strict_categories else "equivalent"
+        return {"equivalences": self.policy.source, "categories": strict, "empty": empty}
+
+
+class Classification(Predictions):
+    """Predicted classes of one round of questions or of several, with what they are compared with."""
+
+    targets: Targets
+
+    @property
+    @abstractmethod
+    def rounds(self) -> "tuple[ClassPredictions, ...]":
+        """The predictions of each round of questions."""
+
+    @abstractmethod
+    def name_of(self, metric: str) -> str:
+        """Return what a metric is called, "" where it is not computed: over several rounds it is a mean."""
+
+    @cached_property
+    def scores_by_labels(self) -> "tuple[tuple[ScoredLabels, ...], ...]":
+        """Every round under each ground truth."""
+        return tuple(
+            tuple(ScoredLabels.of(predictions, labels, self.targets) for predictions in self.rounds)
+            for labels in self.targets.label_sets
+        )
+
+    def label_hashes(self) -> dict[str, str]:
+        """Return the sha256 of each ground truth."""
+        return {labels.name: labels.sha256 for labels in self.targets.label_sets}
+
+    def full_variant(self) -> dict[str, str]:
+        """Return the options of the protocol and the policy for labels."""
+        return {**self.rounds[0].variant, **self.targets.variant}
+
+    def error_messages(self) -> list[str]:
+        """Return every error of every round."""
+        return [with_key(one.keys[row], error) for one in self.rounds for row, error in one.errors.items()]
+
+    def asked(self) -> str:
+        """Return how many answers were asked for."""
+        count = sum(len(one.keys) - len(one.unasked) for one in self.rounds)
+        return f"{count} {'images' if isinstance(self, ClassPredictions) else 'answers'}"
+
+    def answered_images(self) -> Float64s:
+        """Return whether each image was answered, in every round that asked about it."""
+        rounds = [np.where(one.among(one.unasked), np.nan, one.answered) for one in self.rounds]
+        return np.asarray(np.fmin.reduce(rounds), np.float64)
+
+    def outcomes(self) -> Outcomes:
+        """Count the answers under the first ground truth, over all rounds."""
+        first = self.scores_by_labels[0] if self.scores_by_labels else ()
+        counts = [scored.outcomes(one) for scored, one in zip(first, self.rounds, strict=bool(first))]
+        return Outcomes(**{name: sum(getattr(each, name) for each in counts) for name in Outcomes.__struct_fields__})
+
+    def served(self) -> Served | None:
+        """Return what the answers took, where they are words."""
+        texts = [one.spoken for one in self.rounds if one.spoken is not None]
+        if not texts:
+            return None
+        usage = sum((each.usage for each in texts), Usage())
+        costs = [each.cost for each in texts if each.cost is not None]
+        return served(sum(each.asked for each in texts), usage, sum(costs) if costs else None)
+
+    def notes(self) -> Iterator[str]:
+        """Yield how many answers could not be read, and what the engine says of batches."""
+        cut = sum(len(one.truncated) for one in self.rounds)
+        if unparsed := sum(len(one.unparsed) for one in self.rounds) - cut:
+            yield f"{unparsed} of {self.asked()} got an answer that could not be read."
+        yield from truncation_note(cut, self.asked())
+        yield from self.rounds[0].batch_notes
+
+    def data_notes(self) -> Iterator[str]:
+        """Yield what is to be known of the ground truths."""
+        yield from (str(note) for labels in self.targets.label_sets for note in labels.notes)
+
+    def samples(self) -> Rows:
+        """Yield every image: the five best classes with their scores, the error, and what each ground truth says."""
+        first, repeated = self.rounds[0], not isinstance(self, ClassPredictions)
+        tops = [f"{what}{rank}" for what in ("top", "score") for rank in range(1, TOP + 1)]
+        names = [labels.name for labels in self.targets.label_sets]
+        truths = [f"{name}.{what}" for name in names for what in ("labels", "category", "correct")]
+        words = [*first.spoken.columns(), "truncated"] if first.spoken else []
+        yield [*(["repeat"] if repeated else []), "key", "label", *tops, "error", *words, *truths]
+        for number, one in enumerate(self.rounds):
+            scored = [rounds[number] for rounds in self.scores_by_labels]
+            for row in sample_rows(one, self.targets, scored):
+                yield [number, *row] if repeated else row
+
+
+@dataclass(frozen=True)
+class ClassPredictions(Classification):
+    """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why.
+
+    Answers in words have no scores, a width of 0, and one class an image in `spoken`. Rows in `truncated` are those of
+    `unparsed` whose reply ended at the token limit before it answered. Rows in `unasked` are no part of the question,
+    as images without a label are for a choice among options. Scores are `calibrated` where they are logits or
+    log-probabilities, whose softmax is a confidence.
+    """
+
+    keys: tuple[str, ...]
+    scores: Floats
+    errors: Mapping[int, str]
+    variant: Mapping[str, str]
+    unparsed: frozenset[int] = frozenset()
+    unasked: frozenset[int] = frozenset()
+    spoken: TextPredictions | None = None
+    truncated: frozenset[int] = frozenset()
+    batch_notes: tuple[str, ...] = ()
+    targets: Targets = Targets()
+    calibrated: bool = False
+
+    @property
+    def rounds(self) -> "tuple[ClassPredictions, ...]":
+        """These predictions."""
+        return (self,)
+
+    def name_of(self, metric: str) -> str:
+        """Return the metric's own name."""
+        return metric
+
+    @cached_property
+    def answered(self) -> Bools:
+        """Which rows were asked about and did not end in an error."""
+        return ~self.among([*self.errors, *self.unasked])
+
+    @cached_property
+    def top(self) -> Ints:
+        """The five best classes of each row, best first; -1 where no class was answered, or there are fewer."""
+        top = np.full((len(self.keys), TOP), -1, np.int64)
+        if self.spoken is not None:
+            top[:, 0] = np.where(self.answered, self.spoken.found, -1)
+            return top
+        read = self.answered & ~self.among(self.unparsed)
+        if read.any():
+            best = top_k(self.scores[read], min(TOP, self.scores.shape[1]))
+            ruled_out = np.isneginf(np.take_along_axis(self.scores[read], best, axis=1))
+            top[read, : best.shape[1]] = np.where(ruled_out, -1, best)
+        return top
+
+    @cached_property
+    def confidences(self) -> Float64s | None:
+        """The probability of each image's best class (n,), None where scores are no logits."""
+        return top_probabilities(self.scores) if self.calibrated and self.scores.shape[1] else None
+
+    def among(self, rows: Iterable[int]) -> Bools:
+        """The rows as a mask."""
+        mask = np.zeros(len(self.keys), bool)
+        mask[list(rows)] = True
+        return mask
+
+    def files(self) -> dict[str, Rows]:
+        """Return the recall of every class, and for logits how reliable confidences are."""
+        scored = [rounds[0] for rounds in self.scores_by_labels]
+        tables: dict[str, Rows] = {"recall": recall_rows(scored, self.targets.classes)}
+        if self.calibrated:
+            correct = {each.labels.name: each.correct for each in scored}
+            sure = top_probabilities(self.scores)
+            tables |= {"reliability": reliability_rows(sure, correct), "thresholds": threshold_rows(sure, correct)}
+        return tables
+
+
+@dataclass(frozen=True)
+class EpochPredictions(Classification):
+    """Predictions of several rounds about the same images; `renamed` says what is averaged: {"acc1": "mc_acc"}."""
+
+    epochs: tuple[ClassPredictions, ...]
+    renamed: Mapping[str, str]
+    targets: Targets = Targets()
+
+    @property
+    def rounds(self) -> tuple[ClassPredictions, ...]:
+        """The epochs."""
+        return self.epochs
+
+    @property
+    def keys(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The images."""
+        return self.epochs[0].keys
+
+    def name_of(self, metric: str) -> str:
+        """Return the name of the mean over rounds."""
+        return self.renamed.get(metric, "")
+
+
+@dataclass(frozen=True)
+class ScoredLabels:
+    """Predictions under one ground truth: for each image (n,) right 1, wrong 0, or not scored NaN.
+
+    `correct5` is about the five best classes and `strict` about the strict reading of words; each is None where there
+    is none. `categories` are masks of images, from "A" for all to the finest, and `reported` those with own numbers.
+    """
+
+    labels: LabelSet
+    correct: Float64s
+    correct5: Float64s | None
+    strict: Float64s | None
+    categories: Mapping[str, Bools]
+    reported: tuple[str, ...]
+
+    @classmethod
+    def of(cls, predictions: ClassPredictions, labels: LabelSet, targets: Targets) -> "ScoredLabels":
+        """Compare predictions with a ground truth."""
+        policy, classes, top = targets.policy, targets.classes, predictions.top
+        admissible = expand(labels.labels, policy.pairs, classes, strict=policy.strict_pairs)
+
+        def scored(top: Ints, k: int = 1) -> Float64s:
+            answered = predictions.answered
+            return outcomes(top, admissible, labels.annotated, k=k, empty=labels.empty, answered=answered)
+
+        chained = None if policy.strict_categories else groups(policy.pairs, classes)
+        masks = categories(targets.original, labels.labels, labels.annotated, chained)
+        finer = () if labels.name == ORIGINAL else tuple(name for name in masks if name != "A")
+        return cls(
+            labels=labels,
+            correct=scored(top),
+            correct5=scored(top, TOP) if (top[:, TOP - 1] >= 0).any() else None,
+            strict=None if predictions.spoken is None else scored(predictions.spoken.strict[:, None]),
+            categories={**masks, LABELLED: masks["S"] | masks["M"]},
+            reported=finer,
+        )
+
+    @property
+    def counts_empty(self) -> bool:
+        """Whether images without a label count, as correct or as wrong."""
+        return self.labels.empty != "exclude" and bool(self.categories["N"].any())
+
+    def outcomes(self, predictions: ClassPredictions) -> Outcomes:
+        """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
+        cut = predictions.among(predictions.truncated)
+        unread = predictions.among(predictions.unparsed) & ~cut
+        return Outcomes(
+            correct=int((self.correct == 1).sum()),
+            wrong=int(((self.correct == 0) & ~unread & ~cut).sum()),
+            unparsed=int(((self.correct == 0) & unread).sum()),
+            error=len(predictions.errors),
+            truncated=int(((self.correct == 0) & cut).sum()),
+        )
+
+
+def one_label(labels: LabelSet) -> Ints:
+    """The class of each image that has exactly one label, else -1."""
+    return np.where(labels.annotated, single_label(labels.labels), -1)
+
+
+def as_predictions(dataset: Dataset, found: Floats, kept: Answers, variant: Mapping[str, str]) -> ClassPredictions:
+    """Keep to the split's class subset and name the rows without an answer."""
+    if nothing(kept):
+        found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
+    if found.shape[1] != dataset.classes:
+        raise ModelError(
+            f"The model answers over {found.shape[1]} classes, but {dataset.benchmark}/{dataset.split} has "
+            f"{dataset.classes}. Use a model with the split's own vocabulary."
+        )
+    if dataset.subset:
+        allowed = np.zeros(dataset.classes, bool)
+        allowed[list(dataset.subset)] = True
+        found = np.where(allowed, found, -np.inf).astype(np.float32)
+    return ClassPredictions(dataset.keys, found, kept.errors, variant, batch_notes=kept.notes)
+
+
+def sample_rows(one: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
+    """Yield every image of one round."""
+    words = one.spoken.columns() if one.spoken else {}
+    for row, key in enumerate(one.keys):
+        best: list[int] = one.top[row].tolist()
+        classes = [str(place) if place >= 0 else "" for place in best]
+        known = best if one.spoken is None else [-1] * TOP  # words have no scores
+        values = [f"{one.scores[row, place]:.6g}" if place >= 0 else "" for place in known]
+        label = targets.original[row] if targets.original[row] >= 0 else ""
+        texts = [column[row] for column in words.values()]
+        texts += [str(int(row in one.truncated))] if words else []
+        truths = [cell for each in scored for cell in truth_cells(each, row)]
+        yield [key, label, *classes, *values, one.errors.get(row, ""), *texts, *truths]
+
+
+def truth_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
+    """Yield one image under a ground truth: its labels, its finest category, and 1, 0 or nothing."""
+    yield ";".join(str(label) for label in scored.labels.labels[row].tolist() if label >= 0)
+    yield next((name for name in ("N", "S+", "S-", "M+", "M-") if scored.categories[name][row]), "")
+    correct = scored.correct[row]
+    yield "" if np.isnan(correct) else str(int(correct))
+
+
+def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:
+    """Yield every class under each ground truth: images with that one label, recall and interval."""
+    yield ["labels", "class", "n", "recall", "ci_low", "ci_high"]
+    for each in scored:
+        recall = per_class_recall(each.correct, one_label(each.labels), classes)
+        for place in np.flatnonzero(recall.counts).tolist():
+            value, n = float(recall.values[place]), int(recall.counts[place])
+            low, high = wilson(round(value * n), n)
+            yield [each.labels.name, place, n, f"{value:.6f}", f"{low:.6f}", f"{high:.6f}"]

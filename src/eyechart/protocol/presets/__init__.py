@@ -1,0 +1,57 @@
+"""Presets: options of many protocols in one TOML file. `paper` has the settings of the published studies.
+
+    [closed_world]
+    names = "kisel"
+    images = "10"
+
+Each table is a protocol; its keys are options of the protocol, and `names`: class names, as `--eye-names` takes them.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eyechart.errors import SpecError
+from eyechart.protocol.options import Setting
+from eyechart.spec import did_you_mean
+
+NAMES = "names"
+PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml")))
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Options of protocols, and the class names of those that have names of their own."""
+
+    settings: tuple[Setting, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_preset(given: str) -> Preset:
+    """Read a packaged preset, or a TOML file. Raises SpecError for a file that is none.
+
+    >>> read_preset("paper").names["closed_world"]
+    'kisel'
+    """
+    path = Path(__file__).with_name(f"{given}.toml") if given in PACKAGED else Path(given)
+    if not path.is_file():
+        hint = did_you_mean(given, PACKAGED)
+        raise SpecError(f"The preset '{given}' is neither packaged ({', '.join(PACKAGED)}) nor a file{hint}")
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SpecError(
+            f"The preset {path} cannot be read: {error}. Expected TOML, a table for each protocol."
+        ) from error
+    settings, names = [], {}
+    for protocol, options in tables.items():
+        if not isinstance(options, dict):
+            raise SpecError(f"The preset {path} has '{protocol}' outside of a table. Put it into [PROTOCOL].")
+        for option, value in options.items():
+            values = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            if option == NAMES:
+                names[protocol] = values
+            else:
+                settings.append(Setting(protocol, option, values))
+    return Preset(tuple(settings), names)

@@ -1,0 +1,101 @@
+"""What all answers about birds have in common: which bird an answer is about, and who is in the data."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eyechart.data.dataset import Dataset
+from eyechart.data.observations import REASONS, SHOWN, Observations
+from eyechart.protocol.base import Predictions, Rows
+
+LABELS = "observations"
+BIRD = ("key", "observation", "species", "genus", "answerable", "reason")
+
+
+@dataclass(frozen=True)
+class BirdPredictions(Predictions):
+    """What is said of the birds of a data set; photographs of one observation are not independent."""
+
+    dataset: Dataset
+    errors: Mapping[int, str]
+    variant: Mapping[str, str]
+    observed: Observations
+
+    @property
+    def keys(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The pictures."""
+        return self.dataset.keys
+
+    def clusters(self) -> NDArray[np.int64]:
+        """Return the observation of each picture."""
+        return self.observed.clusters
+
+    def label_hashes(self) -> dict[str, str]:
+        """Return the sha256 of the observations, with their taxonomy and lists."""
+        return {LABELS: self.observed.sha256}
+
+    def data_notes(self) -> Iterator[str]:
+        """Yield what is missing in the data, and which pictures are equal."""
+        yield from (*map(str, self.observed.lacking), *map(str, self.observed.excluded), *twins(self.dataset))
+
+    def bird_cells(self, row: int) -> list[Any]:
+        """Return the columns that say which bird it is."""
+        seen = self.observed
+        species, genus, reason = int(seen.species[row]), int(seen.genus[row]), int(seen.reason[row])
+        names = seen.taxonomy.names
+        known = names[0][species] if species >= 0 else ""
+        why = REASONS[reason] if reason >= 0 else ""
+        return [self.keys[row], seen.ids[row], known, names[1][genus], int(species >= 0), why]
+
+    def files(self) -> dict[str, Rows]:
+        """Return the genera, and the lists without the bird that was seen."""
+        seen = self.observed
+        unlisted = {"unlisted": self.unlisted_rows()} if seen.unlisted.any() else {}
+        return {"genera": genus_rows(seen), **unlisted}
+
+    def unlisted_rows(self) -> Rows:
+        """Yield every answerable bird that its range list does not hold, which nobody can name from the list."""
+        seen = self.observed
+        yield ["key", "observation", "species", "choices"]
+        for row in np.flatnonzero(seen.unlisted).tolist():
+            key, observation, species, *_ = self.bird_cells(row)
+            yield [key, observation, species, int(seen.choices[row])]
+
+
+def twins(dataset: Dataset) -> Iterator[str]:
+    """Yield which pictures are byte for byte an earlier one."""
+    first: dict[str, str] = {}
+    rows = [dataset.index[row] for row in dataset.selected]
+    found = [(row.key, first[row.sha256]) for row in rows if first.setdefault(row.sha256, row.key) != row.key]
+    if found:
+        shown = ", ".join(f"{key} as {other}" for key, other in found[:SHOWN]) + " …" * (len(found) > SHOWN)
+        yield f"{len(found):,} of {len(rows):,} images are byte for byte another: kept, and each counts ({shown})"
+
+
+def genus_rows(seen: Observations) -> Rows:
+    """Yield every genus: its species, its answerable and unanswerable pictures, and these by reason."""
+    yield ["genus", "species", "answerable", "unanswerable", *REASONS]
+    genera = seen.taxonomy.names[1]
+    masks = (seen.answerable, ~seen.answerable, *(seen.reason == place for place in range(len(REASONS))))
+    counts = [np.bincount(genus, minlength=len(genera)) for genus in (seen.genus[mask] for mask in masks)]
+    species = np.bincount(seen.taxonomy.parents[0], minlength=len(genera))
+    for place, genus in enumerate(genera):
+        yield [genus, int(species[place]), *(int(count[place]) for count in counts)]
+
+
+def names_of(places: NDArray[np.int64], names: Sequence[str]) -> list[str]:
+    """Return the name of each place, nothing for -1."""
+    return [names[place] if place >= 0 else "" for place in places.tolist()]
+
+
+def cells(values: NDArray[np.float64]) -> list[str]:
+    """Return numbers, to the digits that tell any two of float32 apart, and nothing where there is none."""
+    return ["" if value != value else f"{value:.9g}" for value in values.tolist()]  # NaN alone is not itself
+
+
+def marks(outcomes: NDArray[np.float64]) -> list[str]:
+    """Return 1 for what is right, 0 for what is wrong, and nothing for what is neither."""
+    return ["" if outcome != outcome else str(int(outcome)) for outcome in outcomes.tolist()]

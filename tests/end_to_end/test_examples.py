@@ -1,0 +1,81 @@
+"""The examples, as a package of somebody else: it adds a model, a protocol, a data set and a metric by entry points."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from os import environ, pathsep
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MLLM = "hf[toybox-mllm]"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as an installer leaves it, outside the repository."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(EXAMPLES / "eyechart_examples", folder / "eyechart_examples")
+    shutil.copy(EXAMPLES / "test_colours.py", folder)
+    project = tomllib.loads((EXAMPLES / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    facts = folder / f"eyechart_examples-{project['version']}.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    points = project["entry-points"].items()
+    lines = [line for group, named in points for line in (f"[{group}]", *(f"{k} = {v}" for k, v in named.items()))]
+    (facts / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def run(site: Path, tmp_path: Path) -> Callable[..., Any]:
+    """Run pytest in an empty folder with the package installed; what was printed and the records."""
+
+    def run(*arguments: str, code: int = 0) -> tuple[str, dict[str, Any]]:
+        command = [sys.executable, "-m", "pytest", str(site / "test_colours.py"), "-p", "no:cacheprovider", *arguments]
+        path = pathsep.join([str(site), environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        path_of_run = tmp_path / "reports/runs/latest/records.json"
+        found = json.loads(path_of_run.read_text(encoding="utf-8"))["records"] if path_of_run.exists() else []
+        return done.stdout + done.stderr, {record["protocol"]: record for record in found}
+
+    return run
+
+
+def test_a_package_adds_a_model_a_protocol_a_data_set_and_a_metric(run: Any) -> None:
+    said, records = run("--eye-model=colours[]", f"--eye-model={MLLM}")
+    assert sorted(records) == ["colour_word", "supervised"]
+    numbers = {metric["name"]: metric for metric in records["supervised"]["metrics"]}
+    assert (numbers["acc1"]["value"], numbers["acc1"]["n"]) == (1.0, 12)
+    margin = numbers["margin"]
+    assert (margin["n"], margin["ci_method"], margin["higher_is_better"]) == (12, "student", True)
+    assert margin["ci"][0] < margin["value"] < margin["ci"][1]
+    assert records["colour_word"]["data"]["n"] == sum(records["colour_word"]["outcomes"].values()) == 12
+    rows = [line.split() for line in said.splitlines() if line.startswith("swatches/plain/")]
+    assert {row[2] for row in rows} == {"ImGT", "margin", "word"}
+
+
+def test_a_metric_of_a_package_is_gated(run: Any) -> None:
+    run("--eye-model=colours[]", "--eye-baseline=kept", "--eye-update-baseline")
+    said, _ = run("--eye-model=colours[]", "--eye-baseline=kept")
+    assert "gate: " in said
+
+
+def test_an_option_of_a_package_s_protocol_is_set(run: Any) -> None:
+    _, records = run(f"--eye-model={MLLM}", "--eye-set=colour_word.tokens=4")
+    assert records["colour_word"]["case"].startswith(f"swatches/plain/{MLLM}@tokens=4,test=")
+    said, _ = run(f"--eye-model={MLLM}", "--eye-set=colour_word.token=4", code=4)
+    assert "there is no such option; did you mean tokens? It has tokens." in said
+
+
+def test_a_class_is_a_model_without_registration(run: Any) -> None:
+    _, records = run("--eye-model=eyechart_examples.model:Colours[]")
+    assert records["supervised"]["model"]["spec"] == "eyechart_examples.model:Colours[]"

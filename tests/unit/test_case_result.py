@@ -1,0 +1,83 @@
+"""A metric may return one value for each image: the mean, its interval, and what another run is compared by."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyechart.classification.predictions import ClassPredictions, Targets
+from eyechart.classification.zero_shot import ZeroShot
+from eyechart.errors import ReportError
+from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
+from eyechart.metrics.intervals import t_interval, wilson
+from eyechart.protocol.result import CaseResult, sample_mean
+
+N = 40
+RANDOM = np.random.default_rng(4)
+SCORES = np.where(np.arange(N) % 5 == 2, np.nan, RANDOM.normal(3, 1, N))
+OUTCOMES = np.where(np.arange(N) % 7 == 3, np.nan, RANDOM.integers(0, 2, N)).astype(np.float64)
+PAIRS = np.arange(N) // 2
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> CaseResult[Any]:
+    """A case without any number."""
+    keys = tuple(map(str, range(N)))
+    predictions = ClassPredictions(keys, np.zeros((N, 3), np.float32), {}, {}, targets=Targets())
+    nothing: Any = None
+    settings: Any = type("Chosen", (), {"seed": 7})
+    return CaseResult(nothing, settings, nothing, nothing, ZeroShot(), predictions, tmp_path)
+
+
+def test_values_of_images_become_one_estimate(result: CaseResult[Any]) -> None:
+    def margin(_: ClassPredictions) -> np.ndarray:
+        return SCORES
+
+    (found,) = result.add([margin])
+    assert result.estimates == [found]
+    assert (found.name, found.title, found.n, found.higher_is_better) == ("margin", "margin", 32, True)
+    assert found.value == pytest.approx(np.nanmean(SCORES))
+
+
+def test_another_number_of_values_is_refused(result: CaseResult[Any]) -> None:
+    def short(_: ClassPredictions) -> np.ndarray:
+        return SCORES[1:]
+
+    with pytest.raises(ReportError, match=r"metric short returned values of shape \(39,\)\. Expected \(40,\)"):
+        result.add([short])
+
+
+def test_outcomes_have_wilson_s_interval_and_are_compared_image_by_image() -> None:
+    found, known = sample_mean("mine", "ImGT", OUTCOMES, None, 0), OUTCOMES[~np.isnan(OUTCOMES)]
+    assert found.method == "wilson"
+    assert found.interval == pytest.approx(wilson(int(known.sum()), len(known)))
+    assert found.correct is OUTCOMES
+    assert found.bootstrap is None
+
+
+def test_other_values_have_student_s_interval_and_are_resampled() -> None:
+    found = sample_mean("mine", "ImGT", SCORES, None, 0)
+    assert (found.method, found.correct) == ("student", None)
+    assert found.interval == pytest.approx(t_interval(SCORES[~np.isnan(SCORES)]))
+    assert found.bootstrap is not None
+    draws = found.bootstrap()
+    assert draws.mean() == pytest.approx(np.nanmean(SCORES), abs=0.02)
+    assert draws.std() == pytest.approx(np.nanstd(SCORES) / np.sqrt(found.n), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("values", "interval", "method"),
+    [(OUTCOMES, clustered_wilson, "clustered wilson"), (SCORES, clustered_t_interval, "clustered student")],
+)
+def test_the_unit_that_was_sampled_is_the_unit_of_the_interval(values: Any, interval: Any, method: str) -> None:
+    found, known = sample_mean("mine", "ImGT", values, PAIRS, 0), ~np.isnan(values)
+    assert (found.method, found.units) == (method, len(np.unique(PAIRS[known])))
+    assert found.interval == pytest.approx(interval(values[known], PAIRS[known]))
+
+
+def test_nothing_known_has_no_value() -> None:
+    found = sample_mean("mine", "ImGT", np.full(3, np.nan), None, 0)
+    assert (found.value, found.n, found.interval) == (None, 0, None)
+    assert replace(found, name="other").key == ("other", "ImGT", "A")
