@@ -40,7 +40,7 @@ class Estimate:
     higher_is_better: bool | None = None
     correct: Floats | None = field(default=None, repr=False, compare=False)
     bootstrap: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
-    units: int | None = None
+    n_clusters: int | None = None
     epochs_interval: Interval | None = None
 
     def __post_init__(self) -> None:

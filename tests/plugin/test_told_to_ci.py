@@ -158,7 +158,7 @@ def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     from markdown_it import MarkdownIt
 
     proof = Proof(name="acc1", labels=said, category="A", value=0.0, n=2, better=1)
-    sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "units": 2}
+    sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2}
     found = Compared(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
     text = "\n".join(table([Verdict(found, 0.001, LOSS)]))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)

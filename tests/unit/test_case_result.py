@@ -73,7 +73,7 @@ def test_other_values_have_student_s_interval_and_are_resampled() -> None:
 )
 def test_the_unit_that_was_sampled_is_the_unit_of_the_interval(values: Any, interval: Any, method: str) -> None:
     found, known = sample_mean("mine", "ImGT", values, PAIRS, 0), ~np.isnan(values)
-    assert (found.method, found.units) == (method, len(np.unique(PAIRS[known])))
+    assert (found.method, found.n_clusters) == (method, len(np.unique(PAIRS[known])))
     assert found.interval == pytest.approx(interval(values[known], PAIRS[known]))
 
 

@@ -38,7 +38,7 @@ class Compared:
     before: float
     after: float
     n: int
-    units: int
+    n_clusters: int
     delta: float
     ci: Interval | None
     p: float
@@ -225,7 +225,7 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray, gro
         before=values[0],
         after=values[1],
         n=n,
-        units=len(np.unique(units[both])),
+        n_clusters=len(np.unique(units[both])),
         delta=values[1] - values[0],
         ci=clustered_change_interval(one, other, units),
         p=test.p,

@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A number and what it was made of: planes, of which `right` is about all samples and `asked` says which count.
 
-    `units` says of how many images the n samples are, each of which was drawn or left out as a whole; 0 stands for n.
+    `n_clusters` is the number of images of the n samples; resampling draws whole images. 0 stands for n.
     `better` is 1 where a higher value is better, -1 where a lower one is, and 0 for a number that is not judged.
     """
 
@@ -42,7 +42,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     right: str = ""
     draws: str = ""
     reach: float = 0.0
-    units: int = 0
+    n_clusters: int = 0
     better: int = 0
 
     @property
@@ -53,7 +53,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def images(self) -> int:
         """How many images are independent of one another in this number."""
-        return self.units or self.n
+        return self.n_clusters or self.n
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,7 +170,7 @@ class Planes:
 
     def proof(self, estimate: Estimate) -> Proof:
         """Keep what a number was computed from."""
-        asked, right, drawn, reach, units = "", "", "", 0.0, estimate.units
+        asked, right, drawn, reach, units = "", "", "", 0.0, estimate.n_clusters
         if estimate.correct is not None:
             counted = ~np.isnan(estimate.correct)
             if self.clusters is not None and units is None:
@@ -192,7 +192,7 @@ class Planes:
             right=right,
             draws=drawn,
             reach=reach,
-            units=0 if units is None or units == estimate.n else units,
+            n_clusters=0 if units is None or units == estimate.n else units,
             better=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,
         )
 

@@ -22,7 +22,8 @@ def power_lines(verdicts: Sequence[Verdict], alpha: float) -> Iterator[str]:
     for verdict in verdicts:
         found = verdict.found
         what = worded(smallest(found, alpha / max(1, tests)))
-        yield f"{found.case} ({found.protocol}): {found.name} {what} ({size(found.n, found.units)}, {found.method})"
+        samples = size(found.n, found.n_clusters)
+        yield f"{found.case} ({found.protocol}): {found.name} {what} ({samples}, {found.method})"
 
 
 def smallest(found: Compared, alpha: float) -> float:

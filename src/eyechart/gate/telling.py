@@ -33,7 +33,7 @@ def loss(alike: Sequence[Verdict], of_case: Sequence[Compared], keys: Sequence[s
     verdict = alike[0]
     found = verdict.found
     bounds = "" if found.ci is None else f" [{found.ci.low:+.4f}, {found.ci.high:+.4f}]"
-    change = f"{found.delta:+.4f}{bounds}, {size(found.n, found.units)}{both_counts(found)}"
+    change = f"{found.delta:+.4f}{bounds}, {size(found.n, found.n_clusters)}{both_counts(found)}"
     lines = [
         f"{found.case} ({found.protocol}): {found.name} is worse than the baseline.",
         f"  {found.before:.4f} in the baseline, {found.after:.4f} now: {change}",

@@ -81,7 +81,7 @@ def measured(name: str, counts: Ints, images: Ints, all_images: int, seed: int) 
         return resamples()[measure]
 
     for measure in MEASURES:
-        more = {"units": units, "higher_is_better": True, "bootstrap": partial(bootstrap, measure)}
+        more = {"n_clusters": units, "higher_is_better": True, "bootstrap": partial(bootstrap, measure)}
         more |= {"title": name} if measure == "acc" else {}
         yield estimate(measure, name, float(values[measure]), n, intervals.get(measure), **more)
 
@@ -95,7 +95,7 @@ def shares(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estima
         value = float(rows[:, place].sum() / n) if n else float("nan")
         draws, count = quotients(drawn[:, place], drawn[:, 2]), len(np.unique(images))
         interval = share_interval(draws, value, count) if n else None
-        yield estimate(what, name, value, n, interval, units=count)
+        yield estimate(what, name, value, n, interval, n_clusters=count)
 
 
 def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int) -> Iterator[Estimate]:
@@ -104,9 +104,9 @@ def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed
     falls: Mapping[str, Degradation] = falls_of(*counts, TIMES, seed, clusters=images)
     units = len(np.unique(np.concatenate(images)))
     for measure, fall in falls.items():
-        yield estimate(f"{measure}_delta", name, fall.delta, n, fall.ci, units=units)
+        yield estimate(f"{measure}_delta", name, fall.delta, n, fall.ci, n_clusters=units)
     for measure, fall in falls.items():
-        yield estimate(f"{measure}_p", name, fall.p, n, fall.p_ci, method="permutation", units=units)
+        yield estimate(f"{measure}_p", name, fall.p, n, fall.p_ci, method="permutation", n_clusters=units)
 
 
 def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
@@ -125,7 +125,7 @@ def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
             interval = share_interval(draws, value, images) if n else None
             bootstrap = partial(resampled, right[:, [place, 3]], rows[mask], len(found.keys), seed)
             more = {
-                "units": images,
+                "n_clusters": images,
                 "higher_is_better": True,
                 "bootstrap": bootstrap,
                 "title": f"{name} {STAGES[stage]}",

@@ -222,7 +222,7 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
         higher_is_better=True,
         correct=values if binary else None,
         bootstrap=None if binary else bootstrap,
-        units=len(np.unique(groups[known])),
+        n_clusters=len(np.unique(groups[known])),
     )
 
 

@@ -153,7 +153,7 @@ def correct_reason(found: AbstentionPredictions, level: str, seed: int) -> Estim
 
     units = len(np.unique(found.image_clusters[given.any(axis=0)]))
     pool = pooled("correct_reason", level, right, given, found.image_clusters, seed)
-    return replace(pool, higher_is_better=True, bootstrap=bootstrap, units=units)
+    return replace(pool, higher_is_better=True, bootstrap=bootstrap, n_clusters=units)
 
 
 def reasoned(found: AbstentionPredictions, level: str) -> tuple[Bools, Bools]:

@@ -70,7 +70,7 @@ def harmonic(name: str, labels: str, right: Float64s, seen: Observations, seed: 
 
     n = len(one) + len(other) if len(one) and len(other) else 0
     units = len(np.unique(seen.clusters[~np.isnan(right)]))
-    more = {"higher_is_better": True, "bootstrap": bootstrap, "units": units, "title": title}
+    more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": units, "title": title}
     return estimate(name, labels, "all", n, value, "bootstrap", **more)
 
 

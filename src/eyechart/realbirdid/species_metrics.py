@@ -113,7 +113,7 @@ def gains(view: View, tree: Tree, seed: int) -> Iterator[Estimate]:
 
         more: dict[str, Any] = {}
         if name == "ig":
-            more = {"higher_is_better": True, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+            more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
             more["title"] = title_of("IG", view.labels)
         yield estimate(name, view.labels, "A", len(rows), value, "bootstrap", **more)
 
@@ -135,7 +135,7 @@ def abstentions(view: View, seed: int) -> Iterator[Estimate]:
 
         more: dict[str, Any] = {}
         if criterion == MAIN:
-            more = {"higher_is_better": True, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+            more = {"higher_is_better": True, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
             more["title"] = title_of("UA/A", view.labels)
         yield estimate(named("ua_a", criterion), view.labels, "all", n, value, "bootstrap", **more)
 
@@ -183,7 +183,7 @@ def accuracies(view: View, name: str, place: int, mask: Bools, seed: int) -> Ite
     title = name.replace(".", " ") if shown else ""
     yield rate("acc", view.labels, among(mask, view, place), name, view.seen.clusters, better=True, title=title)
     yield estimate("acc_macro", view.labels, name, n, macro, "stratified")
-    more = {"higher_is_better": False, "bootstrap": bootstrap, "units": len(np.unique(clusters))}
+    more = {"higher_is_better": False, "bootstrap": bootstrap, "n_clusters": len(np.unique(clusters))}
     yield estimate("ece", view.labels, name, n, error, "folded normal", **more)
 
 
@@ -223,9 +223,9 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
         samples = drawn_birds(view.seen, seed)
         return auc_draws(every[1], every[0], samples, classes=view.truths[place], average="macro")
 
-    yield made("auc", value=area, higher_is_better=True, bootstrap=resamples, units=units)
-    yield made("aurc", value=risk, higher_is_better=False, bootstrap=risks, units=units)
-    yield made("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples, units=units)
+    yield made("auc", value=area, higher_is_better=True, bootstrap=resamples, n_clusters=units)
+    yield made("aurc", value=risk, higher_is_better=False, bootstrap=risks, n_clusters=units)
+    yield made("auc_macro", value=macro, higher_is_better=True, bootstrap=macro_resamples, n_clusters=units)
     yield made("auc_balanced", value=balanced)
     for criterion in OTHERS:
         other = -view.uncertainty(criterion, place)[mask]

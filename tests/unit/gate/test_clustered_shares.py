@@ -18,20 +18,20 @@ def test_photographs_of_one_bird_are_lost_together(make: Any, share: Any) -> Non
     (found,) = compared(*(make(share(acc1=each), groups=GROUPS) for each in (BEFORE, AFTER)))
     assert found.p == clustered_mcnemar(BEFORE, AFTER, GROUPS).p == pytest.approx(2 * 0.5**4)
     assert found.ci == clustered_change_interval(BEFORE, AFTER, GROUPS)
-    assert (found.n, found.units, len(found.lost), found.gained) == (40, 10, 16, 0)
+    assert (found.n, found.n_clusters, len(found.lost), found.gained) == (40, 10, 16, 0)
     assert found.method == "exact sign flips of clusters"
 
 
 def test_where_the_samples_that_count_are_of_a_unit_each_the_test_is_mcnemars(make: Any, share: Any) -> None:
     first = np.arange(40) % 4 == 0  # a photograph of each bird
     (found,) = compared(*(make(share(acc1=np.where(first, each, np.nan)), groups=GROUPS) for each in (BEFORE, AFTER)))
-    assert (found.method, found.n, found.units) == ("exact McNemar", 10, 10)
+    assert (found.method, found.n, found.n_clusters) == ("exact McNemar", 10, 10)
     assert found.p == clustered_mcnemar(BEFORE, AFTER, GROUPS).p
 
 
 def test_without_clusters_every_sample_is_its_own(make: Any, share: Any) -> None:
     (found,) = compared(*(make(share(acc1=each)) for each in (BEFORE, AFTER)))
-    assert (found.method, found.units, found.p) == ("exact McNemar", 40, pytest.approx(2 * 0.5**16))
+    assert (found.method, found.n_clusters, found.p) == ("exact McNemar", 40, pytest.approx(2 * 0.5**16))
 
 
 @pytest.mark.parametrize("which", ["baseline", "now"])

@@ -37,7 +37,7 @@ def found(p: float = NAN, delta: float = -0.1, **other: Any) -> Compared:
     better = other.pop("better", 1)
     proof = Proof(name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10, better=better)
     whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "ci": None}
-    counts = {"n": 10, "units": other.get("n", 10)}
+    counts = {"n": 10, "n_clusters": other.get("n", 10)}
     return Compared(**(whole | counts | {"proof": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other))
 
 
@@ -116,7 +116,7 @@ def of_images(named: Any) -> Any:
     def of_images(right: Sequence[float], each: int, units: int | None) -> Estimate:
         images = np.array(right, np.float64)
         draws = drawn_shares(images, np.ones_like(images), TIMES, 42)
-        return named("f1", float(images.mean()), n=len(images) * each, bootstrap=lambda: draws, units=units)
+        return named("f1", float(images.mean()), n=len(images) * each, bootstrap=lambda: draws, n_clusters=units)
 
     return of_images
 
@@ -146,8 +146,8 @@ def test_of_two_runs_the_fewer_images_count_and_a_file_that_does_not_say_counts_
     old, new = make([of_images((1, 1, 0), 9, None)]), make([of_images((1, 0, 0), 9, 3)])
     for sides in ((old, new), (new, old), (new, new)):
         (only,) = compared(*sides)
-        assert (only.n, only.units) == (27, 3)
-    assert [proof.units for proof in make([of_images((1, 1), 1, 2)]).proofs] == [0]  # as it is with any number
+        assert (only.n, only.n_clusters) == (27, 3)
+    assert [proof.n_clusters for proof in make([of_images((1, 1), 1, 2)]).proofs] == [0]  # as it is with any number
 
 
 @pytest.mark.parametrize("sizes", [(9, 12), (12, 9), (9, 9)])
@@ -158,7 +158,7 @@ def test_of_two_runs_with_unequal_n_the_smaller_counts(
     draws = np.random.default_rng(0).normal(0.5, 0.01, TIMES)
     before, after = (make([named("ece", n=n, bootstrap=(lambda: draws) if drawn else None)]) for n in sizes)
     (found,) = compared(before, after)
-    assert (found.n, found.units) == (9, 9)
+    assert (found.n, found.n_clusters) == (9, 9)
     assert found.counts == (sizes if sizes[0] != sizes[1] else None)
 
 
@@ -285,7 +285,7 @@ def test_what_came_nearest_to_a_loss_is_said() -> None:
 
 
 def test_what_counts_answers_says_of_how_many_images(make: Any) -> None:
-    (verdict,) = judged([found(1e-9, n=24, units=7)], 0.01, 0)
+    (verdict,) = judged([found(1e-9, n=24, n_clusters=7)], 0.01, 0)
     assert "-0.1000, n=24 of 7 images\n" in loss([verdict], [], make([]).keys)
     assert "(n=24 of 7 images, exact McNemar)" in next(power_lines([verdict], 0.01))
 

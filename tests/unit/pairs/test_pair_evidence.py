@@ -86,7 +86,7 @@ def test_an_image_with_an_error_is_not_answered(kept: Any, judged_numbers: Any, 
     assert (found.before, found.lost, found.gained, found.method) == (1.0, (failed,), 0, "exact McNemar")
     outcomes = after.outcomes(found.proof)
     assert outcomes is not None
-    assert (found.n, found.units) == (np.isfinite(outcomes).sum(), np.isfinite(outcomes).sum())
+    assert (found.n, found.n_clusters) == (np.isfinite(outcomes).sum(), np.isfinite(outcomes).sum())
     assert np.isnan(outcomes).any() or found.n == after.samples
 
 
@@ -106,8 +106,8 @@ def test_what_is_asked_of_one_image_several_times_is_no_surer_than_its_images(
 ) -> None:
     for each in judged_numbers(kept(protocol), kept(protocol, contrary(world))):
         if each.proof.name == number:
-            assert each.units < each.n
-            assert (each.delta, each.p) == (-1, pytest.approx(flipped([-1] * each.units)))
+            assert each.n_clusters < each.n
+            assert (each.delta, each.p) == (-1, pytest.approx(flipped([-1] * each.n_clusters)))
 
 
 def flipped(changes: Sequence[float]) -> float:

@@ -63,7 +63,7 @@ def test_units_are_the_birds_that_were_given_a_reason(case_of: Any) -> None:
     declined = [[bool(each) for each in wording] for wording in reasoned(found, "plain")[1]]
     birds = sum(any(answers) for answers in zip(*declined, strict=True))
     assert birds < sum(map(sum, declined))
-    assert correct_reason(found, "plain", 0).units == birds
+    assert correct_reason(found, "plain", 0).n_clusters == birds
 
 
 @pytest.mark.parametrize("level", ["plain", "polite"])
