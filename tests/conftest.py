@@ -18,8 +18,8 @@ from xdist.scheduler import LoadFileScheduling
 from eyechart.classification.predictions import Classification, ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy, pairs
+from eyechart.data.file_index import whole_files
 from eyechart.data.labels import label_set
-from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.models.types import Identity, Request
 from eyechart.models.vision_ops import repair

@@ -6,7 +6,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from ..answers import portion
-from ..realbirdid.looks import INCH, parts
+from ..realbirdid.chart_styles import INCH, parts
 from ..render import one_line
 from ..runs import Pool
 from .files import Choice, Count, Item

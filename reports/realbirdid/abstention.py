@@ -9,8 +9,8 @@ from ..oodbench.cases import nothing
 from ..oodbench.pairs import Columns, read
 from ..render import CHANCE, PERCENT, Cell, Number, Row, Style, Table
 from ..runs import Entry, Pool
-from .families import Shown, shown, styled
-from .homes import ABSTENTION, WORDS
+from .cases import ABSTENTION, WORDS
+from .model_families import Shown, shown, styled
 
 RATE, THOUSANDTHS, STATISTIC = "abstention", Style(1, 3), Style(1, 2)
 ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": REASONS[2]}  # as Table 4 calls them

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ..panels import wrapped
 from ..render import Number
 from ..runs import Pool
-from .families import Shown, shown
+from .cases import SPECIES, number
+from .chart_styles import captioned, parts
 from .flat import FLAT_LIST, PARTS, TREE, Compared, compared
-from .homes import SPECIES, number
-from .looks import captioned, parts
+from .model_families import Shown, shown
 from .summary import AVERAGED, SPOTS
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from ..render import Table
 from ..runs import Pool
 from . import (
     abstention,
+    abstention_charts,
     bar_charts,
-    choice_charts,
-    choices,
+    candidate_charts,
+    candidate_counts,
     curve_charts,
     curves,
     flat,
@@ -19,7 +20,6 @@ from . import (
     ranges,
     reasons,
     summary,
-    word_charts,
 )
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
     **ranges.TABLES,
     **reasons.TABLES,
     **curves.TABLES,
-    **choices.TABLES,
+    **candidate_counts.TABLES,
 }
 FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
     **genus_charts.FIGURES,
     **bar_charts.FIGURES,
     **curve_charts.FIGURES,
     **range_charts.FIGURES,
-    **word_charts.FIGURES,
-    **choice_charts.FIGURES,
+    **abstention_charts.FIGURES,
+    **candidate_charts.FIGURES,
 }
 OVERVIEW = ("T2", "T3", "F4", "F19", "free-form", "T4", "F7", "F8")  # what the overview shows of them

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..render import Number
 from ..runs import Pool
+from .chart_styles import Look, captioned, legend, legend_height, looks, parts
 from .curves import GRIDS, Curve, Panel, Swept, swept
-from .looks import Look, captioned, legend, legend_height, looks, parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from ..oodbench.cases import nothing
 from ..oodbench.pairs import PREDICTIONS, Columns, read
 from ..render import Number, Row, Table
 from ..runs import Entry, Pool
-from .families import SETS as KINDS
-from .families import Shown, shown
-from .homes import ALL, ELIGIBLE, RANGE, SPECIES, number
+from .cases import ALL, ELIGIBLE, RANGE, SPECIES, number
+from .model_families import SETS as KINDS
+from .model_families import Shown, shown
 
 CRITERIA = {"max_probability": "max probability", "entropy": "entropy", "margin": "margin"}
 SETS = {"A.species": "A species", "A.genus": "A genus", "UA.genus": "UA genus"}

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from ..oodbench.cases import nothing
 from ..render import Cell, Number, Row, Table
 from ..runs import Entry, Pool
-from .families import SETS, Shown, family, shown
-from .homes import FLAT, SPECIES, number
+from .cases import FLAT, SPECIES, number
+from .model_families import SETS, Shown, family, shown
 
 FLAT_LIST, TREE = "Flat list", "TreeGT"
 PARTS = {"Answerable": ("acc", "A"), "Unanswerable": ("acc", "UA"), "HM": ("hm", "all")}

@@ -8,7 +8,7 @@ from ..oodbench.cases import nothing
 from ..oodbench.pairs import Columns, read, whole
 from ..render import FRACTION, Number, Row, Table
 from ..runs import Entry, Group, Pool, remarks
-from .families import described
+from .model_families import described
 
 GENERA = "genera"
 MORE = 5  # unanswerable images of a genus that is not rare, as the caption of Figure 3 has it

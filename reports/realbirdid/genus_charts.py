@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ..render import one_line
 from ..runs import Pool
+from .chart_styles import INCH, parts
 from .genera import ANSWERABLE, MORE, UNANSWERABLE, Genera, count, genera
-from .looks import INCH, parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ from ..panels import wrapped
 from ..render import Number
 from ..runs import Pool
 from .bar_charts import spoken
-from .homes import ELIGIBLE, RANGE
-from .looks import captioned, parts
+from .cases import ELIGIBLE, RANGE
+from .chart_styles import captioned, parts
 from .ranges import EVERY, MEASURES, Effects, effects, mean_and_sd
 
 if TYPE_CHECKING:

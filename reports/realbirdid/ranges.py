@@ -9,8 +9,8 @@ from eyechart.metrics.intervals import t_interval
 from ..oodbench.cases import nothing
 from ..render import PERCENT, Cell, Number, Row, Style, Table
 from ..runs import Entry, Pool
-from .families import SETS, Shown, family, shown
-from .homes import ELIGIBLE, RANGE, SPECIES, number
+from .cases import ELIGIBLE, RANGE, SPECIES, number
+from .model_families import SETS, Shown, family, shown
 
 MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}
 CHANGED = Style(100, 2, signed=True)

@@ -17,8 +17,8 @@ from ..oodbench.pairs import PREDICTIONS, Columns, read
 from ..render import PERCENT, Cell, Number, Row, Table
 from ..runs import Pool
 from .abstention import Level, Levels, given, unanswerable_levels
-from .families import Shown, styled
-from .homes import WORDS
+from .cases import WORDS
+from .model_families import Shown, styled
 
 ALL, UNKNOWN = "all", "not known"
 INITIALS = {"image quality": "Q", "angle/occlusion": "A", "vocalization": "V"}

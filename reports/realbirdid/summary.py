@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from ..render import Cell, Number, Row, Table
 from ..runs import Entry, Pool
-from .families import LEGEND, SETS, Shown, shown, standing
-from .homes import FREE, SPECIES, WORDS, number
+from .cases import FREE, SPECIES, WORDS, number
+from .model_families import LEGEND, SETS, Shown, shown, standing
 
 MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}  # the published rows
 SPOTS = {"A Species": "A.species", "A Genus": "A.genus", "UA Genus": "UA.genus"}  # the published columns

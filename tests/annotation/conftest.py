@@ -15,8 +15,8 @@ from PIL import Image
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.data.class_names import synsets
 from eyechart.data.discovery import SplitRef
+from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.labels import label_set
-from eyechart.data.sample import open_sample
 from eyechart.data.splits import open_split
 from eyechart.oodbench.divide import Detected, Rules, divide
 from eyechart.oodbench.division_files import write_division

@@ -18,8 +18,8 @@ from eyechart.models.openai_generator import OpenAi
 from eyechart.models.together import generate
 from eyechart.models.types import Answer, Request
 from eyechart.models.vllm_generator import Vllm
-from eyechart.realbirdid.bird_words import BirdNames
-from eyechart.realbirdid.reason_words import CHOICES, ReasonWords
+from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonWords
+from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.reports.__main__ import main
 from eyechart.spec import parse

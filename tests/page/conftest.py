@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from eyechart.classification.predictions import ClassPredictions, TextPredictions
+from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.labels import label_set
-from eyechart.data.sample import open_sample
 from eyechart.models.types import Usage
 from eyechart.protocol.settings import Case
 from eyechart.reports.page.writing import Wish, write

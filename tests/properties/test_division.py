@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.located import whole_files
+from eyechart.data.file_index import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import ModelError
 from eyechart.oodbench.divide import Detected, Rules, candidates, divide, judged

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eyechart.data.dataset import Dataset, Row
-from eyechart.data.located import whole_files
+from eyechart.data.file_index import whole_files
 from eyechart.inference.class_weights import Wording, text_key
 from eyechart.inference.image_runner import image_key
 from eyechart.inference.request_runner import question_key

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.realbirdid.identifiers import Kind, canonical
-from eyechart.realbirdid.sieve import Sieve
+from eyechart.realbirdid.prefilter import Sieve
 
 UUID = "0a1b2c3d-0000-4000-8000-00000000000f"
 numbers = st.integers(0, 40)

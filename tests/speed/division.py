@@ -12,7 +12,7 @@ import numpy as np
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
-from eyechart.data.located import whole_files
+from eyechart.data.file_index import whole_files
 from eyechart.data.rows import Row
 from eyechart.oodbench.divide import Detected, Rules, divide
 from eyechart.oodbench.division_files import read_division, write_division

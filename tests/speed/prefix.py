@@ -11,7 +11,7 @@ from PIL import Image
 
 from eyechart.classification.image_batches import class_list, closed_world_prompt, parts
 from eyechart.data.class_names import class_names
-from eyechart.data.sample import open_sample
+from eyechart.data.imagenet_sample import open_sample
 from eyechart.models.types import Request, Usage
 from eyechart.models.vllm_generator import Vllm
 from eyechart.spec import parse

@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from eyechart.data.class_names import class_names, templates
-from eyechart.data.sample import open_sample
+from eyechart.data.imagenet_sample import open_sample
 from eyechart.inference.class_weights import Wording, class_weights, scores
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store, Writer

@@ -19,10 +19,10 @@ from eyechart.classification.predictions import ClassPredictions, ScoredLabels, 
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.equivalences import LabelPolicy
+from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
-from eyechart.data.sample import open_sample
 from eyechart.gate.comparing import Compared, compared
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED, LABELLED

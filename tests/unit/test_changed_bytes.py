@@ -14,7 +14,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.detection.coco import open_coco
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub
-from eyechart.data.sample import open_sample, packaged_root
+from eyechart.data.imagenet_sample import open_sample, packaged_root
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import ImageError
 from eyechart.inference.image_runner import shown_image

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.data import index_cache
+from eyechart.data.file_index import Entry
 from eyechart.data.index_cache import cached
-from eyechart.data.located import Entry
 from eyechart.errors import DataError
 
 ENTRIES = (Entry("a", "a.png", "00", "a.png", label=3), Entry("b", "b", "11", "0.tar", 512, 9, labels=(1, 2)))

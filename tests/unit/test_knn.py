@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from eyechart.classification.knn import Knn, knn_scores
+from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.images import decode
-from eyechart.data.sample import open_sample
 from eyechart.errors import DataError, SpecError
 from eyechart.models.types import Neighbours
 from eyechart.spec import parse

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.data.sample import packaged_root
+from eyechart.data.imagenet_sample import packaged_root
 from eyechart.samples.notices import lines, notices, spdx
 
 ROOT = Path(__file__).parents[2]

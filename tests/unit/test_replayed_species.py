@@ -15,7 +15,7 @@ from eyechart.errors import ModelError
 from eyechart.models.registry import offers
 from eyechart.models.types import Floats
 from eyechart.protocol.registry import get_protocol, targets
-from eyechart.realbirdid.replayed_species import Probabilities, SpeciesReplay
+from eyechart.realbirdid.species_replay import Probabilities, SpeciesReplay
 from eyechart.spec import parse
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)
@@ -27,7 +27,7 @@ Told = Callable[..., Probabilities]
 @pytest.fixture(autouse=True, params=[2**22, 6, 1])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Look at all rows together, at two and at one."""
-    monkeypatch.setattr("eyechart.realbirdid.replayed_species.BLOCK", request.param)
+    monkeypatch.setattr("eyechart.realbirdid.species_replay.BLOCK", request.param)
 
 
 @pytest.fixture

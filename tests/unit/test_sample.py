@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.sample import SPLITS, open_sample, packaged_root, pictures, splits
+from eyechart.data.imagenet_sample import SPLITS, open_sample, packaged_root, pictures, splits
 from eyechart.errors import DataError
 
 LIMIT = 5_000_000

@@ -12,8 +12,8 @@ from webdataset import TarWriter
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import SplitRef
+from eyechart.data.file_index import Entry, assemble
 from eyechart.data.imagenet import subset, synset_classes, val_labels, val_order
-from eyechart.data.located import Entry, assemble
 from eyechart.data.splits import KNOWN, Known, available, open_split
 from eyechart.data.validation import identified
 from eyechart.errors import DataError

@@ -9,8 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from eyechart.errors import DataError
-from eyechart.realbirdid import streams
-from eyechart.realbirdid.streams import LINES, parts, texts
+from eyechart.realbirdid import chunked_tables
+from eyechart.realbirdid.chunked_tables import LINES, parts, texts
 
 Write = Callable[..., Path]
 CELLS = {"url": ["a", "b,c", 'd "e"', None], "other": ["1", "2", "3", "4"]}
@@ -50,21 +50,21 @@ def test_tabs_whose_quotes_mean_nothing(write: Write, name: str) -> None:
 
 
 def test_parquet_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 3)
+    monkeypatch.setattr(chunked_tables, "ROWS", 3)
     parquet.write_table(pa.table(CELLS), tmp_path / "a.parquet")
     assert read(tmp_path / "a.parquet") == CELLS["url"]
     assert max(part.rows for part in parts(tmp_path / "a.parquet", url)) <= 3
 
 
 def test_a_list_in_parts(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "ROWS", 2)
+    monkeypatch.setattr(chunked_tables, "ROWS", 2)
     path = write("a.txt", "one\n two \n\nthree, four\n")
     assert read(path) == ["one", "two", "", "three, four"]
     assert [[*part.columns] for part in parts(path, url)] == [[LINES]] * 2
 
 
 def test_csv_in_parts(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "BLOCK", 64)
+    monkeypatch.setattr(chunked_tables, "BLOCK", 64)
     path = write("a.csv", "url\n" + "".join(f"line {number}\n" for number in range(50)))
     assert read(path) == [f"line {number}" for number in range(50)]
     assert max(part.rows for part in parts(path, url)) < 20

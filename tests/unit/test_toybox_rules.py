@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.data.sample import open_sample
+from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
 from eyechart.protocol.evaluate import label_policy, names_of

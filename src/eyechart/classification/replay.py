@@ -7,7 +7,7 @@ class name. An .npz has `keys` (n,) and `scores` (n, classes). A key is a sample
 With `of=closed_world` (or `open_world`, `mcq`) an answer is what a language model said about the image under that
 protocol, and is read and scored as if it had been asked here; so it is with `of=free_form`, about birds.
 `of=existence` is about pairs of an image and a category: see `oodbench.replayed_pairs`. `of=species` has probabilities
-in the place of words, which `realbirdid.replayed_species` reads.
+in the place of words, which `realbirdid.species_replay` reads.
 """
 
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from eyechart.data.dataset import ORIGINAL, Dataset
 from eyechart.data.detection.image_index import below, indexed
+from eyechart.data.file_index import Entry, assemble
 from eyechart.data.labels import label_set
-from eyechart.data.located import Entry, assemble
 from eyechart.data.observation_table import IMAGE, observations_of, read_birds
 from eyechart.data.observations import Observations
 from eyechart.data.rows import Row

@@ -11,10 +11,10 @@ import msgspec
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.discovery import is_document, join_names
+from eyechart.data.file_index import Entry, assemble, class_names
 from eyechart.data.imagenet import CLASSES, SYNSET, synset_classes, val_file, val_labels
 from eyechart.data.images import SUFFIXES
 from eyechart.data.index_cache import cached
-from eyechart.data.located import Entry, assemble, class_names
 from eyechart.errors import DataError
 
 

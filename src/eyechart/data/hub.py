@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.file_index import Entry, assemble
 from eyechart.data.imagenet import val_file
 from eyechart.data.index_cache import cached
-from eyechart.data.located import Entry, assemble
 from eyechart.errors import DataError
 
 SPEC = re.compile(r"hub:(?P<place>[^:]+)(?::(?P<split>[\w.-]+))?")

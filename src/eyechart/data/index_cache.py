@@ -8,7 +8,7 @@ from tempfile import NamedTemporaryFile
 
 import msgspec
 
-from eyechart.data.located import Entry
+from eyechart.data.file_index import Entry
 from eyechart.errors import DataError
 
 FORMAT = 1

@@ -12,10 +12,10 @@ from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK, FORMATS, open_annotated
 from eyechart.data.discovery import BIRDS, SplitRef, survey_root
+from eyechart.data.file_index import class_names
 from eyechart.data.folder import open_folder
 from eyechart.data.hub import open_hub, parse_hub
 from eyechart.data.imagenet import CLASSES, subset
-from eyechart.data.located import class_names
 from eyechart.data.validation import identified
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
@@ -55,7 +55,7 @@ class Packaged:
 
 
 PACKAGED: Mapping[str, Packaged] = {
-    "imagenet": Packaged("eyechart.data.sample:splits", "eyechart.data.sample:open_sample"),
+    "imagenet": Packaged("eyechart.data.imagenet_sample:splits", "eyechart.data.imagenet_sample:open_sample"),
     "toybox": Packaged("eyechart.toybox.packaged:splits", "eyechart.toybox.sample:open_toybox"),
     BENCHMARK: Packaged("eyechart.oodbench.sample:splits", "eyechart.oodbench.sample:open_oodbench"),
     BIRDS: Packaged("eyechart.realbirdid.sample:splits", "eyechart.realbirdid.sample:open_realbirdid"),

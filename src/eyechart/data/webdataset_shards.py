@@ -14,8 +14,8 @@ import numpy as np
 
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import pairs
+from eyechart.data.file_index import Entry, assemble, class_names
 from eyechart.data.index_cache import cached
-from eyechart.data.located import Entry, assemble, class_names
 from eyechart.errors import DataError
 
 IMAGES = ("webp", "png", "jpg", "jpeg")

@@ -84,7 +84,7 @@ BUILT_IN: Mapping[str, Backend] = {
         "eyechart.classification.replay:Replay",
         frozenset({"answers"}),
         computes=False,
-        others={"species": "eyechart.realbirdid.replayed_species:SpeciesReplay"},
+        others={"species": "eyechart.realbirdid.species_replay:SpeciesReplay"},
     ),
 }
 

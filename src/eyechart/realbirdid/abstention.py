@@ -14,15 +14,15 @@ from eyechart.protocol.base import Protocol, Rows, answered_images, truncation_n
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import prompt
 from eyechart.protocol.result import served
-from eyechart.realbirdid.bird_names import observed_of
-from eyechart.realbirdid.bird_questions import put
-from eyechart.realbirdid.bird_words import BirdNames
+from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, ReasonWords
+from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.extraction import complete_texts, extracted, truncated_replies, variant
 from eyechart.realbirdid.free_form import first_errors
+from eyechart.realbirdid.name_scores import observed_of
 from eyechart.realbirdid.options import ABOUT, EXTRACTION, WORDINGS
 from eyechart.realbirdid.predictions import BirdPredictions
-from eyechart.realbirdid.reason_words import ANSWERED, CHOICES, ReasonWords
-from eyechart.realbirdid.wordings import Wordings, number, wordings
+from eyechart.realbirdid.prompt_sets import Wordings, number, wordings
+from eyechart.realbirdid.prompts import put
 from eyechart.records import Outcomes, Served
 
 Bools = NDArray[np.bool_]

@@ -15,10 +15,10 @@ from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, percentile, quotients
 from eyechart.realbirdid.abstention import AbstentionPredictions
+from eyechart.realbirdid.estimators import rate, strata
 from eyechart.realbirdid.free_form import ANSWERABLE, UNANSWERABLE
 from eyechart.realbirdid.predictions import LABELS
-from eyechart.realbirdid.scoring import rate, strata
-from eyechart.realbirdid.wordings import number as numbered
+from eyechart.realbirdid.prompt_sets import number as numbered
 
 CHI = "chi-squared"
 Bools = NDArray[np.bool_]

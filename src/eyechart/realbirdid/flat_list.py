@@ -13,10 +13,10 @@ from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, unscored
 from eyechart.protocol.options import PROMPT
-from eyechart.realbirdid.bird_names import Read, listed, logits, observed_of, shares, species_names
+from eyechart.realbirdid.estimators import Float64s, harmonic, rate
+from eyechart.realbirdid.name_scores import Read, listed, logits, observed_of, shares, species_names
 from eyechart.realbirdid.options import CALLED
 from eyechart.realbirdid.predictions import BIRD, BirdPredictions, cells, marks, names_of
-from eyechart.realbirdid.scoring import Float64s, harmonic, rate
 from eyechart.realbirdid.species import ALL, ELIGIBLE, PREFIXES, RANGE, title_of
 from eyechart.records import Outcomes
 

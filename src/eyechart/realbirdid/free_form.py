@@ -14,13 +14,13 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.options import PROMPT, OptionValues
 from eyechart.protocol.prompts import prompt
 from eyechart.protocol.result import served
-from eyechart.realbirdid.bird_names import observed_of
-from eyechart.realbirdid.bird_questions import put
-from eyechart.realbirdid.bird_words import BirdNames
+from eyechart.realbirdid.bird_vocabulary import BirdNames
+from eyechart.realbirdid.estimators import harmonic, rate
 from eyechart.realbirdid.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
+from eyechart.realbirdid.name_scores import observed_of
 from eyechart.realbirdid.options import EXTRACTION
 from eyechart.realbirdid.predictions import BIRD, LABELS, BirdPredictions
-from eyechart.realbirdid.scoring import harmonic, rate
+from eyechart.realbirdid.prompts import put
 from eyechart.records import Outcomes, Served
 
 Bools = NDArray[np.bool_]

@@ -18,7 +18,7 @@ from eyechart.data.tables import Table, check_unique, folded, read_table
 from eyechart.data.taxonomy import COMMON, GENUS, LEVELS, SPECIES, Taxonomy, read_taxonomy
 from eyechart.errors import DataError
 from eyechart.realbirdid.identifiers import canonical
-from eyechart.realbirdid.inaturalist_pictures import Found, pictures
+from eyechart.realbirdid.inaturalist_images import Found, pictures
 from eyechart.samples.files import write_table
 
 HYBRID, NOTHING = "a hybrid", "told neither to the species nor to the genus"

@@ -16,9 +16,9 @@ from eyechart.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
 from eyechart.data.tables import Table, find_table, folded, read_table
 from eyechart.errors import DataError
 from eyechart.metrics.intervals import Interval, wilson
+from eyechart.realbirdid.chunked_tables import LINES, Part, parts
 from eyechart.realbirdid.identifiers import PICTURE_KINDS, Kind, canonical, identifies, kind_of
-from eyechart.realbirdid.sieve import Sieve
-from eyechart.realbirdid.streams import LINES, Part, parts
+from eyechart.realbirdid.prefilter import Sieve
 from eyechart.spec import did_you_mean
 
 HEADS = ("images", "number", "exact", "near", "found", "share", "95 %")

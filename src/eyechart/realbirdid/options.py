@@ -1,7 +1,7 @@
 """OptionValues of RealBirdID's protocols."""
 
 from eyechart.protocol.options import Option
-from eyechart.realbirdid.wordings import wordings
+from eyechart.realbirdid.prompt_sets import wordings
 
 
 def check_wordings(value: str, _: str | None) -> None:

@@ -19,7 +19,7 @@ from eyechart.protocol.base import Protocol, Rows
 from eyechart.protocol.context import Context, unscored
 from eyechart.protocol.curves import thin_curve
 from eyechart.protocol.options import PROMPT
-from eyechart.realbirdid.bird_names import Read, Share, listed, logits, observed_of, shares, species_names
+from eyechart.realbirdid.name_scores import Read, Share, listed, logits, observed_of, shares, species_names
 from eyechart.realbirdid.options import CALLED
 from eyechart.realbirdid.predictions import BIRD, BirdPredictions, cells, marks, names_of
 from eyechart.realbirdid.species_summary import Summary, summarised

@@ -29,7 +29,7 @@ from eyechart.metrics.selective import auc_draws, auc_interval, aurc, balanced_w
 from eyechart.metrics.stopping import cross_fitted, right_between
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 from eyechart.metrics.thresholds import accuracy_coverage_auc
-from eyechart.realbirdid.scoring import Float64s, Value, drawn_birds, estimate, harmonic, rate
+from eyechart.realbirdid.estimators import Float64s, Value, drawn_birds, estimate, harmonic, rate
 from eyechart.realbirdid.species import ALL, ELIGIBLE, RANGE, SpeciesPredictions, View, named, title_of
 
 Bools = NDArray[np.bool_]

@@ -7,8 +7,8 @@ original label is the main thing. A folder of a style may be absent.
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.file_index import whole_files
 from eyechart.data.labels import label_set
-from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.samples.files import checksums, read_packaged, read_table

@@ -11,18 +11,18 @@ import pytest
 from msgspec import structs
 
 from eyechart.data.dataset import Dataset
-from eyechart.data.located import whole_files
+from eyechart.data.file_index import whole_files
 from eyechart.data.observations import REASONS, Observations
 from eyechart.data.rows import Row
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import AbstentionPredictions
+from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES
 from eyechart.realbirdid.flat_list import FlatListPredictions, likeliest
-from eyechart.realbirdid.reason_words import ANSWERED, CHOICES
+from eyechart.realbirdid.prompt_sets import Wordings
 from eyechart.realbirdid.species import SpeciesPredictions, probabilities
 from eyechart.realbirdid.species_summary import summarised
-from eyechart.realbirdid.wordings import Wordings
 from eyechart.records import Record
 from eyechart.reports.figures import DRAWERS, drawing
 from eyechart.reports.runs import Pool, load

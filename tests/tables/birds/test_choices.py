@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from eyechart.errors import ReportError
-from eyechart.reports.realbirdid.choices import MOST, binned, by_choices, columns, correlation, mean
+from eyechart.reports.realbirdid.candidate_counts import MOST, binned, by_choices, columns, correlation, mean
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
 

@@ -5,7 +5,7 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
 from eyechart.reports.figures import DRAWERS, draw
-from eyechart.reports.realbirdid.looks import looks
+from eyechart.reports.realbirdid.chart_styles import looks
 from eyechart.reports.tables import tables
 
 NAMES = [name for name in DRAWERS if name.startswith("realbirdid-")]

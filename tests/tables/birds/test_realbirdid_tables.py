@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from eyechart.data.observations import REASONS
 from eyechart.models.types import Usage
-from eyechart.realbirdid.bird_words import BirdNames
+from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.free_form import FreeFormPredictions
 from eyechart.reports.__main__ import main
 from eyechart.reports.overview import tables as overview_tables

@@ -15,8 +15,8 @@ from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.selective import macro_auc
 from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.realbirdid.estimators import drawn_birds
 from eyechart.realbirdid.flat_list import flat_list_accuracies
-from eyechart.realbirdid.scoring import drawn_birds
 from eyechart.realbirdid.species import Views
 
 SPECIES = {"acc", "ig", "ua_a", "tree_acc", "tree_hm", "auc", "aurc", "auc_macro", "ece"}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.errors import DataError, ModelError, SpecError
-from eyechart.realbirdid.bird_names import conditional, listed, logits, observed_of, shares, species_names
-from eyechart.realbirdid.replayed_species import SpeciesReplay
+from eyechart.realbirdid.name_scores import conditional, listed, logits, observed_of, shares, species_names
+from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.spec import parse
 
 rows = arrays(np.float32, (3, 5), elements=st.floats(-80, 80, width=32))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from eyechart.realbirdid.predictions import cells, genus_rows, marks, names_of, twins
-from eyechart.realbirdid.replayed_species import SpeciesReplay
+from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.records import Records, Run, decode, encode
 from eyechart.spec import parse
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from eyechart.metrics.intervals import Interval, wilson
-from eyechart.realbirdid import scoring
-from eyechart.realbirdid.scoring import estimate, rate
+from eyechart.realbirdid import estimators
+from eyechart.realbirdid.estimators import estimate, rate
 from eyechart.records import Metric
 
 SIDES = np.array([1, 0, 1, math.nan]), np.array([0, 1, math.nan, math.nan, 1, 0])
@@ -21,7 +21,7 @@ def harmonic(one: Any, other: Any, seed: int) -> Metric:
     right = np.concatenate([one, other])
     answerable, clusters = np.arange(len(right)) < len(one), np.arange(len(right))
     seen = SimpleNamespace(answerable=answerable, clusters=clusters)
-    return scoring.harmonic("hm", "range", right, seen, seed).metric  # type: ignore[arg-type]
+    return estimators.harmonic("hm", "range", right, seen, seed).metric  # type: ignore[arg-type]
 
 
 def refused() -> Any:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.realbirdid.bird_names import logits, shares
-from eyechart.realbirdid.replayed_species import SpeciesReplay
+from eyechart.realbirdid.name_scores import logits, shares
 from eyechart.realbirdid.species import ALL, RANGE, SpeciesPredictions, probabilities
+from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.spec import parse
 
 LISTED = (0, 1, 2, 4, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20)  # birds with a location and a list

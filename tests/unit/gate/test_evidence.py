@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
+from eyechart.data.file_index import whole_files
 from eyechart.data.labels import label_set
-from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate

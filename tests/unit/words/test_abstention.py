@@ -13,8 +13,8 @@ from eyechart.metrics.intervals import wilson
 from eyechart.models.types import Answer, Identity
 from eyechart.realbirdid.abstention import Abstention, AbstentionPredictions
 from eyechart.realbirdid.abstention_metrics import abstention_rates, abstention_reasons, around, wording_effects
+from eyechart.realbirdid.abstention_reasons import CHOICES
 from eyechart.realbirdid.free_form import FreeForm
-from eyechart.realbirdid.reason_words import CHOICES
 from eyechart.records import Metric
 
 LEVELS = 'plain = ["What?", "Who?", "Which?"]\npolite = ["Please?", "May I ask?"]\n'

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.realbirdid.bird_words import CANNOT, BirdNames
+from eyechart.realbirdid.bird_vocabulary import CANNOT, BirdNames
 
 READ = [  # a text, the name that it means, and that of a text that is nothing but a name
     ("Corvus corax", "Corvus corax", "Corvus corax"),

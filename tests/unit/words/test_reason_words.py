@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from eyechart.data.observations import REASONS
-from eyechart.realbirdid.bird_words import BirdNames
-from eyechart.realbirdid.reason_words import ANSWERED, CHOICES, OTHER, ReasonWords, first_reason
+from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, OTHER, ReasonWords, first_reason
+from eyechart.realbirdid.bird_vocabulary import BirdNames
 
 QUALITY, ANGLE, VOICE = REASONS
 READ = [

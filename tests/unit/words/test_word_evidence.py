@@ -12,8 +12,8 @@ from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.abstention_metrics import correct_reason, reasoned
+from eyechart.realbirdid.estimators import drawn_birds
 from eyechart.realbirdid.free_form import FreeForm
-from eyechart.realbirdid.scoring import drawn_birds
 from eyechart.spec import parse
 
 KINDS = {"free_form": FreeForm(), "abstention": Abstention()}

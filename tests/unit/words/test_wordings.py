@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.realbirdid.wordings import Wordings, wordings
+from eyechart.realbirdid.prompt_sets import Wordings, wordings
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> str:

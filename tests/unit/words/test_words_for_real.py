@@ -16,8 +16,8 @@ from eyechart.models.registry import create
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 from eyechart.realbirdid.abstention import Abstention
+from eyechart.realbirdid.abstention_reasons import CHOICES
 from eyechart.realbirdid.free_form import FreeForm
-from eyechart.realbirdid.reason_words import CHOICES
 from eyechart.spec import parse
 from eyechart.toybox import birds
 

@@ -13,8 +13,8 @@ import msgspec
 from eyechart.data.class_names import check_unique
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
+from eyechart.data.file_index import Entry, assemble
 from eyechart.data.index_cache import cached
-from eyechart.data.located import Entry, assemble
 from eyechart.errors import DataError, VocabularyError
 
 T = TypeVar("T")

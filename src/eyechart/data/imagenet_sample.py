@@ -14,9 +14,9 @@ from io import StringIO
 from pathlib import Path
 
 from eyechart.data.dataset import Dataset
+from eyechart.data.file_index import whole_files
 from eyechart.data.imagenet import CLASSES
 from eyechart.data.labels import label_set
-from eyechart.data.located import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import DataError
 from eyechart.samples.files import REMEDY, packaged, read

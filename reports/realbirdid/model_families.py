@@ -7,7 +7,7 @@ from functools import cached_property
 from ..oodbench.cases import nothing
 from ..render import PERCENT, Cell, Number, Row, Style, Table
 from ..runs import Entry, Group, Pool, remarks
-from .homes import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, homes, named, number, under
+from .cases import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, homes, named, number, under
 
 ENCODERS, TALKERS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
 FAMILIES = (ENCODERS, TALKERS, REPLAYED)  # the published order

@@ -17,7 +17,7 @@ from eyechart.models.types import Floats, Request, Scorer
 from eyechart.protocol.context import Context, of_each_image
 from eyechart.protocol.options import OWN
 from eyechart.protocol.prompts import prompt
-from eyechart.realbirdid.replayed_species import Probabilities, SpeciesReplay
+from eyechart.realbirdid.species_replay import Probabilities, SpeciesReplay
 
 TEMPLATES = "bird"
 Bools = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..panels import counted
 from ..render import one_line
 from ..runs import Entry, Group, Pool
-from .homes import number, put
+from .cases import number, put
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure

@@ -14,8 +14,8 @@ from ..oodbench.measures import ends
 from ..oodbench.pairs import PREDICTIONS, Columns, read, whole
 from ..render import CORRELATION, Number, Row, Style, Table
 from ..runs import Entry, Pool
-from .families import SETS, Shown, shown
-from .homes import RANGE, SPECIES
+from .cases import RANGE, SPECIES
+from .model_families import SETS, Shown, shown
 
 MOST = 40  # bins of one figure
 KINDS = {"A": "answerable", "UA": "unanswerable"}

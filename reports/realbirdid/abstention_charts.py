@@ -10,7 +10,7 @@ from ..render import Number, one_line
 from ..runs import Pool
 from .abstention import SETS, Level, Levels, levels
 from .bar_charts import spoken
-from .looks import Look, captioned, looks, parts
+from .chart_styles import Look, captioned, looks, parts
 from .reasons import INITIALS, Confusion, Confusions, confusions
 
 if TYPE_CHECKING:

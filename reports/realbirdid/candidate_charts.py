@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from ..panels import wrapped
 from ..render import Number
 from ..runs import Pool
-from .choices import KINDS, MEASURES, ByChoices, Chosen, by_choices
-from .looks import captioned, parts
+from .candidate_counts import KINDS, MEASURES, ByChoices, Chosen, by_choices
+from .chart_styles import captioned, parts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ from pathlib import Path
 from eyechart.data.observations import REASONS
 from eyechart.parsers import class_name
 from eyechart.parsers.abstention import abstains, words
-from eyechart.realbirdid.bird_words import BirdNames
+from eyechart.realbirdid.bird_vocabulary import BirdNames
 
 PHRASES = Path(__file__).with_name("abstention_reasons.toml")
 OTHER, ANSWERED = "another reason", "none"
