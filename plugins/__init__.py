@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from . import cases, endings, junit, one_benchmark, options, wiring
+from . import cases, endings, junit, one_benchmark, options, settings, wiring
 from .briefing import Briefing
 from .endings import Endings
 from .gate import Gate
@@ -33,8 +33,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "eyechart(*names, protocol): one case for every split of these × every model")
     manager = config.pluginmanager
     if not is_worker(config):
-        options.check(config)
-    if options.settings(config).offline:
+        settings.check(config)
+    if settings.settings(config).offline:
         os.environ.update(dict.fromkeys(OFFLINE, "1"))  # read by these libraries when they are imported
     recorder = Recorder(config)
     manager.register(cases, "eyechart-cases")

@@ -15,8 +15,9 @@ from eyechart.protocol.base import Protocol
 from eyechart.protocol.registry import add_protocol, get_protocol, targets
 from eyechart.protocol.settings import Case
 
-from .options import idle, settings, suits, text
+from .options import text
 from .own_tests import refuse_namesakes
+from .settings import idle, settings, suits
 
 ANY = "*"  # among the names of a mark: every benchmark of the data root that is not a packaged one
 ASKED = pytest.StashKey[bool]()  # whether there is a benchmark function

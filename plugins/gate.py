@@ -43,8 +43,9 @@ from eyechart.gate.uncompared import explain_no_number, explain_nothing_compared
 
 from .cases import find_case
 from .judged_reports import report_failed
-from .options import max_drop, settings, share, text
+from .options import text
 from .recorder import Recorder
+from .settings import max_drop, settings, share
 
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 Baselines = Mapping[tuple[str, str], tuple[Evidence, Path]]

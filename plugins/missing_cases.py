@@ -18,9 +18,10 @@ from eyechart.gate.evidence import Evidence
 from .cases import ANY, case_of, marker_of, splits
 from .endings import ABSENT, Endings
 from .gate import Gate
-from .options import settings, text
+from .options import text
 from .own_tests import is_packaged
 from .recorder import is_worker
+from .settings import settings
 
 COLLECTED = "eyechart_collected"
 OWN_TEST = re.compile(r"[@,]test=(?P<test>[^,\[]+::[^\[]+)(?:\[.*\])?$")

@@ -1,31 +1,17 @@
-"""The options: one group, one prefix, plain strings; the same in the ini file as `eye_…`."""
+"""The options as pytest knows them: `--eye-…` on the command line and `eye_…` in the ini file, as plain strings.
+
+Every pytest session on a machine with eyechart imports this module, so that it imports nothing slow: `settings` does.
+"""
 
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain, combinations
 from typing import Any, Literal
 
 import pytest
 
-from eyechart.data.class_names import class_names, templates
-from eyechart.data.equivalences import pairs
-from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
-from eyechart.data.splits import available
-from eyechart.errors import EyechartError, SpecError
-from eyechart.gate.comparing import parse_max_drop
-from eyechart.gate.floors import floor
-from eyechart.models.registry import backend
 from eyechart.paths import STORE
-from eyechart.protocol.options import Given, Setting, flag, is_share
-from eyechart.protocol.presets import Preset, read_preset
-from eyechart.protocol.registry import get_protocol
-from eyechart.protocol.settings import Settings
-from eyechart.spec import ModelSpec, did_you_mean, parse_named
 
-MOST_ALPHA = 0.5
-SETTINGS = pytest.StashKey[Settings]()
 DEFAULT_MODELS: Mapping[str, tuple[str, ...]] = {  # by benchmark; each meets the protocols whose interface it offers
     "imagenet": ("timm[tf_efficientnet_lite0]", "conse[]"),
     "oodbench": ("open_clip[toybox-clip]", "open_clip[toybox-clip-b]", "hf[toybox-mllm]"),
@@ -126,6 +112,8 @@ def add(parser: pytest.Parser) -> None:
 
 def refuse_typos(config: pytest.Config, args: list[str]) -> None:
     """Name the nearest option for one that is not known, on the command line and in the ini file."""
+    from eyechart.spec import did_you_mean
+
     longs, inis = [option.long for option in OPTIONS], [option.ini for option in OPTIONS]
     for argument in args:
         word = argument.partition("=")[0]
@@ -146,174 +134,3 @@ def text(config: pytest.Config, name: str) -> Any:
     if given is None:
         given = config.getini(option.ini)
     return given if given not in (None, "", []) else option.default
-
-
-def number(config: pytest.Config, name: str, least: int) -> int | None:
-    """A whole number, or None where nothing was said."""
-    given = text(config, name)
-    if given == "":
-        return None
-    if not str(given).isdecimal() or int(given) < least:
-        raise pytest.UsageError(f"--eye-{name} must be a whole number from {least} up. Got {given!r} instead.")
-    return int(given)
-
-
-def share(config: pytest.Config, name: str) -> float:
-    """A number from 0 to 1."""
-    given = str(text(config, name))
-    if not is_share(given):
-        raise pytest.UsageError(f"--eye-{name} takes numbers from 0 to 1. Got {given!r} instead.")
-    return float(given)
-
-
-def max_drop(config: pytest.Config) -> float:
-    """Return the largest loss that the gate tolerates, a fraction."""
-    try:
-        return parse_max_drop(str(text(config, "max-drop")))
-    except EyechartError as error:
-        raise pytest.UsageError(f"--eye-max-drop {error}") from error
-
-
-def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
-    """The models asked for, or the default ones, each checked against the registry without importing it."""
-    specs: list[ModelSpec] = []
-    for given in text(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
-        try:
-            spec = parse_named(given)
-            backend(spec)
-        except EyechartError as error:
-            raise pytest.UsageError(f"--eye-model: {error}") from error
-        specs.append(spec)
-    for one, other in combinations(dict.fromkeys(specs), 2):
-        if one.alias and one.alias == other.alias:
-            raise pytest.UsageError(
-                f"--eye-model: the name '{one.alias}' is given to {one} and to {other}. Give each model another name."
-            )
-    return tuple(dict.fromkeys(specs))
-
-
-def suits(config: pytest.Config, model: ModelSpec, benchmark: str) -> bool:
-    """Whether a model is put to a benchmark: one asked for always, a default one where it is named."""
-    return bool(text(config, "model")) or str(model) in DEFAULT_MODELS.get(benchmark, OTHERWISE)
-
-
-def preset(config: pytest.Config) -> Preset:
-    """Return the preset that was asked for, or an empty one."""
-    name = str(text(config, "preset"))
-    return read_preset(name) if name else Preset()
-
-
-def protocol_options(config: pytest.Config) -> Mapping[str, Given]:
-    """Return the values given for options of protocols, by protocol and option; the last one of a name wins."""
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
-    given = [Setting.parse(each) for each in config.getini("eye_set") or ()]
-    given += preset(config).settings
-    for setting in [*given, *map(Setting.parse, config.getoption("eye_set") or ())]:
-        protocol = get_protocol(setting.protocol)
-        known = {option.name: option for option in protocol.options}
-        named = flag(setting.protocol, setting.option)
-        if setting.option not in known:
-            listed = f"It has {', '.join(known)}." if known else "It has no options."
-            raise SpecError(f"{named}: there is no such option{did_you_mean(setting.option, [*known])} {listed}")
-        found.setdefault(setting.protocol, {})[setting.option] = known[setting.option].values(setting.values, named)
-    return found
-
-
-def labels(config: pytest.Config) -> tuple[LabelsOption, ...]:
-    """The further ground truths, as NAME=FILE."""
-    try:
-        return tuple(parse_labels_option(given) for given in text(config, "labels") or ())
-    except EyechartError as error:
-        raise pytest.UsageError(str(error)) from error
-
-
-def check(config: pytest.Config) -> None:
-    """Refuse what the command line misspells before anything runs; a case that needs it finds it in the ini file."""
-    readers: dict[str, Callable[[Any], object]] = {
-        "data": available,
-        "names": class_names,
-        "templates": templates,
-        "equivalences": lambda given: pairs(given.removeprefix("strict:"), sys.maxsize),
-        "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
-        "set": lambda given: check_protocol_options(config, [Setting.parse(one) for one in given]),
-        "floor": lambda given: [floor(one) for one in given],
-    }
-    check_gate(config)
-    for option in OPTIONS:
-        given = config.getoption(option.ini)
-        if given and option.name in readers:
-            try:
-                readers[option.name](given)
-            except EyechartError as error:
-                raise pytest.UsageError(f"{option.long}: {error}") from error
-
-
-def check_gate(config: pytest.Config) -> None:
-    """Refuse options of a comparison that cannot be, or that is not asked for."""
-    if config.getoption("eye_baseline") == "":
-        raise pytest.UsageError("--eye-baseline names nothing. Name a folder or file of baselines, or leave it out.")
-    if not 0 < share(config, "alpha") < MOST_ALPHA:
-        raise pytest.UsageError(
-            f"--eye-alpha must be above 0 and below {MOST_ALPHA}. Got {text(config, 'alpha')} instead."
-        )
-    max_drop(config)
-    compares = text(config, "baseline") and not text(config, "update-baseline")
-    for name in () if compares else ("max-drop",) if text(config, "power") else ("max-drop", "alpha"):
-        if config.getoption(f"eye_{name.replace('-', '_')}") is not None:
-            raise pytest.UsageError(
-                f"--eye-{name} is about a comparison, and this session makes none. Name baselines with --eye-baseline, "
-                "without --eye-update-baseline, or leave it out."
-            )
-
-
-def check_protocol_options(config: pytest.Config, given: Iterable[Setting]) -> None:
-    """Refuse values that no case could use: names of models, prompts and files."""
-    found = protocol_options(config)
-    for setting in given:
-        option = next(each for each in get_protocol(setting.protocol).options if each.name == setting.option)
-        check = option.check or (lambda *_: None)
-        for value in found[setting.protocol][setting.option]:
-            try:
-                check(value, text(config, "data") or None)
-            except EyechartError as error:
-                raise type(error)(f"{setting.protocol}.{setting.option}: {error}") from error
-
-
-def read_protocol_options(config: pytest.Config) -> Mapping[str, Given]:
-    """Return the options of protocols, or refuse the command line."""
-    try:
-        return protocol_options(config)
-    except EyechartError as error:
-        raise pytest.UsageError(str(error)) from error
-
-
-def idle(config: pytest.Config) -> list[str]:
-    """Say which options of protocols change nothing."""
-    found = settings(config).options.items()
-    return [f"eyechart: {said}" for name, given in found if (said := get_protocol(name).warnings(given))]
-
-
-def settings(config: pytest.Config) -> Settings:
-    """All options as typed values, read once a session."""
-    if SETTINGS not in config.stash:
-        here = config.invocation_params.dir
-        config.stash[SETTINGS] = Settings(
-            models=models(config),
-            data=text(config, "data") or None,
-            out=here / text(config, "out"),
-            store=here / text(config, "store"),
-            limit=number(config, "limit", 1),
-            seed=number(config, "seed", 0) or 0,
-            offline=bool(text(config, "offline")),
-            strict=bool(text(config, "strict")),
-            max_errors=number(config, "max-errors", 0) or 0,
-            names=text(config, "names"),
-            templates=text(config, "templates") or None,
-            labels=labels(config),
-            empty=text(config, "empty") or None,
-            equivalences=text(config, "equivalences"),
-            categories=text(config, "categories"),
-            options=read_protocol_options(config),
-            names_of_protocols={} if config.getoption("eye_names") else preset(config).names,
-        )
-    return config.stash[SETTINGS]

@@ -23,7 +23,7 @@ from eyechart.protocol.result import CaseResult
 from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, plain
 
 from .cases import case_of, find_case
-from .options import settings
+from .settings import settings
 
 PROPERTY = "eyechart"
 JUDGED = "eyechart_judged"  # on a report that the gate made of another one

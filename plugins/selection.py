@@ -9,8 +9,8 @@ import pytest
 from eyechart.spec import did_you_mean
 
 from .cases import case_of, splits
-from .options import settings
 from .recorder import is_worker
+from .settings import settings
 
 WORD = re.compile(r"[\w./@=-]+")
 OPERATORS = ("and", "or", "not")

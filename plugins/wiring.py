@@ -8,8 +8,8 @@ import pytest
 
 from eyechart.protocol.settings import Settings
 
-from .options import settings
 from .own_tests import name_of
+from .settings import settings
 
 
 @pytest.fixture(scope="session")
