@@ -17,7 +17,7 @@ from eyechart.errors import ReportError
 from eyechart.gate.comparing import Compared, compared
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import LABELLED, WHOLE, headlines
-from eyechart.metrics.alike import ROUNDING
+from eyechart.metrics.degenerate_intervals import ROUNDING
 from eyechart.metrics.significance import holm
 from eyechart.records import Metric
 from eyechart.spec import did_you_mean

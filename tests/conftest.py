@@ -21,8 +21,8 @@ from eyechart.data.equivalences import LabelPolicy, pairs
 from eyechart.data.file_index import whole_files
 from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Identity, Request
-from eyechart.models.vision_ops import repair
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.result import CaseResult
 from eyechart.protocol.settings import Case, Settings

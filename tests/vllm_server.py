@@ -14,8 +14,8 @@ from time import monotonic, sleep
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from eyechart.models.vision_ops import repair
-from eyechart.models.vllm_engine import COMPACT, ENVIRONMENT, MOST_IMAGES
+from eyechart.models.torchvision_repair import repair
+from eyechart.models.vllm.engine import COMPACT, ENVIRONMENT, MOST_IMAGES
 
 PATIENCE = 600.0  # seconds for a server to start
 OPTIONS = (

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 IMPORTS = """
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 repair()
 import open_clip
 import pytest
 import eyechart.fixtures.evaluate
 import eyechart.plugins
 from eyechart.classification import replay
-from eyechart.models import open_clip_encoder
+from eyechart.models.open_clip import encoder
 """
 AT_START = ("PYTHON", "OMP_", "LD_")  # variables that an interpreter or its libraries read once
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eyechart.metrics.alike import measure_intervals, share_interval
+from eyechart.metrics.degenerate_intervals import measure_intervals, share_interval
 from eyechart.metrics.resampling import clustered
 from eyechart.metrics.yes_no import measures
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eyechart.errors import DataError, ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
-from eyechart.metrics.overlap import accepts, population
+from eyechart.metrics.population import accepts, population
 from eyechart.oodbench.corpora import Corpus, read_corpus, read_synonyms, stem
 from eyechart.oodbench.division_files import Pair, read_file
 from eyechart.oodbench.divisions import HARD, SIMPLE

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import clustered
 
 from ..answers import Floats, Ints

@@ -8,7 +8,7 @@ import numpy as np
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import percentile
-from eyechart.metrics.spread import Correlation, FTest, correlation, empirical, f_test
+from eyechart.metrics.statistical_tests import Correlation, FTest, correlation, empirical, f_test
 from eyechart.oodbench.divisions import HARD, ID, MINED
 
 from ..answers import Floats, Ints

@@ -8,7 +8,7 @@ import numpy as np
 
 from eyechart.data.observations import REASONS
 from eyechart.gate.evidence import TIMES
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import clustered, quotients
 
 from ..answers import Floats, Ints

@@ -6,10 +6,10 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from eyechart.models.hf_generator import Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Answer, Floats, Request, Scorer
-from eyechart.models.vllm_generator import Vllm
+from eyechart.models.vllm.generator import Vllm
 from eyechart.spec import parse
 from eyechart.toybox.classes import names
 from eyechart.toybox.species import species

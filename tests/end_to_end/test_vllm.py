@@ -16,11 +16,11 @@ import torch
 from PIL import Image
 
 from eyechart.errors import RequestError, SpecError
-from eyechart.models.hf_generator import Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Answer, Floats, Generator, Request
-from eyechart.models.vllm_engine import _places
-from eyechart.models.vllm_generator import Vllm
+from eyechart.models.vllm.engine import _places
+from eyechart.models.vllm.generator import Vllm
 from eyechart.spec import parse
 
 ENVIRONMENT = dict(os.environ)
@@ -228,13 +228,13 @@ def test_options_are_checked(options: str, sentence: str) -> None:
 
 SEVERAL = """
 import sys
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 repair()  # in the engines' processes too, which begin with this file
 from PIL import Image
-from eyechart.models.hf_generator import Hf
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request
-from eyechart.models.together import generate
-from eyechart.models.vllm_generator import Vllm
+from eyechart.models.generation import generate
+from eyechart.models.vllm.generator import Vllm
 from eyechart.spec import parse
 
 if __name__ == "__main__":

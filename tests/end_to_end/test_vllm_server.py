@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.models.openai_generator import OpenAi
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.openai.generator import OpenAi
 from eyechart.models.types import Answer, Request
-from eyechart.models.vllm_generator import Vllm
+from eyechart.models.vllm.generator import Vllm
 from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonWords
 from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.sample import open_realbirdid

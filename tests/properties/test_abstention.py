@@ -20,7 +20,7 @@ from eyechart.metrics.abstention import (
     ua_a_interval,
     uncertainty,
 )
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import percentile
 
 few = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, 1.0])  # so that ties abound

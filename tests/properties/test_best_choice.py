@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from eyechart.models.best_first import Search
-from eyechart.models.choices import Ints, Tokens, Told, Trie
+from eyechart.models.best_first_search import Search
+from eyechart.models.choice_trie import Ints, Tokens, Told, Trie
 
 WORDS = st.lists(st.integers(0, 3), max_size=5).map(tuple)
 CHOICES = st.lists(WORDS, min_size=1, max_size=30).map(lambda words: [(*word, 9) for word in words])

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_array
 
 from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs, tree_gt
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 
 PARTS = 16  # probabilities are sixteenths, so that sums are exact and ties abound
 SWEEP = [place / PARTS for place in range(-1, PARTS + 3)]

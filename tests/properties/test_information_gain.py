@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs, tree_gt
 from eyechart.metrics.information_gain import information_gain, information_gain_draws, information_gain_interval
 from eyechart.metrics.resampling import percentile
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 from eyechart.metrics.thresholds import accuracy_coverage
 
 PARTS = 16  # probabilities are sixteenths, so that sums are exact and ties abound

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from eyechart.estimates import Estimate
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.types import Usage
 from eyechart.oodbench.divisions import Division

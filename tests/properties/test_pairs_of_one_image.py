@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.alike import measure_intervals
+from eyechart.metrics.degenerate_intervals import measure_intervals
 from eyechart.metrics.degradation import degradation, tost
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.resampling import clustered, exchanged, percentile

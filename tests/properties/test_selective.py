@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import recall_score
 
 from eyechart.metrics.accuracy import accuracy
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.recall import mean_per_class_recall
 from eyechart.metrics.selective import (
     AVERAGES,

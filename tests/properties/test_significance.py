@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats import contingency_tables, multitest, proportion
 
 from eyechart.metrics import significance
-from eyechart.metrics.alike import unseen
+from eyechart.metrics.degenerate_intervals import unseen
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.metrics.significance import (
     Change,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.metrics.abstention import ua_a
-from eyechart.metrics.alike import unseen
+from eyechart.metrics.degenerate_intervals import unseen
 from eyechart.metrics.hierarchy import Tree, stairs
 from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.resampling import drawn, percentile

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 from ..conftest import EYES, HALF, TEMPLATE, words_of
 

@@ -15,9 +15,9 @@ from PIL import Image
 
 from eyechart.classification.image_batches import class_list, closed_world_prompt
 from eyechart.data.class_names import class_names
-from eyechart.models import hf_batches, hf_trie
-from eyechart.models.hf_generator import NUMBERS, Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf import batches, trie_scoring
+from eyechart.models.hf.generator import NUMBERS, Hf
 from eyechart.models.types import Floats, Request
 from eyechart.spec import parse
 
@@ -109,7 +109,7 @@ class Bench:
     def facts(self, pairs: int) -> Iterator[str]:
         """Everything about this model."""
         for where, request in (("prompt", self.short), ("closed-world prompt", self.closed_world)):
-            length = hf_batches.length(self.model._chat.inputs(request))
+            length = batches.length(self.model._chat.inputs(request))
             for kind in FORMS:
                 what = f"{self.name}, {length}-token {where}, 1000 {kind}"
                 yield f"{what}: {self.costs(request, kind)}"
@@ -122,7 +122,7 @@ class Bench:
         grown = self.memory(request, kind)
         self.largest = 0
         read, sought = self.read(self.score(request, kind)), self.read(self.best(request, kind))
-        prompt, (nodes, likelier) = hf_batches.length(self.model._chat.inputs(request)), self.nodes(request, kind)
+        prompt, (nodes, likelier) = batches.length(self.model._chat.inputs(request)), self.nodes(request, kind)
         return (
             f"posterior {read} tokens ({nodes} inner nodes, {read - prompt - nodes} besides prompt and nodes), "
             f"best choice {sought} ({likelier} nodes are likelier than it and cannot be skipped); "
@@ -133,7 +133,7 @@ class Bench:
         """How many inner nodes there are, and how many of them are likelier than every choice."""
         ((_, trie, batch),) = self.model._behind([request], self.chosen[kind])
         with torch.inference_mode():
-            edges = hf_trie.log_probabilities(self.model._module, batch, trie, NUMBERS[True])
+            edges = trie_scoring.log_probabilities(self.model._module, batch, trie, NUMBERS[True])
         return len(trie.nodes) - 1, int((trie.reached(edges)[0, 1:] > trie.totals(edges).max()).sum())
 
     def beside_an_answer(self, request: Request, kind: str, pairs: int) -> str:
@@ -166,10 +166,10 @@ def brute_force(model: Hf, request: Request, choices: Sequence[str]) -> Floats:
     return found
 
 
-def together(model: Hf, prompt: hf_batches.Inputs, rows: Sequence[tuple[int, ...]]) -> Floats:
+def together(model: Hf, prompt: batches.Inputs, rows: Sequence[tuple[int, ...]]) -> Floats:
     """Log-probabilities of a batch of choices, filled up on the left."""
     like = next(model._module.parameters())
-    batch = hf_batches.joined([longer(prompt, row) for row in rows], model._chat.padding, like)
+    batch = batches.joined([longer(prompt, row) for row in rows], model._chat.padding, like)
     most = max(map(len, rows))
     with torch.inference_mode():
         logits = model._module(**batch, logits_to_keep=most).logits.log_softmax(-1)
@@ -177,7 +177,7 @@ def together(model: Hf, prompt: hf_batches.Inputs, rows: Sequence[tuple[int, ...
     return np.array(values, np.float32)
 
 
-def longer(prompt: hf_batches.Inputs, row: tuple[int, ...]) -> hf_batches.Inputs:
+def longer(prompt: batches.Inputs, row: tuple[int, ...]) -> batches.Inputs:
     """A prompt and a choice but its last token, after which nothing is asked."""
     told, length = torch.tensor([row[:-1]]), prompt["input_ids"].shape
     more = {

@@ -13,7 +13,7 @@ from eyechart.classification.image_batches import class_list, closed_world_promp
 from eyechart.data.class_names import class_names
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.models.types import Request, Usage
-from eyechart.models.vllm_generator import Vllm
+from eyechart.models.vllm.generator import Vllm
 from eyechart.spec import parse
 
 from .big_model import big_qwen3_vl

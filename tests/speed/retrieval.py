@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.models.hf_generator import Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request, Until
 from eyechart.spec import parse
 

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from eyechart.models.openai_generator import OpenAi
+from eyechart.models.openai.generator import OpenAi
 from eyechart.models.types import Generator, Request
-from eyechart.models.vllm_generator import Vllm
+from eyechart.models.vllm.generator import Vllm
 from eyechart.spec import parse
 from toybox.exam import groups, skills
 

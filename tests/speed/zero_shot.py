@@ -19,7 +19,7 @@ from eyechart.data.imagenet_sample import open_sample
 from eyechart.inference.class_weights import Wording, class_weights, scores
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store, Writer
-from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.spec import parse
 
 CLASSES = 40
@@ -45,7 +45,7 @@ class Bench:
 
     def checkpoint(self) -> Path:
         """Save the model as open_clip saves one."""
-        from eyechart.models.vision_ops import repair
+        from eyechart.models.torchvision_repair import repair
 
         repair()
         import open_clip

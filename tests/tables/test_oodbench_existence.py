@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.records import Asked
 from eyechart.reports.render import RENDERERS
 

@@ -28,7 +28,7 @@ from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.openai_generator import OpenAi
+from eyechart.models.openai.generator import OpenAi
 from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
 from eyechart.protocol.context import Context, no_model
 from eyechart.protocol.registry import get_protocol

@@ -13,7 +13,7 @@ from eyechart.classification.closed_world import ClosedWorld
 from eyechart.classification.posterior import Posterior
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.choices import ByScore
+from eyechart.models.choice_trie import ByScore
 from eyechart.models.types import Floats, Identity, Request, Until
 from eyechart.protocol.registry import get_protocol
 

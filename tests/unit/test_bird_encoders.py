@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.models.registry import offers
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 from eyechart.protocol.registry import get_protocol, targets
 from eyechart.spec import parse
 
@@ -193,7 +193,7 @@ def hub(local: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 FETCH = f"""
-from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.spec import parse
 print(OpenClip(parse("{BIOCLIP}")).identity.weights_sha256)
 """

@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import texts
-from eyechart.models.blip2_matcher import Blip2
+from eyechart.models import text_batches
+from eyechart.models.hf.blip2 import Blip2
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, Matcher
-from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 
 repair()  # before any test imports transformers itself
@@ -101,7 +101,7 @@ def test_image_tokens_that_a_processor_puts_before_texts_change_nothing(copy: Pa
 def test_small_batches_change_nothing(folder: Path, head: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ours(folder, f",head={head}")
     whole = matched(model)
-    monkeypatch.setattr(texts, "budget", lambda _: 12)
+    monkeypatch.setattr(text_batches, "budget", lambda _: 12)
     np.testing.assert_allclose(matched(ours(folder, f",head={head}")), whole, atol=1e-5, rtol=1e-5)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.models.choices import NOTHING, ByScore, Tokens, Trie, told_apart
+from eyechart.models.choice_trie import NOTHING, ByScore, Tokens, Trie, told_apart
 
 CHOICES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5).map(tuple), min_size=1, max_size=12)
 

@@ -10,8 +10,8 @@ from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError, SpecError, VocabularyError
 from eyechart.inference.class_weights import class_weights, scores
 from eyechart.models.conse import ConSE, convex_combination
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
-from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 
 repair()  # before any test imports timm itself

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.hf_generator import AHEAD, Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf.generator import AHEAD, Hf
 from eyechart.models.types import Generator, Request, Usage
 from eyechart.spec import parse
 
@@ -188,7 +188,7 @@ def test_a_model_must_be_named() -> None:
 
 def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny) -> None:
     code = (
-        "from eyechart.models.hf_generator import Hf\n"
+        "from eyechart.models.hf.generator import Hf\n"
         "from eyechart.models.types import Request\n"
         "from eyechart.spec import parse\n"
         f"model = Hf(parse('hf[{tiny_chat('fast_vlm')}]'), offline=True)\n"

@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import texts
-from eyechart.models.hf_clip import HfClip
+from eyechart.models import text_batches
+from eyechart.models.hf.clip import HfClip
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
-from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 
 repair()  # before any test imports transformers itself
@@ -136,7 +136,7 @@ def test_trimming_siglip_would_change_it(save: Save) -> None:
 def test_small_batches_change_nothing(save: Save, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ours(save(family))
     whole = encoder.encode_texts(TEXTS)
-    monkeypatch.setattr(texts, "budget", lambda _: 12)
+    monkeypatch.setattr(text_batches, "budget", lambda _: 12)
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), whole, atol=1e-4, rtol=1e-4)
 
 

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import RequestError
-from eyechart.models.hf_generator import AHEAD, Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf.generator import AHEAD, Hf
 from eyechart.models.types import Answer, Request
 from eyechart.realbirdid.extraction import Chooser
 from eyechart.spec import parse

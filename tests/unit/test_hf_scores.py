@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from eyechart.data.class_names import class_names
 from eyechart.models import chat
-from eyechart.models.choices import Trie
-from eyechart.models.hf_generator import Hf
+from eyechart.models.choice_trie import Trie
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request, Scorer
 from eyechart.spec import parse
 
@@ -147,8 +147,8 @@ def test_small_passes_leave_the_scores_as_they_are(
 ) -> None:
     model = ours(tiny_chat(family))
     whole, (first, most) = model.score(questions, CHOICES), model.best(questions, CHOICES)
-    monkeypatch.setattr("eyechart.models.hf_trie.NODES", 3)
-    monkeypatch.setattr("eyechart.models.hf_generator.NUMBERS", (1, 1))
+    monkeypatch.setattr("eyechart.models.hf.trie_scoring.NODES", 3)
+    monkeypatch.setattr("eyechart.models.hf.generator.NUMBERS", (1, 1))
     np.testing.assert_allclose(model.score(questions, CHOICES), whole, rtol=0, atol=1e-5)
     found, values = model.best(questions, CHOICES)
     assert found.tolist() == first.tolist() == whole.argmax(axis=1).tolist()
@@ -240,7 +240,7 @@ def watched() -> Iterator[Callable[..., Watched]]:
 def test_an_image_costs_its_prompt_and_the_inner_nodes_of_the_trie(
     tiny_chat: Tiny, watched: Callable[..., Watched], questions: list[Request], family: str, form: str
 ) -> None:
-    seen = watched(family if family in chat.shipped.NAMES["hf"] else tiny_chat(family))
+    seen = watched(family if family in chat.packaged.NAMES["hf"] else tiny_chat(family))
     choices = [form.format(name) for name in THOUSAND]
     seen.model.score(questions[2:3], choices)
     inner = len(Trie.of(seen.model._chat.choices(choices)).nodes) - 1
@@ -252,7 +252,7 @@ def test_memory_is_bounded_and_no_node_read_twice_for_it(
     watched: Callable[..., Watched], questions: list[Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 2**20
-    monkeypatch.setattr("eyechart.models.hf_generator.NUMBERS", (most, most))
+    monkeypatch.setattr("eyechart.models.hf.generator.NUMBERS", (most, most))
     seen = watched("toybox-mllm")
     seen.model.score(questions[2:3], THOUSAND)
     assert 0 < seen.largest <= most

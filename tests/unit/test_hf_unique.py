@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from eyechart.models import chat, hf_batches
-from eyechart.models.choices import Trie
-from eyechart.models.hf_generator import Hf
+from eyechart.models import chat
+from eyechart.models.choice_trie import Trie
+from eyechart.models.hf import batches
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request
 from eyechart.spec import parse
 
@@ -43,7 +44,7 @@ def alone(model: Hf, request: Request, row: tuple[int, ...]) -> Floats:
     prompt, told = model._chat.inputs(request), torch.tensor([row])
     more = {"input_ids": told, "attention_mask": torch.ones_like(told), "mm_token_type_ids": torch.zeros_like(told)}
     read = {key: torch.cat([prompt[key], value], 1) for key, value in more.items() if key in prompt}
-    whole = hf_batches.joined([{**prompt, **read}], 0, next(model._module.parameters()))
+    whole = batches.joined([{**prompt, **read}], 0, next(model._module.parameters()))
     with torch.inference_mode():
         logits = model._module(**whole).logits[0, -len(row) - 1 : -1].double()
     found: Floats = logits.log_softmax(-1).gather(1, told.T)[:, 0].numpy()
@@ -124,7 +125,7 @@ def test_a_prompt_costs_only_the_nodes_that_tell_names_apart(questions: list[Req
     hook.remove()
     rows = model._chat.choices(names)
     inner = {row[:size] for row in rows for size in range(1, unique(row, rows))}
-    assert sum(read) == hf_batches.length(model._chat.inputs(questions[2])) + len(inner)
+    assert sum(read) == batches.length(model._chat.inputs(questions[2])) + len(inner)
     assert len(inner) < len(Trie.of(rows).nodes) / 2
 
 

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError
-from eyechart.models.hf_generator import Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol

@@ -13,7 +13,7 @@ from eyechart.metrics.accuracy import accuracy, hits, outcomes, top_k
 from eyechart.metrics.calibration import brier_score, reliability
 from eyechart.metrics.recall import mean_per_class_recall, per_class_recall
 from eyechart.metrics.thresholds import accuracy_coverage
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 IMAGES, CLASSES = 400, 12
 

@@ -8,7 +8,7 @@ from eyechart.metrics import (
     hierarchy,
     information_gain,
     intervals,
-    overlap,
+    population,
     resampling,
     selective,
     significance,
@@ -39,7 +39,7 @@ LEVELS = [
     ("calibration_error_interval", lambda level: calibration.calibration_error_interval([1], [1], level=level)),
     ("accuracy_coverage_interval", lambda level: thresholds.accuracy_coverage_interval([1], [1], level=level)),
     ("percentile", lambda level: resampling.percentile([1, 2], level)),
-    ("population", lambda level: overlap.population(1, 50, level)),
+    ("population", lambda level: population.population(1, 50, level)),
 ]
 
 

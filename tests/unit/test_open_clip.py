@@ -14,10 +14,11 @@ from PIL import Image
 from eyechart.data.class_names import class_names, templates
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.class_weights import class_weights, scores
-from eyechart.models import open_clip_files, texts
-from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.models import text_batches
+from eyechart.models.open_clip import files
+from eyechart.models.open_clip.encoder import OpenClip
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
-from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 
 repair()  # before any test imports open_clip itself
@@ -170,7 +171,7 @@ def test_siglip_2_reads_small_letters_and_64_tokens(siglip2: Path, theirs: Any) 
 
 @pytest.mark.parametrize("pool", POOLS)
 def test_texts_are_trimmed_exactly_where_that_is_valid(save: Save, theirs: Any, pool: str) -> None:
-    from eyechart.models.causal_text import TextTower
+    from eyechart.models.open_clip.text_tower import TextTower
 
     model, _, tokenizer = theirs(save(**POOLS[pool]))
     lengths = TextTower(model).lengths(tokenizer(["a cat"]))
@@ -221,7 +222,7 @@ def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
 def test_small_batches_change_nothing(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ours(save())
     whole = encoder.encode_texts(TEXTS)
-    monkeypatch.setattr(texts, "budget", lambda _: 5)
+    monkeypatch.setattr(text_batches, "budget", lambda _: 5)
     close(encoder.encode_texts(TEXTS), whole)
 
 
@@ -237,7 +238,7 @@ def test_equal_texts_are_read_once(save: Save, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(("quick", "activation"), [(True, "QuickGELU"), (False, "GELU")])
 def test_quick_gelu_reaches_both_towers(save: Save, quick: bool, activation: str) -> None:
-    model = open_clip_files.make(replace(ours(save()).checkpoint, quick_gelu=quick), offline=True)
+    model = files.make(replace(ours(save()).checkpoint, quick_gelu=quick), offline=True)
     for tower in (model.visual.transformer, model.transformer):
         assert {type(block.mlp.gelu).__name__ for block in tower.resblocks} == {activation}
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.models.openai_generator import OpenAi
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.openai.generator import OpenAi
 from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"

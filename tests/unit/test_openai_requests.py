@@ -13,9 +13,8 @@ from PIL import Image
 
 from eyechart.data.images import decode
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import openai_faults as faults
-from eyechart.models import openai_messages as messages
-from eyechart.models.openai_generator import OpenAi
+from eyechart.models.openai import errors, messages
+from eyechart.models.openai.generator import OpenAi
 from eyechart.models.registry import create
 from eyechart.models.types import Generator, Request
 from eyechart.spec import parse
@@ -183,12 +182,12 @@ def test_the_client_that_is_not_there_names_its_extra(monkeypatch: pytest.Monkey
     [{"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, {"retry-after": "Wed, 21 Oct 2015 07:28:00"}],
 )
 def test_a_date_that_is_over_means_now(headers: dict[str, str]) -> None:
-    assert faults.retry_after(headers) == 0
+    assert errors.retry_after(headers) == 0
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-3", "nan", "inf"])
 def test_no_sense_is_no_wait(text: str) -> None:
-    assert faults.retry_after({"retry-after": text}) is None
+    assert errors.retry_after({"retry-after": text}) is None
 
 
 json_values = some.recursive(
@@ -204,8 +203,8 @@ json_values = some.recursive(
 @given(status=some.integers(300, 599), told=json_values, cut=some.integers(0, 9))
 def test_every_error_is_read_as_something(status: int, told: object, cut: int) -> None:
     body = json.dumps(told)
-    found = faults.of_status(status, {}, body[: len(body) - cut])
-    assert isinstance(found, faults.PassingError | faults.RefusedError | ModelError)
+    found = errors.of_status(status, {}, body[: len(body) - cut])
+    assert isinstance(found, errors.PassingError | errors.RefusedError | ModelError)
 
 
 @given(told=json_values | some.binary(max_size=20))
@@ -213,6 +212,6 @@ def test_every_reply_is_an_answer_or_a_fault(told: object) -> None:
     body = told if isinstance(told, bytes) else json.dumps(told).encode()
     try:
         reply = messages.read(body)
-    except (faults.PassingError, faults.RefusedError, ModelError):
+    except (errors.PassingError, errors.RefusedError, ModelError):
         return
     assert messages.answer(reply).error

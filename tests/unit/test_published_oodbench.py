@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.metrics.spread import correlation, f_test
+from eyechart.metrics.statistical_tests import correlation, f_test
 from eyechart.metrics.yes_no import MEASURES, derived, measures
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -8,8 +8,8 @@ import pytest
 
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain
-from eyechart.metrics.spread import correlation
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.statistical_tests import correlation
+from eyechart.metrics.threshold_steps import Stairs
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SPECIES, GENERA = 3651, 248  # Section 5: prototypes; Section 6.1

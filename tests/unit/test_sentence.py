@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import texts
+from eyechart.models import text_batches
 from eyechart.models.registry import create
-from eyechart.models.sentence_encoder import Sentence
+from eyechart.models.sentence.encoder import Sentence
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, TextEncoder
-from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 
 repair()  # before any test imports transformers itself
@@ -139,7 +139,7 @@ def test_small_batches_change_nothing(where: str, request: Any, monkeypatch: pyt
     folder = request.getfixturevalue("qwen") if where == "qwen" else "minilm"
     whole = ours(folder).encode_texts(TEXTS)
     np.testing.assert_allclose(ours(folder, ",batch_size=1").encode_texts(TEXTS), whole, atol=1e-5)
-    monkeypatch.setattr(texts, "budget", lambda _: 30)
+    monkeypatch.setattr(text_batches, "budget", lambda _: 30)
     np.testing.assert_allclose(ours(folder).encode_texts(TEXTS), whole, atol=1e-5)
 
 

@@ -15,8 +15,8 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.timm_classifier import Timm
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Classifier, Floats, ImageEncoder
-from eyechart.models.vision_ops import repair
 from eyechart.spec import parse
 
 repair()  # before any test imports timm itself

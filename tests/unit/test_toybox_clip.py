@@ -14,8 +14,8 @@ from eyechart.data.images import decode
 from eyechart.errors import SpecError
 from eyechart.inference.class_weights import class_weights, scores
 from eyechart.metrics.intervals import wilson
-from eyechart.models import open_clip_files
-from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.models.open_clip import files as open_clip_files
+from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.models.types import Floats
 from eyechart.spec import parse
 from eyechart.toybox.packaged import splits

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.data.class_names import class_names
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 repair()
 from eyechart.toybox.classes import kin, names  # noqa: E402

@@ -15,8 +15,8 @@ from PIL import Image
 from eyechart import samples
 from eyechart.data.class_names import class_names
 from eyechart.metrics.intervals import wilson
-from eyechart.models.hf_generator import Hf
-from eyechart.models.together import generate
+from eyechart.models.generation import generate
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request
 from eyechart.parsers import json_answers
 from eyechart.spec import parse

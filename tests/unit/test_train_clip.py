@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from eyechart.data.class_names import class_names
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 repair()
 from eyechart.toybox.classes import names  # noqa: E402

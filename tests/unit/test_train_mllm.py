@@ -12,7 +12,7 @@ import pytest
 import torch
 from PIL import Image
 
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 repair()
 from eyechart.models.registry import create  # noqa: E402

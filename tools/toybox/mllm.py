@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor
 
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 from toybox.pieces import END, IMAGE, PAD, TEMPLATE, USER, Reader
 
 SIDE, CELL = 96, 16

@@ -9,7 +9,7 @@ from eyechart.data.class_names import templates
 from eyechart.data.images import decode
 from eyechart.inference.class_weights import class_weights, scores
 from eyechart.metrics.intervals import wilson
-from eyechart.models.open_clip_encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.models.types import Encoder
 from eyechart.spec import parse
 from eyechart.toybox.classes import names

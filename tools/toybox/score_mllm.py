@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from eyechart.errors import ModelError
+from eyechart.models.generation import generate
 from eyechart.models.registry import create
-from eyechart.models.together import generate
 from eyechart.models.types import Answer, Request, Scorer
 from eyechart.spec import parse
 from eyechart.toybox.classes import names

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 from eyechart.toybox.styles import TRAINING
 from toybox.muon import Muon
 from toybox.sprites import Sprites, sprites

@@ -22,7 +22,7 @@ from eyechart.data.images import decode
 from eyechart.errors import ImageError, ModelError, RequestError, StoreError
 from eyechart.inference.arrays import Answers, Block, append, finish, gather, load, stored_rows, tidy
 from eyechart.inference.store import Entry, Key, Store, Writer
-from eyechart.models.attempts import failure_of
+from eyechart.models.batch_backoff import failure_of
 from eyechart.models.runtime import out_of_memory
 from eyechart.models.types import Floats, Model
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics._checks import integers, lengths
 from eyechart.metrics._sweeps import at, ends
 from eyechart.metrics.hierarchy import Tree
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

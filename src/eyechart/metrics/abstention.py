@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import booleans, demand, integers, lengths, outcome_array
 from eyechart.metrics._sweeps import Samples, at, blocks, concordance, ends, resamples, together, vector
-from eyechart.metrics.alike import ROUNDING, share_interval
+from eyechart.metrics.degenerate_intervals import ROUNDING, share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, clustered, drawn, quotients
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, lengths, whole
-from eyechart.metrics.alike import is_constant, measure_intervals
+from eyechart.metrics.degenerate_intervals import is_constant, measure_intervals
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import Counts, Strata, exchanged, percentile, permuted, resampled, row_sums
 from eyechart.metrics.yes_no import MEASURES, measures

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.floating]

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics._checks import demand
 from eyechart.metrics._gains import events
 from eyechart.metrics._sweeps import Samples, blocks, together
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eyechart.metrics._checks import demand, integers, lengths, outcome_array
 from eyechart.metrics._sweeps import Falling, Samples, Step, at, blocks, ends, falling, running, steps, together, vector
-from eyechart.metrics.alike import share_interval
+from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn
 from eyechart.metrics.thresholds import Curve, accuracy_coverage_auc

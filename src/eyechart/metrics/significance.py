@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtr, ndtri, stdtr
 
 from eyechart.metrics._checks import demand, fractions, integers, lengths, outcome_array, whole
-from eyechart.metrics.alike import ROUNDING, unseen
+from eyechart.metrics.degenerate_intervals import ROUNDING, unseen
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import percentile
 

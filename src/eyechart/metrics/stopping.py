@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics._checks import booleans, demand, integers, lengths
 from eyechart.metrics._sweeps import vector
 from eyechart.metrics.abstention import harmonic_mean
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

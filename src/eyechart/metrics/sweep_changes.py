@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from eyechart.metrics._checks import booleans, demand, lengths
 from eyechart.metrics._gains import events
 from eyechart.metrics._sweeps import blocks, concordance, ends, together, vector
-from eyechart.metrics.alike import unseen
+from eyechart.metrics.degenerate_intervals import unseen
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import Seed, drawn, percentile
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import hf_files, runtime, shipped, weights
-from eyechart.models.choices import Trie, told_apart
+from eyechart.models import packaged, runtime, weights
+from eyechart.models.choice_trie import Trie, told_apart
+from eyechart.models.hf import files
 from eyechart.models.types import Answer, Identity, Request, Until, Usage
 from eyechart.spec import ModelSpec
 
@@ -23,8 +24,8 @@ Inputs = Mapping[str, Any]  # names to torch tensors
 
 def checkpoint(spec: ModelSpec, *, offline: bool) -> weights.Found:
     """Find the folder of weights, tokenizer, processor and chat template that a specification names."""
-    path = shipped.folder(spec)
-    return weights.Found(path) if path else hf_files.folder(spec.arguments[0], offline=offline)
+    path = packaged.folder(spec)
+    return weights.Found(path) if path else files.folder(spec.arguments[0], offline=offline)
 
 
 def identity(
@@ -34,11 +35,11 @@ def identity(
     return Identity(
         backend=spec.backend,
         name=spec.arguments[0].rstrip("/").rpartition("/")[2],
-        weights_sha256=weights.digest(*hf_files.tensors(found.path)),
+        weights_sha256=weights.digest(*files.tensors(found.path)),
         revision=found.revision,
         dtype=dtype,
         device=device.partition(":")[0],
-        processor={"files_sha256": hf_files.texts_sha256(found.path), **more},
+        processor={"files_sha256": files.texts_sha256(found.path), **more},
         libraries=runtime.libraries(*libraries),
     )
 
@@ -59,7 +60,7 @@ class Chat:
 
     @cached_property
     def _processor(self) -> Any:
-        found = hf_files.reader("AutoProcessor", self.path)
+        found = files.reader("AutoProcessor", self.path)
         if not getattr(found, "chat_template", None):
             raise ModelError(
                 f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
@@ -159,8 +160,8 @@ class Chat:
 
 def _read_stops(path: Path) -> list[int]:
     """The ends of an answer that generation_config.json, or else config.json, lists."""
-    config = hf_files.settings(path / "config.json")
-    for told in (hf_files.settings(path / "generation_config.json"), config, config.get("text_config", {})):
+    config = files.settings(path / "config.json")
+    for told in (files.settings(path / "generation_config.json"), config, config.get("text_config", {})):
         found = told.get("eos_token_id")
         if found is not None:
             return [found] if isinstance(found, int) else list(found)

@@ -70,16 +70,16 @@ def _inherited(target: str) -> frozenset[str]:
 
 
 BUILT_IN: Mapping[str, Backend] = {
-    "open_clip": Backend("eyechart.models.open_clip_encoder:OpenClip", ENCODER),
-    "hf_clip": Backend("eyechart.models.hf_clip:HfClip", ENCODER),
-    "blip2": Backend("eyechart.models.blip2_matcher:Blip2", frozenset({"matcher"})),
+    "open_clip": Backend("eyechart.models.open_clip.encoder:OpenClip", ENCODER),
+    "hf_clip": Backend("eyechart.models.hf.clip:HfClip", ENCODER),
+    "blip2": Backend("eyechart.models.hf.blip2:Blip2", frozenset({"matcher"})),
     "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
     "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
-    "sentence": Backend("eyechart.models.sentence_encoder:Sentence", frozenset({"text_encoder"})),
+    "sentence": Backend("eyechart.models.sentence.encoder:Sentence", frozenset({"text_encoder"})),
     "knn": Backend("eyechart.classification.knn:Knn", frozenset({"neighbours"})),
-    "hf": Backend("eyechart.models.hf_generator:Hf", frozenset({"generator", "scorer"})),
-    "vllm": Backend("eyechart.models.vllm_generator:Vllm", frozenset({"generator", "scorer"})),
-    "openai": Backend("eyechart.models.openai_generator:OpenAi", frozenset({"generator"}), computes=False),
+    "hf": Backend("eyechart.models.hf.generator:Hf", frozenset({"generator", "scorer"})),
+    "vllm": Backend("eyechart.models.vllm.generator:Vllm", frozenset({"generator", "scorer"})),
+    "openai": Backend("eyechart.models.openai.generator:OpenAi", frozenset({"generator"}), computes=False),
     "replay": Backend(
         "eyechart.classification.replay:Replay",
         frozenset({"answers"}),

@@ -5,8 +5,8 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from eyechart.models import shipped
-from eyechart.models.vision_ops import repair
+from eyechart.models import packaged
+from eyechart.models.torchvision_repair import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
 
@@ -34,7 +34,7 @@ def _folded(name: str) -> str:
 
 
 def _shipped() -> Iterator[tuple[str, str]]:
-    return ((backend, name) for backend, names in shipped.NAMES.items() for name in names)
+    return ((backend, name) for backend, names in packaged.NAMES.items() for name in names)
 
 
 def _open_clip() -> list[str]:

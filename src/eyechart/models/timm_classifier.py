@@ -14,8 +14,8 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime, weights
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Classifier, Floats, Head, Identity, ImageEncoder
-from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
 PACKAGED = "tf_efficientnet_lite0"

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import TIMES as DRAWS
-from eyechart.metrics.alike import measure_intervals, share_interval
+from eyechart.metrics.degenerate_intervals import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation
 from eyechart.metrics.degradation import degradation as falls_of
 from eyechart.metrics.intervals import Interval

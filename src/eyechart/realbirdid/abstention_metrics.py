@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from eyechart.data.observations import REASONS
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import TIMES
-from eyechart.metrics.alike import share_interval, unseen
 from eyechart.metrics.cochran import cochran_q
+from eyechart.metrics.degenerate_intervals import share_interval, unseen
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, percentile, quotients
 from eyechart.realbirdid.abstention import AbstentionPredictions

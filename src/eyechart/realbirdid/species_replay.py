@@ -19,7 +19,7 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import images_once, more, read_lines
 from eyechart.errors import ModelError
 from eyechart.models.answer_file import answer_path, file_identity, file_sha256
-from eyechart.models.choices import Bools, Ints
+from eyechart.models.choice_trie import Bools, Ints
 from eyechart.models.types import Floats, Identity, Model
 from eyechart.spec import ModelSpec
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.errors import DataError
 from eyechart.metrics.hierarchy import Tree, climbed, level_starts, node_probabilities, unfit
-from eyechart.metrics.stairs import Stairs
+from eyechart.metrics.threshold_steps import Stairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

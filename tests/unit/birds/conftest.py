@@ -16,7 +16,7 @@ from eyechart.data.observations import REASONS, Observations
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.choices import ByScore
+from eyechart.models.choice_trie import ByScore
 from eyechart.models.types import Encoder, Identity, Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol

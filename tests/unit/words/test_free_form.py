@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.classification.replay import Replay
 from eyechart.errors import SpecError
-from eyechart.models.hf_generator import Hf
+from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Answer
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.free_form import FreeForm, FreeFormPredictions, free_form_accuracies

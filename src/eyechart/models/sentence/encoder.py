@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models import hf_files, runtime, texts, weights
-from eyechart.models.sentence_files import SentenceFiles
+from eyechart.models import runtime, text_batches, weights
+from eyechart.models.hf import files as hf_files
+from eyechart.models.sentence.files import SentenceFiles
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Floats, Identity, TextEncoder
-from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec
 
 OPTIONS = ("prompt", "dtype", "batch_size")
@@ -91,14 +92,14 @@ class Sentence(TextEncoder):
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d) in the order of the texts; equal texts are read once, equally long ones together."""
-        once, places = texts.unique(wanted)
+        once, places = text_batches.unique(wanted)
         read = self._model.tokenizer([self.prompt + text for text in once], truncation=True)["input_ids"]
 
         def encode(rows: list[int], _: int) -> Floats:
             return self._encode([once[row] for row in rows])
 
         lengths = [len(row) for row in read]
-        return texts.in_batches(lengths, encode, texts.budget(self.device), self.batch_size)[places]
+        return text_batches.in_batches(lengths, encode, text_batches.budget(self.device), self.batch_size)[places]
 
     def _encode(self, batch: list[str]) -> Floats:
         from sentence_transformers.util import batch_to_device

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import hf_files, shipped, weights
-from eyechart.models.vision_ops import repair
+from eyechart.models import packaged as shipped
+from eyechart.models import weights
+from eyechart.models.hf import files
+from eyechart.models.torchvision_repair import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
 FROM_TAG = ("mean", "std", "interpolation", "resize_mode")
@@ -181,7 +183,7 @@ def _local_text(config: Mapping[str, Any], offline: bool) -> dict[str, Any]:
 
 
 def _hf_folder(name: str, offline: bool) -> Path:
-    return weights.hub_folder(name, hf_files.CONFIGURATION, offline=offline).path
+    return weights.hub_folder(name, files.CONFIGURATION, offline=offline).path
 
 
 def tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
@@ -192,7 +194,7 @@ def tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
     text = checkpoint.config["text_cfg"]
     if not (folder := tokenizer_folder(checkpoint, offline=offline)):
         return open_clip.get_tokenizer(checkpoint.name)
-    hf_files.reader("AutoTokenizer", folder)
+    files.reader("AutoTokenizer", folder)
     length = text.get("context_length", 77)
     mode, more = text.get("tokenizer_mode"), text.get("tokenizer_kwargs", {})
     return HFTokenizer(str(folder), context_length=length, tokenizer_mode=mode, **more)

@@ -11,7 +11,7 @@ import msgspec
 from PIL import Image
 
 from eyechart.data.images import shown_alike
-from eyechart.models import openai_faults as faults
+from eyechart.models.openai import errors
 from eyechart.models.types import Answer, Request, Usage
 
 MOST_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
@@ -115,8 +115,8 @@ def read(body: bytes) -> Reply:
     try:
         reply = msgspec.json.decode(body, type=Reply)
     except (msgspec.DecodeError, RecursionError) as error:
-        start = faults.shown(body[:40].decode("utf-8", "replace"))
-        raise faults.PassingError(f"the reply cannot be read ({error}): {start!r}…") from None
+        start = errors.shown(body[:40].decode("utf-8", "replace"))
+        raise errors.PassingError(f"the reply cannot be read ({error}): {start!r}…") from None
     if reply.error and not reply.choices:  # some services tell errors under HTTP 200
         raise _told(reply.error)
     return reply
@@ -125,7 +125,7 @@ def read(body: bytes) -> Reply:
 def _told(error: Any) -> Exception:
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
-    return faults.of_status(status, {}, msgspec.json.encode({"error": error}).decode())
+    return errors.of_status(status, {}, msgspec.json.encode({"error": error}).decode())
 
 
 def answer(reply: Reply) -> Answer:
@@ -136,7 +136,7 @@ def answer(reply: Reply) -> Answer:
     if first.finish_reason == "content_filter":
         return _none("content filter: the answer was withheld", reply)
     if first.message.refusal and not first.message.content:
-        return _none(f"refusal: {faults.shown(first.message.refusal)}", reply)
+        return _none(f"refusal: {errors.shown(first.message.refusal)}", reply)
     if first.finish_reason == "error":  # as services say that pass requests on to others
         return replace(_none("the server broke off its answer", reply), retry=True)
     return Answer(first.message.content or "", (), first.finish_reason != "length", usage=reply.paid)

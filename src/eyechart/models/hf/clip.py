@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models import hf_files, runtime, texts
-from eyechart.models.hf_pair import HfPair
+from eyechart.models import runtime, text_batches
+from eyechart.models.hf import files
+from eyechart.models.hf.image_text import HfPair
 from eyechart.models.types import Encoder, Floats
 
 
@@ -43,7 +44,7 @@ class HfClip(HfPair, Encoder):
     @cached_property
     def configuration(self) -> Any:
         """The model's configuration, of a family that is known here."""
-        found = hf_files.reader("AutoConfig", self.source.path)
+        found = files.reader("AutoConfig", self.source.path)
         if found.model_type not in FAMILIES:
             raise ModelError(
                 f"{self.source.path / 'config.json'} is of the family '{found.model_type}', expected one of "
@@ -74,7 +75,7 @@ class HfClip(HfPair, Encoder):
     @cached_property
     def _lower_case(self) -> bool:
         """Whether this is a SigLIP 2; most of them say `siglip` of themselves and have a tokenizer that heeds case."""
-        told = hf_files.settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
+        told = files.settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
         return self.family.filled and str(told).startswith(("Gemma", "Siglip2"))
 
     def encode_images(self, images: Sequence[Mapping[str, Any]]) -> Floats:
@@ -84,13 +85,13 @@ class HfClip(HfPair, Encoder):
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d), not normalised."""
-        once, places = texts.unique(wanted)
+        once, places = text_batches.unique(wanted)
         read = self._read(once)
 
         def encode(rows: list[int], _: int) -> Floats:
             return self._encode([read[row] for row in rows])
 
-        return texts.in_batches([len(row) for row in read], encode, texts.budget(self.device))[places]
+        return text_batches.in_batches([len(row) for row in read], encode, text_batches.budget(self.device))[places]
 
     def _read(self, once: list[str]) -> list[list[int]]:
         longest = self.configuration.text_config.max_position_embeddings

@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread
 from typing import Any
 
-from eyechart.models.attempts import failure_of
+from eyechart.models.batch_backoff import failure_of
 
 Asked = tuple[dict[str, Any], Any]  # a prompt and vLLM's settings for its answer
 

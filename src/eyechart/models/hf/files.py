@@ -8,7 +8,7 @@ from typing import Any
 
 from eyechart.errors import ModelError
 from eyechart.models import weights
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 CONFIGURATION = ("*.json", "*.txt", "*.model", "*.jinja")
 TENSORS = ("*.safetensors", "*.bin")

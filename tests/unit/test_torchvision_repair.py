@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-REPAIR = "from eyechart.models.vision_ops import repair; first = repair(); "
+REPAIR = "from eyechart.models.torchvision_repair import repair; first = repair(); "
 
 
 def python(code: str, *paths: Path) -> str:
@@ -61,7 +61,7 @@ def test_it_imports_no_model_library() -> None:
 
 
 def test_importing_the_module_imports_nothing_heavy() -> None:
-    assert python("import sys, eyechart.models.vision_ops; print('torch' in sys.modules)") == "False"
+    assert python("import sys, eyechart.models.torchvision_repair; print('torch' in sys.modules)") == "False"
 
 
 @pytest.mark.parametrize("package", ["torchaudio", "torchcodec"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.alike import alike, measure_intervals, share_interval, unseen
+from eyechart.metrics.degenerate_intervals import alike, measure_intervals, share_interval, unseen
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.resampling import percentile, resampled
 from eyechart.metrics.yes_no import MEASURES, measures

@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from eyechart.errors import ModelError
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 MOST_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
 COMPACT = {"backend": "xgrammar", "disable_any_whitespace": True}  # JSON without spaces, which need not end

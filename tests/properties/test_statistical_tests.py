@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from eyechart.metrics.intervals import fisher
-from eyechart.metrics.spread import correlation, empirical, f_test
+from eyechart.metrics.statistical_tests import correlation, empirical, f_test
 
 # Accuracies per cent of arXiv 2602.18094, Table 8, models in its order: on ID, OOD-H and hard samples of COCO.
 TABLE_8 = np.array(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import hf_files, hf_pair, runtime, texts
+from eyechart.models import runtime, text_batches
+from eyechart.models.hf import files, image_text
 from eyechart.models.types import Floats, Matcher
 from eyechart.spec import ModelSpec
 
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 SCALES = {"itm": 1.0, "itc": 100.0}
 
 
-class Blip2(hf_pair.HfPair, Matcher):
+class Blip2(image_text.HfPair, Matcher):
     """The vision tower sees an image once, whatever the number of texts; the Q-Former meets them in batches."""
 
     backend = "blip2"
     kind = "Blip2ForImageTextRetrieval"
-    options = (*hf_pair.OPTIONS, "head", "scale")
+    options = (*image_text.OPTIONS, "head", "scale")
     usual_batch = 32
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
@@ -42,7 +43,7 @@ class Blip2(hf_pair.HfPair, Matcher):
     @cached_property
     def configuration(self) -> Any:
         """The model's configuration, with a Q-Former that reads texts."""
-        found, path = hf_files.reader("AutoConfig", self.source.path), self.source.path / "config.json"
+        found, path = files.reader("AutoConfig", self.source.path), self.source.path / "config.json"
         if found.model_type != "blip-2":
             raise ModelError(f"{path} is of the family '{found.model_type}', expected blip-2.")
         if not found.qformer_config.use_qformer_text_input:
@@ -59,7 +60,7 @@ class Blip2(hf_pair.HfPair, Matcher):
 
     def match(self, images: Sequence[Mapping[str, Any]], wanted: Sequence[str]) -> Floats:
         """Return logits (n, m); equal texts are read once, about equally long ones together."""
-        once, places = texts.unique(wanted)
+        once, places = text_batches.unique(wanted)
         compare = self._meet if self.head == "itm" else self._compare
         with runtime.inference(self.device, self.dtype):
             seen = self._module.vision_model(**self._batch(images)).last_hidden_state
@@ -116,7 +117,7 @@ class Blip2(hf_pair.HfPair, Matcher):
         def found(rows: list[int], _: int) -> Floats:
             return runtime.to_numpy(see([read[row] for row in rows]))
 
-        return texts.in_batches(lengths, found, texts.budget(self.device))
+        return text_batches.in_batches(lengths, found, text_batches.budget(self.device))
 
 
 def _unit(found: "torch.Tensor") -> "torch.Tensor":

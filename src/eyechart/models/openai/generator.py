@@ -22,11 +22,10 @@ from typing import Any
 from weakref import finalize
 
 from eyechart.errors import ModelError
-from eyechart.models import openai_messages as messages
-from eyechart.models import openai_options
-from eyechart.models.openai_gate import Gate
-from eyechart.models.openai_line import Line
-from eyechart.models.openai_round import Round
+from eyechart.models.openai import messages, options
+from eyechart.models.openai.client import Line
+from eyechart.models.openai.limiter import Gate
+from eyechart.models.openai.request_group import Round
 from eyechart.models.types import Answer, Generator, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
@@ -42,7 +41,7 @@ class OpenAi(Generator):
     loads = 0
 
     def __init__(self, spec: ModelSpec, *, offline: bool = False, **_: object) -> None:
-        self.options = openai_options.read(spec)
+        self.options = options.read(spec)
         if find_spec("openai") is None:  # its import takes a second, so not before the first question
             raise ModuleNotFoundError("No module named 'openai'", name="openai")
         self.spec, self.offline = spec, offline

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from eyechart.errors import ModelError
-from eyechart.models import openai_faults as faults
-from eyechart.models.openai_messages import Reply, read
-from eyechart.models.openai_options import NO_KEY, Options
+from eyechart.models.openai import errors
+from eyechart.models.openai.messages import Reply, read
+from eyechart.models.openai.options import NO_KEY, Options
 
 T = TypeVar("T")
 SHORTEST_SECRET = 8  # letters; a shorter key is a word such as "EMPTY", which an answer may hold by itself
@@ -80,15 +80,15 @@ class Line:
 
     def _fault(self, error: Exception) -> Exception:
         if isinstance(error, self._errors.APIStatusError):
-            return faults.of_status(error.status_code, error.response.headers, error.response.text)
+            return errors.of_status(error.status_code, error.response.headers, error.response.text)
         if isinstance(error, TimeoutError | self._errors.APITimeoutError):
-            return faults.PassingError(f"no answer within {self.options.timeout:g} seconds (timeout=…)")
+            return errors.PassingError(f"no answer within {self.options.timeout:g} seconds (timeout=…)")
         if isinstance(error, self._errors.APIConnectionError):
             cause = error.__cause__ or error
-            return faults.PassingError(f"the connection broke ({faults.shown(str(cause)) or type(cause).__name__})")
-        if isinstance(error, faults.PassingError | faults.RefusedError | ModelError):
+            return errors.PassingError(f"the connection broke ({errors.shown(str(cause)) or type(cause).__name__})")
+        if isinstance(error, errors.PassingError | errors.RefusedError | ModelError):
             return error
-        return ModelError(f"The openai client failed ({type(error).__name__}: {faults.shown(str(error))}).")
+        return ModelError(f"The openai client failed ({type(error).__name__}: {errors.shown(str(error))}).")
 
     def close(self) -> None:
         """Hang up; whatever is still under way ends."""

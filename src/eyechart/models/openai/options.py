@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import runtime
-from eyechart.models.openai_gate import Budget, Prices
+from eyechart.models.openai.limiter import Budget, Prices
 from eyechart.spec import ModelSpec
 
 OPTIONS = (

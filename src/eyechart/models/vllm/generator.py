@@ -25,9 +25,11 @@ from weakref import finalize
 import numpy as np
 
 from eyechart.errors import RequestError
-from eyechart.models import best_first, chat, runtime, vllm_engine, vllm_feed, weights
-from eyechart.models.choices import Ints, Told, Trie, check
+from eyechart.models import best_first_search, chat, runtime, weights
+from eyechart.models.choice_trie import Ints, Told, Trie, check
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
+from eyechart.models.vllm import engine as vllm_engine
+from eyechart.models.vllm import streaming
 from eyechart.spec import ModelSpec
 
 OPTIONS = (
@@ -103,7 +105,7 @@ class Vllm(Scorer):
             yield place, self._answer(said, max_tokens)
 
     def _answer(self, said: Any, max_tokens: int) -> Answer:
-        if isinstance(said, vllm_feed.RefusedError):
+        if isinstance(said, streaming.RefusedError):
             return Answer("", (), False, error=self._refusal(said))
         (first,) = said.outputs
         answer = self._chat.answer(first.token_ids, len(said.prompt_token_ids), said.num_cached_tokens or 0)
@@ -115,7 +117,7 @@ class Vllm(Scorer):
         fault = f"'{self.spec}' broke off its answer ({first.finish_reason})."
         return Answer("", (), False, error=fault, retry=True, usage=answer.usage)
 
-    def _refusal(self, error: vllm_feed.RefusedError) -> str:
+    def _refusal(self, error: streaming.RefusedError) -> str:
         return f"'{self.spec}' cannot take a request: {error} Put less into a request, or give another max_model_len."
 
     def _prompt(self, request: Request) -> dict[str, Any]:
@@ -130,7 +132,7 @@ class Vllm(Scorer):
 
         usual = {"temperature": 0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
         made = ((prompt, SamplingParams(**usual, **how)) for prompt, how in asked)
-        return vllm_feed.stream(llms, made, self.batch_size)
+        return streaming.stream(llms, made, self.batch_size)
 
     def close(self) -> None:
         """End the engine; the next question starts another."""
@@ -174,11 +176,11 @@ class Vllm(Scorer):
         return found, values
 
     def _best(self, prompts: Sequence[dict[str, Any]], trie: Trie) -> tuple[Ints, Floats]:
-        def look(_: best_first.Search | None, nodes: Ints) -> Told:
+        def look(_: best_first_search.Search | None, nodes: Ints) -> Told:
             return self._told(prompts, trie, nodes)
 
         root = look(None, np.zeros((len(prompts), 1), np.int64))
-        return best_first.best(trie, root, len(prompts), look, len(trie.nodes))
+        return best_first_search.best(trie, root, len(prompts), look, len(trie.nodes))
 
     def _told(self, prompts: Sequence[dict[str, Any]], trie: Trie, nodes: Ints) -> Told:
         """Tell the edges that leave nodes (prompts, m); that all begin with one prompt is what vLLM's cache is for."""
@@ -188,7 +190,7 @@ class Vllm(Scorer):
         asked = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
         errors: dict[int, str] = {}
         for place, said in self._stream(asked):
-            if isinstance(said, vllm_feed.RefusedError):
+            if isinstance(said, streaming.RefusedError):
                 errors[int(rows[parts[place].start])] = self._refusal(said)
                 continue
             given = said.outputs[0].logprobs[0]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eyechart.models.choices import NOTHING, Bools, Ints, Told, Trie
+from eyechart.models.choice_trie import NOTHING, Bools, Ints, Told, Trie
 from eyechart.models.types import Floats
 
 WIDTH = 16  # nodes of a prompt that are looked at first, twice as many each time after

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from eyechart.models.vision_ops import repair
+from eyechart.models.torchvision_repair import repair
 
 
 @cache

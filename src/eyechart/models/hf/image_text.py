@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from PIL import Image
 
 from eyechart.errors import SpecError
-from eyechart.models import hf_files, runtime, weights
+from eyechart.models import runtime, weights
+from eyechart.models.hf import files
 from eyechart.models.types import Identity
 from eyechart.spec import ModelSpec
 
@@ -37,7 +38,7 @@ class HfPair:
     @cached_property
     def source(self) -> weights.Found:
         """The folder of weights, tokenizer and processor."""
-        return hf_files.folder(self.spec.arguments[0], offline=self.offline)
+        return files.folder(self.spec.arguments[0], offline=self.offline)
 
     @cached_property
     def configuration(self) -> Any:
@@ -60,31 +61,31 @@ class HfPair:
         return Identity(
             backend=self.backend,
             name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
-            weights_sha256=weights.digest(*hf_files.tensors(self.source.path)),
+            weights_sha256=weights.digest(*files.tensors(self.source.path)),
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
                 "family": self.configuration.model_type,
                 **self.reading,
-                "files_sha256": hf_files.texts_sha256(self.source.path),
+                "files_sha256": files.texts_sha256(self.source.path),
             },
             libraries=runtime.libraries(*LIBRARIES),
         )
 
     @cached_property
     def _processor(self) -> Any:
-        return hf_files.reader("AutoImageProcessor", self.source.path, backend="pil")
+        return files.reader("AutoImageProcessor", self.source.path, backend="pil")
 
     @cached_property
     def _tokenizer(self) -> Any:
-        return hf_files.reader("AutoTokenizer", self.source.path)
+        return files.reader("AutoTokenizer", self.source.path)
 
     @cached_property
     def _module(self) -> Any:
         _ = self.configuration  # a family that is not known is refused before its weights are read
         self.loads += 1
-        return runtime.place(hf_files.model(self.kind, self.source.path), self.device)
+        return runtime.place(files.model(self.kind, self.source.path), self.device)
 
     def prepare(self, image: Image.Image) -> Any:
         """Turn an RGB image into the tensors of a batch of one."""

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from eyechart.models import hf_files, open_clip_files, runtime, texts, weights
-from eyechart.models.causal_text import TextTower
+from eyechart.models import runtime, text_batches, weights
+from eyechart.models.hf import files
+from eyechart.models.open_clip import files as open_clip_files
+from eyechart.models.open_clip.text_tower import TextTower
+from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, Identity
-from eyechart.models.vision_ops import repair
 from eyechart.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class OpenClip(Encoder):
     @property
     def _tokenizer_sha256(self) -> str:
         folder = open_clip_files.tokenizer_folder(self.checkpoint, offline=self.offline)
-        return hf_files.texts_sha256(folder) if folder else ""
+        return files.texts_sha256(folder) if folder else ""
 
     @cached_property
     def _transform(self) -> Any:
@@ -100,13 +102,13 @@ class OpenClip(Encoder):
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
         """Return features (m, d), not normalised; equal texts are read once, equally long ones together."""
-        once, places = texts.unique(wanted)
+        once, places = text_batches.unique(wanted)
         tower, tokens = TextTower(self._module), self._tokenizer(once)
 
         def encode(rows: list[int], longest: int) -> Floats:
             return self._encode(tower, tokens[rows, :longest])
 
-        return texts.in_batches(tower.lengths(tokens).tolist(), encode, texts.budget(self.device))[places]
+        return text_batches.in_batches(tower.lengths(tokens).tolist(), encode, text_batches.budget(self.device))[places]
 
     def _encode(self, tower: TextTower, tokens: "torch.Tensor") -> Floats:
         with runtime.inference(self.device, self.dtype):

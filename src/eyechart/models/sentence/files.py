@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models import hf_files
+from eyechart.models.hf import files
 from eyechart.spec import ModelSpec, did_you_mean
 
 LONGEST = 32_768  # tokens; no text here is longer, and some tokenizers name no limit
@@ -33,7 +33,7 @@ class SentenceFiles:
                 f"{file} is not there, and without it nobody knows how {self.path.name} makes one vector of many "
                 "tokens. Name a folder that sentence-transformers saved, or fetch the model with all its files."
             )
-        found = [self._step(file, step) for step in hf_files.told(file, [])]
+        found = [self._step(file, step) for step in files.told(file, [])]
         for kind, folder in found:
             if kind.endswith("Pooling") and not (folder / "config.json").exists():
                 raise ModelError(f"{folder / 'config.json'} is not there. Fetch the model with all its files.")
@@ -53,7 +53,7 @@ class SentenceFiles:
         """The steps with their settings, for an identity; those of the first step stand in files that are hashed."""
         return [
             {"type": kind.rpartition(".")[2]}
-            | ({"config": hf_files.settings(folder / "config.json")} if folder != self.path else {})
+            | ({"config": files.settings(folder / "config.json")} if folder != self.path else {})
             for kind, folder in self.steps
         ]
 
@@ -61,15 +61,15 @@ class SentenceFiles:
     def tensors(self) -> list[Path]:
         """The weight files of all steps."""
         inner = {folder for _, folder in self.steps} - {self.path}
-        return [file for folder in (self.path, *sorted(inner)) for file in hf_files.tensors(folder, check=False)]
+        return [file for folder in (self.path, *sorted(inner)) for file in files.tensors(folder, check=False)]
 
     @property
     def longest(self) -> int:
         """How many tokens of a text are read, by the first file that says so, and never more than LONGEST."""
-        told = hf_files.settings(self.path / "sentence_bert_config.json").get("max_seq_length")
+        told = files.settings(self.path / "sentence_bert_config.json").get("max_seq_length")
         limits = [
-            told or hf_files.settings(self.path / "tokenizer_config.json").get("model_max_length"),
-            hf_files.settings(self.path / "config.json").get("max_position_embeddings"),
+            told or files.settings(self.path / "tokenizer_config.json").get("model_max_length"),
+            files.settings(self.path / "config.json").get("max_position_embeddings"),
         ]
         return min([LONGEST, *(int(limit) for limit in limits if limit)])
 
@@ -78,7 +78,7 @@ class SentenceFiles:
 
         `prompt=` is one of the model's own names, `none`, or a text file, whose last line end does not count.
         """
-        told = hf_files.settings(self.path / "config_sentence_transformers.json")
+        told = files.settings(self.path / "config_sentence_transformers.json")
         known = {"none": "", **(told.get("prompts") or {})}
         asked = spec.options.get("prompt") or told.get("default_prompt_name") or "none"
         if asked.endswith(PROMPT_FILE):

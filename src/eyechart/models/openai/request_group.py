@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models import openai_faults as faults
-from eyechart.models.attempts import failure_of
-from eyechart.models.openai_gate import Gate
-from eyechart.models.openai_line import Line
-from eyechart.models.openai_messages import Reply, answer
+from eyechart.models.batch_backoff import failure_of
+from eyechart.models.openai import errors
+from eyechart.models.openai.client import Line
+from eyechart.models.openai.limiter import Gate
+from eyechart.models.openai.messages import Reply, answer
 from eyechart.models.types import Answer
 
 SLOWEST = 60.0  # seconds between two attempts, unless the server asks for more
@@ -52,7 +52,7 @@ class Round:
                 self._widen()
         except ModelError as error:
             self.ended = self.ended or error
-            self.gate.shut = error if isinstance(error, faults.ShutError) else self.gate.shut
+            self.gate.shut = error if isinstance(error, errors.ShutError) else self.gate.shut
             self._end.set()
             raise
 
@@ -80,10 +80,10 @@ class Round:
                 raise self.ended
             try:
                 return self._settle(await self.line.send(body))
-            except faults.RefusedError as fault:
+            except errors.RefusedError as fault:
                 return self._give_up(str(fault), count=not fault.known)
-            except faults.PassingError as fault:
-                if attempt == self.line.options.retries or (fault.wait or 0) > faults.LONGEST_WAIT:
+            except errors.PassingError as fault:
+                if attempt == self.line.options.retries or (fault.wait or 0) > errors.LONGEST_WAIT:
                     return self._give_up(f"{fault}, {attempt + 1} times", count=True)
                 await self._pause(self.line.options.backoff * min(SLOWEST, 2.0**attempt), fault.wait or 0)
             attempt += 1

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.models import best_first
-from eyechart.models.choices import NOTHING, Bools, Ints, Told, Trie
-from eyechart.models.hf_cache import Layer
+from eyechart.models import best_first_search
+from eyechart.models.choice_trie import NOTHING, Bools, Ints, Told, Trie
+from eyechart.models.hf.cache import Layer
 from eyechart.models.types import Floats
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ def best(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: 
     """Return for each prompt of a batch the place (n,) of its likeliest choice and that one's log-probability."""
     behind, told = read(module, batch, trie)
 
-    def look(search: best_first.Search, nodes: Ints) -> Told:
+    def look(search: best_first_search.Search, nodes: Ints) -> Told:
         rows = np.flatnonzero((nodes >= 0).any(axis=1))
         behind.only(rows)
         behind.keep(search.needed[rows])
         return behind.look(nodes[rows])
 
-    return best_first.best(trie, told, len(behind.rows), look, behind.most(numbers))
+    return best_first_search.best(trie, told, len(behind.rows), look, behind.most(numbers))
 
 
 def _write(found: Floats, told: Told) -> None:

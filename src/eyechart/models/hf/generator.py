@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ModelError, RequestError
-from eyechart.models import chat, hf_batches, hf_files, hf_trie, runtime, weights
-from eyechart.models.attempts import Attempts, Failure, failure_of
-from eyechart.models.choices import Ints, Trie, check
+from eyechart.models import chat, runtime, weights
+from eyechart.models.batch_backoff import Attempts, Failure, failure_of
+from eyechart.models.choice_trie import Ints, Trie, check
+from eyechart.models.hf import batches, files, trie_scoring
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
 
@@ -55,18 +56,18 @@ class Hf(Scorer):
 
     @cached_property
     def _config(self) -> Any:
-        return hf_files.config(self.source.path, KIND)
+        return files.config(self.source.path, KIND)
 
     @cached_property
     def no_scores(self) -> str:
         """Why this checkpoint gives no log-probabilities, found without loading its weights; "" where it does."""
-        return hf_trie.obstacle(self._config)
+        return trie_scoring.obstacle(self._config)
 
     @cached_property
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        loaded = hf_files.model(KIND, self.source.path, dtype=self.dtype)
+        loaded = files.model(KIND, self.source.path, dtype=self.dtype)
         module = runtime.place(loaded, self.device)
         from transformers import GenerationConfig  # not before the repair that loading brings
 
@@ -86,24 +87,24 @@ class Hf(Scorer):
         for prompts, refused in self._ahead(requests, self.batch_size, max_tokens):
             for place, failure in refused.items():
                 yield place, _unanswered(failure)
-            for batch in hf_batches.cut(prompts, self.batch_size):
+            for batch in batches.cut(prompts, self.batch_size):
                 for places, said in attempts.run(batch, partial(self._say, prompts, max_tokens)):
                     if isinstance(said, Failure):
                         yield places[0], _unanswered(said)
                         continue
                     for place, tokens in zip(places, said, strict=True):
-                        yield place, self._chat.answer(tokens, hf_batches.length(prompts[place]))
+                        yield place, self._chat.answer(tokens, batches.length(prompts[place]))
 
     def _attempts(self, size: int) -> Attempts:
         return Attempts(size, f"'{self.spec}'")
 
     def _ahead(
         self, requests: Iterable[Request], size: int, room: int
-    ) -> Iterator[tuple[dict[int, hf_batches.Inputs], dict[int, Failure]]]:
+    ) -> Iterator[tuple[dict[int, batches.Inputs], dict[int, Failure]]]:
         """Read the prompts of some batches; those that cannot be made, or leave no room for an answer, are failures."""
         places = enumerate(requests)
         while some := [*islice(places, AHEAD * size)]:
-            prompts: dict[int, hf_batches.Inputs] = {}
+            prompts: dict[int, batches.Inputs] = {}
             refused: dict[int, Failure] = {}
             for place, request in some:
                 try:
@@ -111,16 +112,16 @@ class Hf(Scorer):
                 except Exception as error:
                     refused[place] = failure_of(error, f"The processor of '{self.spec}' cannot take this request")
                     continue
-                if excess := self._excess(hf_batches.length(prompt), room):
+                if excess := self._excess(batches.length(prompt), room):
                     refused[place] = Failure(excess)
                 else:
                     prompts[place] = prompt
             yield prompts, refused
 
-    def _joined(self, prompts: Mapping[int, hf_batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
+    def _joined(self, prompts: Mapping[int, batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
         """Join prompts into one batch."""
         like = next(self._module.parameters())
-        return hf_batches.joined([prompts[place] for place in places], self._chat.padding, like)
+        return batches.joined([prompts[place] for place in places], self._chat.padding, like)
 
     def _excess(self, prompt: int, answer: int) -> str:
         """Say that there is no room for a prompt of so many tokens and an answer; nothing if there is."""
@@ -132,7 +133,7 @@ class Hf(Scorer):
             f"answer of {answer}. Put less into a request"
         )
 
-    def _say(self, prompts: Mapping[int, hf_batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
+    def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
         batch = self._joined(prompts, places)
         with runtime.inference(self.device, "float32"):
             said = self._module.generate(**batch, max_new_tokens=max_tokens)
@@ -144,7 +145,7 @@ class Hf(Scorer):
         found = np.empty((len(requests), len(choices)), np.float32)
 
         def totals(batch: dict[str, Any], trie: Trie) -> NDArray[np.floating]:
-            return trie.totals(hf_trie.log_probabilities(self._module, batch, trie, self._numbers))
+            return trie.totals(trie_scoring.log_probabilities(self._module, batch, trie, self._numbers))
 
         for places, values in self._of_each(requests, choices, until, totals) if found.size else ():
             found[places] = values
@@ -156,7 +157,7 @@ class Hf(Scorer):
         found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
 
         def likeliest(batch: dict[str, Any], trie: Trie) -> tuple[Ints, Floats]:
-            return hf_trie.best(self._module, batch, trie, self._numbers)
+            return trie_scoring.best(self._module, batch, trie, self._numbers)
 
         for places, (best, sure) in self._of_each(requests, choices, "end", likeliest):
             found[places], values[places] = best, sure
@@ -177,17 +178,17 @@ class Hf(Scorer):
         if self.no_scores:
             raise ModelError(self.no_scores)
         trie = self._chat.trie(choices, until)
-        fit = self._numbers // (hf_trie.NODES * self._module.config.get_text_config().vocab_size)
+        fit = self._numbers // (trie_scoring.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))
         attempts, errors = self._attempts(size), dict[int, str]()
 
-        def computed(prompts: Mapping[int, hf_batches.Inputs], some: Sequence[int]) -> T:
+        def computed(prompts: Mapping[int, batches.Inputs], some: Sequence[int]) -> T:
             with runtime.inference(self.device, "float32"):
                 return compute(self._joined(prompts, some), trie)
 
         for prompts, refused in self._ahead(requests, size, max(map(len, trie.paths))):
             errors.update({place: f"{failure.reason}." for place, failure in refused.items()})
-            for batch in () if refused else hf_batches.cut(prompts, size):
+            for batch in () if refused else batches.cut(prompts, size):
                 for places, found in attempts.run(batch, partial(computed, prompts)):
                     if isinstance(found, Failure):
                         errors[places[0]] = f"{found.reason}."

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest
 
-from eyechart.metrics.overlap import accepts, population
+from eyechart.metrics.population import accepts, population
 
 some = st.integers(0, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 levels = st.sampled_from([0.5, 0.9, 0.95, 0.99])

@@ -1,0 +1,1 @@
+"""Models of transformers: `hf`, `hf_clip` and `blip2`."""

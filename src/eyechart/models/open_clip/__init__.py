@@ -1,0 +1,1 @@
+"""Image and text encoders of open_clip."""

@@ -1,0 +1,1 @@
+"""Generators behind a server with the OpenAI API."""
