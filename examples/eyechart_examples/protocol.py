@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyechart.estimates import Estimate
-from eyechart.inference.requests import Question, Questions
+from eyechart.inference.requests import Generate, RequestTemplate
 from eyechart.metrics.intervals import wilson
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context, ask
@@ -62,7 +62,9 @@ class ColourWord(Protocol[Words]):
         asked = "What is in the picture? Answer with one word."
         tokens = int(context.options["tokens"])
         rows = range(len(context.dataset))
-        replies = ask(context, Questions(self.name, tuple(Question((row, asked), tokens) for row in rows))).said
+        replies = ask(
+            context, Generate(self.name, tuple(RequestTemplate((row, asked), tokens) for row in rows))
+        ).responses
         texts = tuple(reply.text for reply in replies)
         return Words(
             keys=context.dataset.keys,

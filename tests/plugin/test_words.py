@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.inference.store import blocks
+from eyechart.inference.store import scan_blocks
 
 MODELS = ("hf[toybox-mllm]", "hf[toybox-mllm,batch_size=5]")
 CUTOUTS = ("-k", "toybox/sample-cutouts/ and (mcq or closed_world) and not plus", "--eye-limit=12")
@@ -50,7 +50,7 @@ def replies(world: Any) -> dict[str, bytes | list[bytes]]:
 
 
 def said(part: bytes) -> list[bytes]:
-    return [reply for _, reply in blocks(BytesIO(part))]
+    return [reply for _, reply in scan_blocks(BytesIO(part))]
 
 
 @pytest.fixture(scope="module")

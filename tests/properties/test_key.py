@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from eyechart.data.dataset import Dataset, Row
 from eyechart.data.file_index import whole_files
-from eyechart.inference.class_weights import Wording, text_key
+from eyechart.inference.class_weights import ClassPrompts, text_key
 from eyechart.inference.image_runner import image_key
-from eyechart.inference.request_runner import question_key
-from eyechart.inference.requests import Question, Questions
+from eyechart.inference.request_runner import request_key
+from eyechart.inference.requests import Generate, RequestTemplate
 from eyechart.inference.store import Key
 from eyechart.models.types import Identity
 
@@ -34,7 +34,7 @@ identities = st.builds(
 keys = st.builds(
     Key,
     eyechart=words,
-    question=words,
+    kind=words,
     model=identities,
     data=words,
     decoder=facts,
@@ -108,7 +108,7 @@ def with_row(**facts: Any) -> Dataset:
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: digest(question="logits"),
+        lambda: digest(kind="logits"),
         lambda: digest(batch_size=2),
         lambda: digest(replace(SPLIT, upright=False)),
         lambda: digest(replace(SPLIT, index=ROWS[::-1])),
@@ -135,7 +135,7 @@ def test_labels_names_and_limits_are_not(same: Dataset) -> None:
 
 
 wordings = st.builds(
-    Wording,
+    ClassPrompts,
     st.lists(st.sampled_from(["a", "b", "a a", "b a"]), min_size=1, max_size=3).map(tuple),
     st.lists(st.sampled_from(["{c}", "a {c}", "{c} a"]), min_size=1, max_size=3).map(tuple),
     st.just(""),
@@ -144,32 +144,32 @@ wordings = st.builds(
 
 
 @given(wordings, wordings)
-def test_the_prompts_of_every_class_are_in_the_key_of_its_weights(one: Wording, other: Wording) -> None:
+def test_the_prompts_of_every_class_are_in_the_key_of_its_weights(one: ClassPrompts, other: ClassPrompts) -> None:
     assert (text_key(Model(), one) == text_key(Model(), other)) == (rendered(one) == rendered(other))
 
 
-def rendered(wording: Wording) -> list[list[str]]:
+def rendered(wording: ClassPrompts) -> list[list[str]]:
     return [[template.replace("{c}", name) for template in wording.templates] for name in wording.names]
 
 
 SCHEMA = {"type": "object"}
-PUT = Questions("closed_world", tuple(Question((row, "Which?"), 16) for row in range(4)))
+PUT = Generate("closed_world", tuple(RequestTemplate((row, "Which?"), 16) for row in range(4)))
 
 
-def worded(put: Questions = PUT, dataset: Dataset = SPLIT, limit: int | None = None, seed: int = 0) -> str:
-    return question_key(put, Model(), dataset, limit=limit, seed=seed).digest  # type: ignore[arg-type]
+def worded(put: Generate = PUT, dataset: Dataset = SPLIT, limit: int | None = None, seed: int = 0) -> str:
+    return request_key(put, Model(), dataset, limit=limit, seed=seed).digest  # type: ignore[arg-type]
 
 
-def with_question(**facts: Any) -> Questions:
-    return replace(PUT, asked=(*PUT.asked[:3], replace(PUT.asked[3], **facts)))
+def with_question(**facts: Any) -> Generate:
+    return replace(PUT, requests=(*PUT.requests[:3], replace(PUT.requests[3], **facts)))
 
 
 @pytest.mark.parametrize(
     "other",
     [
         lambda: worded(replace(PUT, name="open_world")),
-        lambda: worded(replace(PUT, evaluation=1)),
-        lambda: worded(replace(PUT, asked=PUT.asked[::-1])),
+        lambda: worded(replace(PUT, epoch=1)),
+        lambda: worded(replace(PUT, requests=PUT.requests[::-1])),
         lambda: worded(with_question(parts=(3, "Which one?"))),
         lambda: worded(with_question(parts=("Which?", 3))),
         lambda: worded(with_question(parts=(2, "Which?"))),
@@ -186,11 +186,13 @@ def test_every_part_of_a_question_in_words_is_in_its_key(other: Callable[[], str
 
 
 pieces = st.lists(st.sampled_from(["a", "b", "ab", 0, 1]), max_size=3).map(tuple)
-asked = st.lists(st.builds(Question, pieces, st.integers(1, 2), st.sampled_from([None, SCHEMA])), max_size=3).map(tuple)
+asked = st.lists(
+    st.builds(RequestTemplate, pieces, st.integers(1, 2), st.sampled_from([None, SCHEMA])), max_size=3
+).map(tuple)
 
 
 @given(asked, asked)
 def test_the_key_tells_every_two_lists_of_questions_apart(
-    one: tuple[Question, ...], other: tuple[Question, ...]
+    one: tuple[RequestTemplate, ...], other: tuple[RequestTemplate, ...]
 ) -> None:
-    assert (worded(replace(PUT, asked=one)) == worded(replace(PUT, asked=other))) == (one == other)
+    assert (worded(replace(PUT, requests=one)) == worded(replace(PUT, requests=other))) == (one == other)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.errors import ModelError
-from eyechart.inference.class_weights import class_weights, prompts, scores, unit
+from eyechart.inference.class_weights import class_weights, cosine_similarity, fill_templates, normalize
 from eyechart.models.types import Floats
 
 WORDS = st.text(st.characters(codec="ascii"), min_size=1, max_size=8)
@@ -26,19 +26,19 @@ def encode(texts: Sequence[str]) -> Floats:
 
 @given(NAMES, TEMPLATES)
 def test_every_name_meets_every_template(names: list[str], templates: list[str]) -> None:
-    found = prompts(names, templates)
+    found = fill_templates(names, templates)
     assert len(found) == len(names) * len(templates)
     at = len(templates) * (len(names) - 1)
-    assert found[at:] == prompts(names[-1:], templates)
+    assert found[at:] == fill_templates(names[-1:], templates)
 
 
 def test_braces_in_a_name_stay() -> None:
-    assert prompts(["{x} {0} %s \\1"], ["a {c}."]) == ["a {x} {0} %s \\1."]
+    assert fill_templates(["{x} {0} %s \\1"], ["a {c}."]) == ["a {x} {0} %s \\1."]
 
 
 def test_a_template_needs_its_slot() -> None:
     with pytest.raises(ValueError, match="no slot"):
-        prompts(["cat"], ["a photo of a {}."])
+        fill_templates(["cat"], ["a photo of a {}."])
 
 
 @given(NAMES, TEMPLATES)
@@ -74,31 +74,31 @@ def test_all_texts_are_encoded_in_one_call() -> None:
 
 @given(VECTORS, VECTORS)
 def test_scores_are_cosines(features: Floats, weights: Floats) -> None:
-    found = scores(features, unit(weights))
+    found = cosine_similarity(features, normalize(weights))
     assert found.dtype == np.float32
     assert (np.abs(found) <= 1 + 1e-5).all()
 
 
 @given(VECTORS, st.floats(0.01, 100))
 def test_the_length_of_image_features_does_not_matter(features: Floats, scale: float) -> None:
-    weights = unit(np.arange(12, dtype=np.float32).reshape(4, 3) - 5)
-    expected = scores(features + 1, weights)
-    np.testing.assert_allclose(scores((features + 1) * np.float32(scale), weights), expected, atol=1e-3)
+    weights = normalize(np.arange(12, dtype=np.float32).reshape(4, 3) - 5)
+    expected = cosine_similarity(features + 1, weights)
+    np.testing.assert_allclose(cosine_similarity((features + 1) * np.float32(scale), weights), expected, atol=1e-3)
 
 
 def test_ties_go_to_the_first_class() -> None:
     weights = np.array([[0, 1], [1, 0], [1, 0]], np.float32)
-    assert scores(np.array([[2, 0]], np.float32), weights).argmax() == 1
+    assert cosine_similarity(np.array([[2, 0]], np.float32), weights).argmax() == 1
 
 
 def test_nan_stays_nan() -> None:
     features = np.array([[np.nan, 1], [1, 0]], np.float32)
-    assert np.isnan(scores(features, np.eye(2, dtype=np.float32))).any(axis=1).tolist() == [True, False]
+    assert np.isnan(cosine_similarity(features, np.eye(2, dtype=np.float32))).any(axis=1).tolist() == [True, False]
 
 
 def test_other_dimensions_are_refused() -> None:
     with pytest.raises(ModelError, match="must be equally long"):
-        scores(np.ones((2, 3), np.float32), np.ones((2, 4), np.float32))
+        cosine_similarity(np.ones((2, 3), np.float32), np.ones((2, 4), np.float32))
 
 
 def test_an_encoder_that_drops_texts_is_refused() -> None:

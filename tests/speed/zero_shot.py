@@ -16,7 +16,7 @@ from PIL import Image
 
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.imagenet_sample import open_sample
-from eyechart.inference.class_weights import Wording, class_weights, scores
+from eyechart.inference.class_weights import ClassPrompts, class_weights, cosine_similarity
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store, Writer
 from eyechart.models.open_clip.encoder import OpenClip
@@ -111,8 +111,8 @@ class Bench:
     def asked(self, store: Store) -> np.ndarray:
         """Features, class weights and scores, as a case asks for them."""
         runner = Runner(store, None, 42, lambda *_: None)
-        wording = Wording(self.names, self.formats, "mill", "80")
-        return scores(runner.features(self.ours, self.dataset).values, runner.weights(self.ours, wording))
+        wording = ClassPrompts(self.names, self.formats, "mill", "80")
+        return cosine_similarity(runner.features(self.ours, self.dataset).values, runner.weights(self.ours, wording))
 
     def loader(self) -> Any:
         """The images as the peers read them."""
@@ -141,8 +141,8 @@ class Bench:
     def difference(self) -> float:
         """The farthest that a cosine is from the one by open_clip's classifier."""
         features = Runner(Store(self.folder / "facts"), None, 42, lambda *_: None).features(self.ours, self.dataset)
-        ours = scores(features.values, self.our_classifier())
-        return float(np.abs(ours - scores(features.values, self.open_clip_classifier().T.numpy())).max())
+        ours = cosine_similarity(features.values, self.our_classifier())
+        return float(np.abs(ours - cosine_similarity(features.values, self.open_clip_classifier().T.numpy())).max())
 
     def passes_of_a_second_run(self) -> int:
         """Forward passes when everything is kept already."""

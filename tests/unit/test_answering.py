@@ -12,8 +12,8 @@ from PIL import Image
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, RequestError
-from eyechart.inference.arrays import Answers
-from eyechart.inference.image_runner import AHEAD, answers, image_key
+from eyechart.inference.arrays import CachedArray
+from eyechart.inference.image_runner import AHEAD, image_key, run_images
 from eyechart.inference.store import Store
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
@@ -45,7 +45,7 @@ class Counter(ImageEncoder):
         return np.array([[number, 2 * number] for number in images], np.float32)
 
 
-Asks = Callable[..., Answers]
+Asks = Callable[..., CachedArray]
 
 
 @pytest.fixture
@@ -57,10 +57,10 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
         broken: frozenset[int] = frozenset(),
         dataset: Dataset | None = None,
         told: Callable[[int, int, str], None] = lambda *_: None,
-    ) -> Answers:
+    ) -> CachedArray:
         dataset = dataset or pictures([-1] * COUNT, broken)
         key = image_key("image_features", model, dataset)
-        return answers(Store(tmp_path), key, dataset, model, model.encode_images, model.prepare, told)
+        return run_images(Store(tmp_path), key, dataset, model, model.encode_images, model.prepare, told)
 
     return ask
 

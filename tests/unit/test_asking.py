@@ -15,7 +15,7 @@ from eyechart.classification.supervised import supervised
 from eyechart.classification.zero_shot import ZeroShot, zero_shot
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, VocabularyError
-from eyechart.inference.class_weights import Wording
+from eyechart.inference.class_weights import ClassPrompts
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
@@ -56,8 +56,8 @@ def circle(places: Any) -> Floats:
     return np.stack([np.cos(places), np.sin(places)], axis=1).astype(np.float32)
 
 
-def words(*names: str, templates: tuple[str, ...] = ("{c}",)) -> Wording:
-    return Wording(names, templates, "mine", "one")
+def words(*names: str, templates: tuple[str, ...] = ("{c}",)) -> ClassPrompts:
+    return ClassPrompts(names, templates, "mine", "one")
 
 
 @pytest.fixture

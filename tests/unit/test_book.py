@@ -11,9 +11,9 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.request_runner import interview, question_key
-from eyechart.inference.requests import Book, Question, Questions
-from eyechart.inference.responses import Replies, Reply
+from eyechart.inference.request_runner import request_key, run_requests
+from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.responses import Response, Responses
 from eyechart.inference.store import Entry, Key, Store, Writer
 from eyechart.models.types import Answer, Usage
 
@@ -32,18 +32,18 @@ class Library:
     root: Path
     dataset: Dataset
 
-    def asked(self, places: Sequence[int]) -> Questions:
-        questions = tuple(Question((place // 2, f"question {place % 2}"), 16) for place in places)
-        return Questions("pairs", questions, book=Book("all of it", tuple(places)))
+    def asked(self, places: Sequence[int]) -> Generate:
+        questions = tuple(RequestTemplate((place // 2, f"question {place % 2}"), 16) for place in places)
+        return Generate("pairs", questions, shared=SharedRequests("all of it", tuple(places)))
 
     def key(self, model: Any, **more: Any) -> Key:
-        return question_key(self.asked([0]), model, self.dataset, limit=None, seed=0, **more)
+        return request_key(self.asked([0]), model, self.dataset, limit=None, seed=0, **more)
 
     def entry(self, model: Any) -> Entry:
         return Store(self.root).entry(self.key(model))
 
-    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Replies:
-        return interview(Store(self.root), self.key(model), self.dataset, model, self.asked(places), told)
+    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Responses:
+        return run_requests(Store(self.root), self.key(model), self.dataset, model, self.asked(places), told)
 
     def files(self, model: Any) -> dict[str, bytes]:
         folder = self.entry(model).folder
@@ -66,8 +66,8 @@ def places(model: Any) -> list[int]:
     return [2 * numbers[0] + int(text[-1]) for numbers, text in model.asked]
 
 
-def texts(found: Replies) -> list[str]:
-    return [reply.text for reply in found.said]
+def texts(found: Responses) -> list[str]:
+    return [reply.text for reply in found.responses]
 
 
 def test_replies_come_in_the_order_of_the_questions(library: Library, talker: Any) -> None:
@@ -99,7 +99,7 @@ def test_equal_places_are_asked_once_and_counted_once(library: Library, talker: 
 
 
 def test_nothing_asked_writes_nothing(library: Library, talker: Any) -> None:
-    assert library.ask(talker(said), []).said == ()
+    assert library.ask(talker(said), []).responses == ()
     assert not library.root.exists()
 
 
@@ -131,7 +131,7 @@ def test_a_stopped_run_ends_as_if_it_had_never_stopped(
     with pytest.raises(ConnectionResetError):
         library.ask(first, range(8))
     resumed, whole = library.ask(second, range(8)), other.ask(talker(said), range(8))
-    assert (resumed.sha256, resumed.said, resumed.fresh) == (whole.sha256, whole.said, 8 - stop)
+    assert (resumed.sha256, resumed.responses, resumed.fresh) == (whole.sha256, whole.responses, 8 - stop)
     assert sorted(places(first) + places(second)) == [*range(8)]
     assert library.files(first) == other.files(first)
 
@@ -198,7 +198,7 @@ def test_a_book_that_was_not_tidied_is_when_it_is_read(
 ) -> None:
     model = talker(said)
     found, whole = library.ask(model, [3]), other.ask(talker(said), range(8))
-    assert (found.said, model.asked) == (whole.said[3:4], [])
+    assert (found.responses, model.asked) == (whole.responses[3:4], [])
     assert library.files(model) == other.files(model)
 
 
@@ -214,7 +214,7 @@ def test_one_part_out_of_order_is_put_in_order(library: Library, other: Library,
 
 def test_a_book_that_another_run_holds_is_read_as_it_is(left: Path, library: Library, talker: Any) -> None:
     before = library.files(talker(said))
-    with library.entry(talker(said)).writing():
+    with library.entry(talker(said)).lock_for_writing():
         assert texts(library.ask(talker(said), [3])) == ["question 1 1"]
     assert library.files(talker(said)) == before
 
@@ -222,10 +222,10 @@ def test_a_book_that_another_run_holds_is_read_as_it_is(left: Path, library: Lib
 def test_a_fault_that_may_pass_is_told_and_not_kept(library: Library, other: Library, talker: Any) -> None:
     busy = talker(lambda numbers, text: PASSING if numbers[0] == 1 else said(numbers, text))
     found = library.ask(busy, range(6))
-    assert [place for place, reply in enumerate(found.said) if reply.error] == [2, 3]
+    assert [place for place, reply in enumerate(found.responses) if reply.error] == [2, 3]
     assert (found.fresh, found.usage) == (4, Usage(40, 16, 8))
     model = talker(said)
-    assert library.ask(model, range(6)).said == other.ask(talker(said), range(6)).said
+    assert library.ask(model, range(6)).responses == other.ask(talker(said), range(6)).responses
     assert places(model) == [2, 3]
     assert library.files(model) == other.files(model)
 
@@ -234,13 +234,13 @@ def test_any_other_fault_is_an_answer_for_good(library: Library, talker: Any) ->
     refused = Answer("", (), False, error="content filter")
     library.ask(talker(lambda numbers, text: refused), [2])
     again = talker(said)
-    assert library.ask(again, [2]).said == (Reply("", (), False, error="content filter"),)
+    assert library.ask(again, [2]).responses == (Response("", (), False, error="content filter"),)
     assert again.asked == []
 
 
 def test_a_broken_image_is_an_error_of_its_questions_alone(tmp_path: Path, pictures: Any, talker: Any) -> None:
     found = Library(tmp_path, pictures([-1] * COUNT, frozenset({1}))).ask(talker(said), range(6))
-    assert [bool(reply.error) for reply in found.said] == [False, False, True, True, False, False]
+    assert [bool(reply.error) for reply in found.responses] == [False, False, True, True, False, False]
 
 
 def test_two_runs_at_once_share_the_work(library: Library, other: Library, talker: Any) -> None:
@@ -301,7 +301,7 @@ def test_a_budget_is_told_what_others_asked(library: Library, talker: Any) -> No
     library.ask(talker(said), range(4))
     model = talker(said)
     model.told = []
-    model.met = lambda *how: model.told.append(how)
+    model.on_cached_usage = lambda *how: model.told.append(how)
     for some in ([0], [4]):
         library.ask(model, some)
     digest, took = library.key(model).digest, Usage(10, 4, 2)

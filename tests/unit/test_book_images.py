@@ -9,9 +9,9 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import StoreError
-from eyechart.inference.request_runner import interview, question_key
-from eyechart.inference.requests import Book, Question, Questions
-from eyechart.inference.responses import Replies
+from eyechart.inference.request_runner import request_key, run_requests
+from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.responses import Responses
 from eyechart.inference.store import Entry, Key, Store
 
 COUNT = 8
@@ -28,18 +28,18 @@ class Library:
     root: Path
     dataset: Dataset
 
-    def asked(self, places: Sequence[int]) -> Questions:
-        questions = tuple(Question((place // 2, f"question {place % 2}"), 16) for place in places)
-        return Questions("pairs", questions, book=Book("all of it", tuple(places)))
+    def asked(self, places: Sequence[int]) -> Generate:
+        questions = tuple(RequestTemplate((place // 2, f"question {place % 2}"), 16) for place in places)
+        return Generate("pairs", questions, shared=SharedRequests("all of it", tuple(places)))
 
     def key(self, model: Any, **more: Any) -> Key:
-        return question_key(self.asked([0]), model, self.dataset, limit=None, seed=0, **more)
+        return request_key(self.asked([0]), model, self.dataset, limit=None, seed=0, **more)
 
     def entry(self, model: Any) -> Entry:
         return Store(self.root).entry(self.key(model))
 
-    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Replies:
-        return interview(Store(self.root), self.key(model), self.dataset, model, self.asked(places), told)
+    def ask(self, model: Any, places: Sequence[int], told: Any = lambda *_: None) -> Responses:
+        return run_requests(Store(self.root), self.key(model), self.dataset, model, self.asked(places), told)
 
     def files(self, model: Any) -> dict[str, bytes]:
         folder = self.entry(model).folder
@@ -62,18 +62,18 @@ def test_questions_about_a_broken_image_are_asked_again_and_nothing_else_is(
 ) -> None:
     library = Library(tmp_path, pictures([-1] * COUNT, frozenset({1})))
     first = library.ask(talker(said), range(6))
-    assert first.said[2].error.endswith(
+    assert first.responses[2].error.endswith(
         "Save it as one of these, or remove it from the data set. The next run asks again"
     )
     model = talker(said)
-    assert (library.ask(model, range(6)).said, model.asked) == (first.said, [])
+    assert (library.ask(model, range(6)).responses, model.asked) == (first.responses, [])
 
 
 def test_bytes_that_are_not_those_of_the_index_are_not_kept(library: Library, other: Library, talker: Any) -> None:
     odd = replace(library, dataset=replace(library.dataset, source=Swapped(library.dataset.source)))
     found = odd.ask(talker(said), range(4))
-    assert ["changed after the data set was indexed" in reply.error for reply in found.said] == [True] * 4
-    assert found.said[0].error.endswith("so that the data set is indexed anew. The next run asks again")
+    assert ["changed after the data set was indexed" in reply.error for reply in found.responses] == [True] * 4
+    assert found.responses[0].error.endswith("so that the data set is indexed anew. The next run asks again")
     library.ask(talker(said), range(4))
     other.ask(talker(said), range(4))
     assert library.files(talker(said)) == other.files(talker(said))
@@ -99,6 +99,6 @@ def test_a_book_that_cannot_be_written_serves_a_split_with_a_broken_image(
     lock = library.entry(talker(said)).folder / "lock"
     lock.unlink(missing_ok=True)
     lock.mkdir()  # nobody can lock it
-    assert library.ask(talker(said), range(6)).said == first.said
+    assert library.ask(talker(said), range(6)).responses == first.responses
     with pytest.raises(StoreError, match="cannot be written"):
         library.ask(talker(said), range(8))

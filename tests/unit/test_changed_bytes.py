@@ -17,7 +17,7 @@ from eyechart.data.hub import open_hub
 from eyechart.data.imagenet_sample import open_sample, packaged_root
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import ImageError
-from eyechart.inference.image_runner import shown_image
+from eyechart.inference.image_runner import load_image
 
 
 def paint(path: Path, shade: int = 0) -> Path:
@@ -84,7 +84,7 @@ def hub(root: Path) -> Dataset:
 def test_changed_bytes_are_refused(make: Callable[[Path], Dataset], tmp_path: Path) -> None:
     dataset = make(tmp_path)
     ((_, data),) = dataset.read([0])
-    assert shown_image(dataset, 0, data).mode == "RGB"
+    assert load_image(dataset, 0, data).mode == "RGB"
     changed = data[:-1] + bytes([data[-1] ^ 1])
     homes = [path for path in tmp_path.rglob("*") if path.is_file() and data in path.read_bytes()]
     for path in homes:
@@ -92,4 +92,4 @@ def test_changed_bytes_are_refused(make: Callable[[Path], Dataset], tmp_path: Pa
     ((_, found),) = dataset.read([0])
     assert (len(homes), found) == (1, changed)
     with pytest.raises(ImageError, match=r"changed after the data set was indexed.*delete the folder 'index'"):
-        shown_image(dataset, 0, found)
+        load_image(dataset, 0, found)

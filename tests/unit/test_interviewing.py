@@ -11,23 +11,23 @@ import pytest
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, StoreError
 from eyechart.inference import request_runner, responses, store
-from eyechart.inference.request_runner import interview, question_key
-from eyechart.inference.requests import Question, Questions
-from eyechart.inference.responses import Replies
+from eyechart.inference.request_runner import request_key, run_requests
+from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.responses import Responses
 from eyechart.inference.store import Entry, Store
 from eyechart.models.types import Answer, Usage
 
 COUNT = 11
 TEXT = "Which number?"
 PASSING = Answer("", (), False, error="429: too many requests", retry=True)
-Asks = Callable[..., Replies]
+Asks = Callable[..., Responses]
 
 
 def number(numbers: tuple[int, ...], text: str) -> str:
     return " and ".join(map(str, numbers))
 
 
-SINGLY = Questions("mine", tuple(Question((row, TEXT), 16) for row in range(COUNT)))
+SINGLY = Generate("mine", tuple(RequestTemplate((row, TEXT), 16) for row in range(COUNT)))
 SAID = [str(row) for row in range(COUNT)]
 
 
@@ -35,10 +35,10 @@ SAID = [str(row) for row in range(COUNT)]
 def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
     """Put questions to a model, with one store for the whole test."""
 
-    def ask(model: Any, asked: Questions = SINGLY, told: Any = lambda *_: None, **how: Any) -> Replies:
+    def ask(model: Any, asked: Generate = SINGLY, told: Any = lambda *_: None, **how: Any) -> Responses:
         dataset = pictures([-1] * COUNT, how.pop("broken", frozenset()))
-        key = question_key(asked, model, dataset, limit=None, seed=0)
-        return interview(Store(how.pop("root", tmp_path)), key, dataset, model, asked, told)
+        key = request_key(asked, model, dataset, limit=None, seed=0)
+        return run_requests(Store(how.pop("root", tmp_path)), key, dataset, model, asked, told)
 
     return ask
 
@@ -46,7 +46,7 @@ def ask(tmp_path: Path, pictures: Callable[..., Dataset]) -> Asks:
 @pytest.fixture
 def entry(tmp_path: Path, pictures: Callable[..., Dataset], talker: Any) -> Entry:
     """Where the answers are kept."""
-    key = question_key(SINGLY, talker(number), pictures([-1] * COUNT), limit=None, seed=0)
+    key = request_key(SINGLY, talker(number), pictures([-1] * COUNT), limit=None, seed=0)
     return Store(tmp_path).entry(key)
 
 
@@ -54,8 +54,8 @@ def wait_for(done: Callable[[], bool]) -> bool:
     return any(done() or time.sleep(0.01) for _ in range(3000))
 
 
-def texts(found: Replies) -> list[str]:
-    return [reply.text for reply in found.said]
+def texts(found: Responses) -> list[str]:
+    return [reply.text for reply in found.responses]
 
 
 def test_everything_is_asked_once(ask: Asks, talker: Any) -> None:
@@ -98,7 +98,7 @@ def test_a_run_that_ends_while_it_seals_loses_nothing(
     assert contents(resumed) == contents(whole)
 
 
-def contents(found: Replies) -> dict[str, bytes]:
+def contents(found: Responses) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in found.path.parent.iterdir() if path.name != "lock"}
 
 
@@ -108,7 +108,7 @@ def test_answers_that_come_in_any_order_land_at_their_questions(ask: Asks, talke
 
 
 def test_images_and_texts_keep_their_places_and_files(ask: Asks, talker: Any) -> None:
-    asked = Questions("mine", (Question((3, "left", 1, "right", 2), 16),))
+    asked = Generate("mine", (RequestTemplate((3, "left", 1, "right", 2), 16),))
     model = talker(number)
     assert texts(ask(model, asked)) == ["3 and 1 and 2"]
     (request,) = model.requests
@@ -121,7 +121,7 @@ def test_images_and_texts_keep_their_places_and_files(ask: Asks, talker: Any) ->
 def test_rounds_share_their_length_and_their_schema(ask: Asks, talker: Any) -> None:
     schema = {"type": "object"}
     how = [(16, None), (32, None), (16, None), (32, schema)]
-    asked = Questions("mine", tuple(Question((row, TEXT), *each) for row, each in enumerate(how)))
+    asked = Generate("mine", tuple(RequestTemplate((row, TEXT), *each) for row, each in enumerate(how)))
     model = talker(number, turned=True)
     assert texts(ask(model, asked)) == ["0", "1", "2", "3"]
     assert model.how == [(16, None), (32, None), (32, schema)]
@@ -157,8 +157,8 @@ def test_a_torn_tail_is_asked_again(ask: Asks, talker: Any, entry: Entry, cut: i
 def test_a_fault_that_may_pass_is_told_and_asked_again(ask: Asks, talker: Any) -> None:
     busy = talker(lambda numbers, text: PASSING if numbers[0] in (2, 7) else number(numbers, text))
     found = ask(busy)
-    assert [place for place, reply in enumerate(found.said) if reply.error] == [2, 7]
-    assert found.said[2].error == "429: too many requests. The next run asks again"
+    assert [place for place, reply in enumerate(found.responses) if reply.error] == [2, 7]
+    assert found.responses[2].error == "429: too many requests. The next run asks again"
     assert found.usage == Usage(10, 4, 2) + Usage(10 * 8, 4 * 8, 2 * 8)
     model = talker(number)
     assert texts(ask(model)) == SAID
@@ -168,24 +168,24 @@ def test_a_fault_that_may_pass_is_told_and_asked_again(ask: Asks, talker: Any) -
 def test_any_other_fault_is_an_answer_for_good(ask: Asks, talker: Any) -> None:
     refused = Answer("", (), False, error="content filter")
     found = ask(talker(lambda numbers, text: refused if numbers == (2,) else number(numbers, text)))
-    assert [reply.error for reply in found.said].count("content filter") == 1
-    assert ask(talker(number)).said == found.said
+    assert [reply.error for reply in found.responses].count("content filter") == 1
+    assert ask(talker(number)).responses == found.responses
 
 
 def test_an_image_that_cannot_be_shown_is_an_error_of_its_request(ask: Asks, talker: Any) -> None:
-    asked = Questions("mine", tuple(Question((row, row + 1, TEXT), 16) for row in range(0, 8, 2)))
+    asked = Generate("mine", tuple(RequestTemplate((row, row + 1, TEXT), 16) for row in range(0, 8, 2)))
     model = talker(number)
     found = ask(model, asked, broken=frozenset({3}))
     assert texts(found) == ["0 and 1", "", "4 and 5", "6 and 7"]
-    assert found.said[1].error.startswith("Image imagenet/memory: s03 is not in a format that is read here")
+    assert found.responses[1].error.startswith("Image imagenet/memory: s03 is not in a format that is read here")
     assert len(model.asked) == 3
-    assert ask(talker(number), asked, broken=frozenset({3})).said == found.said
+    assert ask(talker(number), asked, broken=frozenset({3})).responses == found.responses
 
 
 def test_a_split_of_broken_images_asks_nothing(ask: Asks, talker: Any) -> None:
     model = talker(number)
     found = ask(model, broken=frozenset(range(COUNT)))
-    assert all(reply.error for reply in found.said)
+    assert all(reply.error for reply in found.responses)
     assert model.asked == []
 
 
@@ -218,8 +218,8 @@ def test_images_are_read_some_way_ahead_and_no_further(
 ) -> None:
     monkeypatch.setattr(request_runner, "AHEAD", 20)
     read: list[int] = []
-    real = request_runner.request
-    monkeypatch.setattr(request_runner, "request", lambda data, asked: read.append(1) or real(data, asked))
+    real = request_runner.load_request
+    monkeypatch.setattr(request_runner, "load_request", lambda data, asked: read.append(1) or real(data, asked))
 
     def settle(*_: object) -> str:
         wanted = 20 // images + 1
@@ -229,7 +229,7 @@ def test_images_are_read_some_way_ahead_and_no_further(
         raise ConnectionResetError
 
     with pytest.raises(ConnectionResetError):
-        ask(talker(settle, window=1), Questions("mine", (Question((*[0] * images, TEXT), 16),) * 60))
+        ask(talker(settle, window=1), Generate("mine", (RequestTemplate((*[0] * images, TEXT), 16),) * 60))
 
 
 def test_a_run_that_ends_early_leaves_no_thread(ask: Asks, talker: Any) -> None:

@@ -13,7 +13,7 @@ from PIL import Image
 
 from eyechart.data.class_names import class_names, templates
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.class_weights import class_weights, scores
+from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.models import text_batches
 from eyechart.models.open_clip import files
 from eyechart.models.open_clip.encoder import OpenClip
@@ -211,7 +211,7 @@ def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
         seen = model.encode_image(torch.stack([preprocess(image) for image in noise(20)]), normalize=True)
     expected = (seen @ weights).numpy()
     encoder = ours(folder)
-    found = scores(
+    found = cosine_similarity(
         encoder.encode_images([encoder.prepare(image) for image in noise(20)]),
         class_weights(encoder.encode_texts, names, templates("7").formats),
     )

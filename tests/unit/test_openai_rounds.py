@@ -138,7 +138,7 @@ def test_a_budget_stops_before_it_is_overdrawn(asking: Asking, concurrency: int,
 def test_a_budget_covers_what_earlier_runs_paid(asking: Asking) -> None:
     model = asking(budget_tokens=1050, concurrency=1)
     for question in ("b", "b", "c"):
-        model.met(question, Usage(300, 0, 50))
+        model.on_cached_usage(question, Usage(300, 0, 50))
     found = generate(model, ask(*map(str, range(9))), 8)
     assert (sum(not answer.error for answer in found), model.spent) == (3, Usage(270, 0, 30))
     assert "1,000 tokens of 1,050, kept answers of earlier runs included" in found[-1].error

@@ -208,7 +208,7 @@ def words(tmp_path: Path, split: Dataset) -> Callable[..., list[str]]:
     def words(*lines: str, of: str = "closed_world") -> list[str]:
         (tmp_path / "said.csv").write_text("\n".join(lines), encoding="utf-8")
         model = Replay(parse(f"replay[path={tmp_path / 'said.csv'},of={of}]"))
-        return [reply.text or f"({reply.error})" for reply in model.said(split)]
+        return [reply.text or f"({reply.error})" for reply in model.responses(split)]
 
     return words
 

@@ -6,7 +6,7 @@ import pytest
 
 from eyechart.errors import StoreError
 from eyechart.inference import responses
-from eyechart.inference.responses import Reply
+from eyechart.inference.responses import Response
 from eyechart.inference.store import Entry, Key, Store
 from eyechart.models.types import Answer, Identity, Usage
 
@@ -21,20 +21,20 @@ SAID = (
 
 @pytest.fixture
 def entry(tmp_path: Path) -> Entry:
-    return Store(tmp_path).entry(Key(question="mine", model=WHO))
+    return Store(tmp_path).entry(Key(kind="mine", model=WHO))
 
 
 def keep(entry: Entry, order: list[int]) -> None:
-    with entry.writing() as writer:
+    with entry.lock_for_writing() as writer:
         for place in order:
             responses.append(writer, place, SAID[place])
-        responses.finish(writer, len(order))
+        responses.seal(writer, len(order))
 
 
 def test_replies_come_back_as_they_were_said(entry: Entry) -> None:
     keep(entry, [0, 1, 2, 3])
     found = responses.load(entry)
-    assert found.said == tuple(Reply(each.text, each.tokens, each.finished, each.error) for each in SAID)
+    assert found.responses == tuple(Response(each.text, each.tokens, each.finished, each.error) for each in SAID)
     assert found.usage == Usage(101, 64, 4)
 
 
@@ -42,20 +42,20 @@ def test_replies_lie_in_the_order_of_their_questions(entry: Entry, tmp_path: Pat
     other = Store(tmp_path / "other").entry(entry.key)
     keep(entry, [0, 1, 2, 3])
     keep(other, [3, 1, 0, 2])
-    assert responses.load(entry).said == responses.load(other).said
+    assert responses.load(entry).responses == responses.load(other).responses
     assert responses.load(entry).path.read_bytes() == responses.load(other).path.read_bytes()
 
 
 def test_no_reply_at_all_is_kept_as_well(entry: Entry) -> None:
     keep(entry, [])
-    assert (responses.load(entry).said, responses.load(entry).usage) == ((), Usage())
+    assert (responses.load(entry).responses, responses.load(entry).usage) == ((), Usage())
 
 
 def test_what_no_file_can_hold_is_replaced(entry: Entry) -> None:
-    with entry.writing() as writer:
+    with entry.lock_for_writing() as writer:
         reply, _ = responses.append(writer, 0, Answer("half \ud83d of a cat \U0001f408", (), True, error="at \udc00"))
-        responses.finish(writer, 1)
-    assert responses.load(entry).said == (reply,)
+        responses.seal(writer, 1)
+    assert responses.load(entry).responses == (reply,)
     assert reply.text == "half \ufffd of a cat \U0001f408"
 
 

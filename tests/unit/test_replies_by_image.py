@@ -11,7 +11,7 @@ from eyechart.classification.closed_world import ClosedWorld
 from eyechart.classification.multiple_choice import MillMCQ
 from eyechart.classification.open_world import OpenWorld
 from eyechart.data.dataset import Dataset
-from eyechart.inference.requests import Question, Questions
+from eyechart.inference.requests import Generate, RequestTemplate
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.protocol.context import Context, ask
@@ -86,7 +86,7 @@ def test_options_that_another_seed_draws_are_asked_again(limited: Sit, talker: A
 
 
 def test_several_images_a_question_are_asked_as_a_whole(limited: Sit, talker: Any) -> None:
-    pair = Questions("mine", (Question((0, 1, "Which?"), 16),))
+    pair = Generate("mine", (RequestTemplate((0, 1, "Which?"), 16),))
     context = limited(model := talker(lambda *_: "two"), 4)
     ask(context, pair)
     ask(limited(model, 4, seed=1), pair)
@@ -96,6 +96,6 @@ def test_several_images_a_question_are_asked_as_a_whole(limited: Sit, talker: An
 def test_another_number_of_tokens_is_another_question(limited: Sit, talker: Any) -> None:
     context = limited(model := talker(lambda *_: "one"), None)
     for most in (16, 32):
-        ask(context, Questions("mine", tuple(Question((row, "Which?"), most) for row in range(COUNT))))
-    ask(context, replace(Questions("mine", (Question((3, "Which?"), 16),)), evaluation=1))
+        ask(context, Generate("mine", tuple(RequestTemplate((row, "Which?"), most) for row in range(COUNT))))
+    ask(context, replace(Generate("mine", (RequestTemplate((3, "Which?"), 16),)), epoch=1))
     assert len(model.asked) == 2 * COUNT + 1

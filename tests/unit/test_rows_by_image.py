@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from eyechart.data.dataset import Dataset
-from eyechart.inference.arrays import Answers
-from eyechart.inference.image_runner import answers, image_key
+from eyechart.inference.arrays import CachedArray
+from eyechart.inference.image_runner import image_key, run_images
 from eyechart.inference.store import Entry, Store
 from eyechart.models.types import Floats, Identity, ImageEncoder
 
@@ -69,10 +69,10 @@ class Bench:
     def entry(self, dataset: Dataset | None = None) -> Entry:
         return Store(self.root).entry(image_key("image_features", Counter(), dataset or self.dataset))
 
-    def ask(self, model: Counter, dataset: Dataset | None = None) -> Answers:
+    def ask(self, model: Counter, dataset: Dataset | None = None) -> CachedArray:
         dataset = dataset or self.dataset
         key = image_key("image_features", model, dataset)
-        return answers(Store(self.root), key, dataset, model, model.encode_images, model.prepare, lambda *_: None)
+        return run_images(Store(self.root), key, dataset, model, model.encode_images, model.prepare, lambda *_: None)
 
     def files(self) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in self.entry().folder.iterdir() if path.name != "lock"}
@@ -147,7 +147,7 @@ def test_every_batch_has_the_same_size(bench: Bench) -> None:
 
 def test_an_entry_that_was_not_sealed_is_when_it_is_read(bench: Bench, other: Bench) -> None:
     bench.ask(Counter(), bench.dataset.limited(COUNT - 1, 0))
-    with bench.entry().writing() as writer:
+    with bench.entry().lock_for_writing() as writer:
         from eyechart.inference.arrays import Block, append
 
         (left,) = {*range(COUNT)} - {*bench.dataset.limited(COUNT - 1, 0).selected}

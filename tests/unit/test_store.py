@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from eyechart.errors import StoreError
-from eyechart.inference.arrays import Block, append, finish, load, stored_rows
-from eyechart.inference.store import Entry, Key, Store, Writer, blocks, framed
+from eyechart.inference.arrays import Block, append, load, seal, stored_rows
+from eyechart.inference.store import Entry, Key, Store, Writer, frame_block, scan_blocks
 from eyechart.models.types import Identity
 
 IDENTITY = Identity(
     backend="test", name="m", weights_sha256="0", dtype="float32", device="cpu", processor={}, libraries={}
 )
-KEY = Key(question="image_features", model=IDENTITY, data="d")
+KEY = Key(kind="image_features", model=IDENTITY, data="d")
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
 
 
@@ -33,11 +33,11 @@ def write(store: Store) -> Callable[..., Entry]:
 
     def write(*bounds: tuple[int, int], whole: bool = True) -> Entry:
         entry = store.entry(KEY)
-        with entry.writing() as writer:
+        with entry.lock_for_writing() as writer:
             for start, stop in bounds:
                 append(writer, Block((*range(start, stop),), 2), ROWS[start:stop])
             if whole:
-                finish(writer, len(ROWS))
+                seal(writer, len(ROWS))
         return entry
 
     return write
@@ -76,21 +76,21 @@ def test_a_torn_tail_is_asked_again_and_the_rest_is_kept(write: Callable[..., En
 
 
 BLOCKS = [(b"header %d" % number, b"EYE1 is no block " * number) for number in range(4)]
-PART = b"".join(framed(*block) for block in BLOCKS)
+PART = b"".join(frame_block(*block) for block in BLOCKS)
 
 
 @pytest.mark.parametrize("bit", range(0, 8 * len(PART), 7))
 def test_a_flipped_bit_loses_its_own_block_alone(bit: int) -> None:
     data = bytearray(PART)
     data[bit // 8] ^= 1 << bit % 8
-    ends = np.cumsum([len(framed(*block)) for block in BLOCKS])
+    ends = np.cumsum([len(frame_block(*block)) for block in BLOCKS])
     hit = int(np.searchsorted(ends, bit // 8, side="right"))
-    assert list(blocks(BytesIO(data))) == [block for number, block in enumerate(BLOCKS) if number != hit]
+    assert list(scan_blocks(BytesIO(data))) == [block for number, block in enumerate(BLOCKS) if number != hit]
 
 
 @pytest.mark.parametrize("filler", [b"", b"\0" * 70_000, b"EYE1" * 20_000, b"EYE" * 40_000])
 def test_blocks_behind_what_is_no_block_are_found(filler: bytes) -> None:
-    assert list(blocks(BytesIO(PART + filler + PART + filler))) == BLOCKS * 2
+    assert list(scan_blocks(BytesIO(PART + filler + PART + filler))) == BLOCKS * 2
 
 
 def test_rows_behind_a_flipped_bit_are_not_asked_again(write: Callable[..., Entry]) -> None:
@@ -125,7 +125,7 @@ def test_a_store_of_another_format_is_refused(store: Store, write: Callable[...,
 
 
 def test_a_full_disk_keeps_what_was_written(write: Callable[..., Entry]) -> None:
-    with write((0, 2), whole=False).writing() as writer:
+    with write((0, 2), whole=False).lock_for_writing() as writer:
         writer.part = Path("/dev/full").open("ab")  # noqa: SIM115  # the writer closes it
         with pytest.raises(StoreError, match=r"No space left.*--eye-store"):
             append(writer, Block((2, 3), 2), ROWS[2:4])
@@ -143,7 +143,7 @@ with tempfile.TemporaryDirectory() as folder:
     if os.getuid() == 0:
         os.seteuid(65534)  # root may write anywhere
     try:
-        Store(Path(folder) / "store").entry(test_store.KEY).writing().__enter__()
+        Store(Path(folder) / "store").entry(test_store.KEY).lock_for_writing().__enter__()
     except StoreError as error:
         print(error)
     finally:
@@ -176,7 +176,7 @@ from pathlib import Path
 import test_store as t
 from eyechart.inference.arrays import Block, append, finish
 from eyechart.inference.store import Store
-with Store(Path(sys.argv[1])).entry(t.KEY).writing() as writer:
+with Store(Path(sys.argv[1])).entry(t.KEY).lock_for_writing() as writer:
     print("holding", flush=True)
     sys.stdin.readline()
     append(writer, Block((*range(6),), 2), t.ROWS)
@@ -197,7 +197,7 @@ def test_a_second_run_waits_for_the_first_and_finds_its_answers(tmp_path: Path) 
             said.append(text)
             print("go", file=other.stdin, flush=True)
 
-        with (entry := Store(tmp_path, waiting).entry(KEY)).writing():
+        with (entry := Store(tmp_path, waiting).entry(KEY)).lock_for_writing():
             assert entry.complete
     assert "another run is answering m" in said[0]
 
@@ -205,13 +205,13 @@ def test_a_second_run_waits_for_the_first_and_finds_its_answers(tmp_path: Path) 
 def test_sealing_needs_less_memory_than_the_answers(store: Store) -> None:
     rows, width = 4096, 1024
     entry = store.entry(KEY)
-    with entry.writing() as writer:
+    with entry.lock_for_writing() as writer:
         for start in range(0, rows, 64):
             numbers = (*range(start, start + 64),)
             append(writer, Block(numbers, width), np.repeat(np.array(numbers, np.float32)[:, None], width, axis=1))
         tracemalloc.start()
         try:
-            finish(writer, rows)
+            seal(writer, rows)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

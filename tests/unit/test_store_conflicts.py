@@ -9,7 +9,7 @@ import pytest
 
 from eyechart.errors import StoreError
 from eyechart.inference import responses
-from eyechart.inference.arrays import Block, append, finish, load
+from eyechart.inference.arrays import Block, append, load, seal
 from eyechart.inference.store import Entry, Key, Store, Writer
 from eyechart.models.types import Answer, Floats, Identity
 
@@ -21,15 +21,15 @@ COUNT = 8
 
 @pytest.fixture
 def entry(tmp_path: Path) -> Entry:
-    return Store(tmp_path / "store").entry(Key(question="image_features", model=IDENTITY, data="d"))
+    return Store(tmp_path / "store").entry(Key(kind="image_features", model=IDENTITY, data="d"))
 
 
 @contextmanager
 def two_writers(entry: Entry) -> Iterator[tuple[Writer, Writer]]:
     """Open two writers of one entry: on POSIX, a deleted lock file no longer excludes."""
-    with entry.writing() as first:
+    with entry.lock_for_writing() as first:
         (entry.folder / "lock").unlink()
-        with entry.writing() as second:
+        with entry.lock_for_writing() as second:
             yield first, second
 
 
@@ -53,54 +53,54 @@ def test_a_writer_whose_part_was_deleted_is_an_error_and_the_sealed_answers_stay
     with two_writers(entry) as (first, second):
         append_rows(first, *range(COUNT))
         append_rows(second, 0)
-        finish(first, COUNT)
+        seal(first, COUNT)
         with pytest.raises(StoreError, match=r"at the same time.*00001\.part was deleted.*--eye-store"):
             append_rows(second, 4)
         with pytest.raises(StoreError):
-            finish(second, COUNT)
+            seal(second, COUNT)
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
 
 
 def test_sealing_without_all_rows_is_an_error(entry: Entry) -> None:
-    with entry.writing() as writer:
+    with entry.lock_for_writing() as writer:
         append_rows(writer, 0, 1, 2, 5)
         with pytest.raises(StoreError, match=r"incomplete \(4 of 8 rows are missing, the first 3\).*Run the same"):
-            finish(writer, COUNT)
+            seal(writer, COUNT)
     assert not entry.complete
 
 
 def test_sealing_nothing_is_an_error(entry: Entry) -> None:
-    with entry.writing() as writer, pytest.raises(StoreError, match="8 of 8 rows are missing"):
-        finish(writer, COUNT)
+    with entry.lock_for_writing() as writer, pytest.raises(StoreError, match="8 of 8 rows are missing"):
+        seal(writer, COUNT)
     assert not entry.complete
 
 
 def test_a_sealed_entry_is_not_replaced_by_other_answers(entry: Entry) -> None:
     with two_writers(entry) as (first, second):
         append_rows(first, *range(COUNT))
-        finish(first, COUNT)
+        seal(first, COUNT)
         append_rows(second, *range(COUNT - 1))
         append(second, Block((COUNT - 1,), 3), row(99))
         with pytest.raises(StoreError, match=r"done\.json is there already, with other answers"):
-            finish(second, COUNT)
+            seal(second, COUNT)
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
 
 
 def test_sealing_equal_answers_again_changes_nothing(entry: Entry) -> None:
     with two_writers(entry) as (first, second):
         append_rows(first, *range(COUNT))
-        finish(first, COUNT)
+        seal(first, COUNT)
         append_rows(second, *range(COUNT))
-        finish(second, COUNT)
+        seal(second, COUNT)
     assert np.array_equal(load(entry).values[:, 0], np.arange(COUNT))
 
 
 def test_sealing_without_all_replies_is_an_error(entry: Entry) -> None:
-    with entry.writing() as writer:
+    with entry.lock_for_writing() as writer:
         for place in (0, 2):
             responses.append(writer, place, Answer("a cat", (), True))
         with pytest.raises(StoreError, match=r"incomplete \(1 of 3 replies are missing, the first 1\)"):
-            responses.finish(writer, 3)
+            responses.seal(writer, 3)
     assert not entry.complete
 
 
@@ -109,7 +109,7 @@ def test_a_writer_of_replies_whose_part_was_deleted_is_an_error(entry: Entry) ->
         responses.append(second, 0, Answer("a dog", (), True))
         for place in range(2):
             responses.append(first, place, Answer("a cat", (), True))
-        responses.finish(first, 2)
+        responses.seal(first, 2)
         with pytest.raises(StoreError, match="deleted while this run was writing it"):
             responses.append(second, 1, Answer("a dog", (), True))
-    assert [reply.text for reply in responses.load(entry).said] == ["a cat", "a cat"]
+    assert [reply.text for reply in responses.load(entry).responses] == ["a cat", "a cat"]

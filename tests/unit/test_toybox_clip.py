@@ -12,7 +12,7 @@ import pytest
 from eyechart.data.class_names import class_names, templates
 from eyechart.data.images import decode
 from eyechart.errors import SpecError
-from eyechart.inference.class_weights import class_weights, scores
+from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.metrics.intervals import wilson
 from eyechart.models.open_clip import files as open_clip_files
 from eyechart.models.open_clip.encoder import OpenClip
@@ -55,7 +55,7 @@ def share(clip: OpenClip, weights: Floats) -> Share:
         read = [*data.source.read(range(len(data.index)))]
         features = clip.encode_images([clip.prepare(decode(found, str(row))) for row, found in read])
         truths = np.array([data.index[row].label for row, _ in read])
-        return int((scores(features, weights).argmax(axis=1) == truths).sum()), len(truths)
+        return int((cosine_similarity(features, weights).argmax(axis=1) == truths).sum()), len(truths)
 
     return count
 

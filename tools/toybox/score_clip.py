@@ -7,7 +7,7 @@ import numpy as np
 
 from eyechart.data.class_names import templates
 from eyechart.data.images import decode
-from eyechart.inference.class_weights import class_weights, scores
+from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.metrics.intervals import wilson
 from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.models.types import Encoder
@@ -44,7 +44,7 @@ def right(model: Encoder, pictures: Sequence[Picture], wording: str) -> int:
     truths = np.array([label for _, label in pictures])
     images = [model.prepare(decode(data, str(place))) for place, (data, _) in enumerate(pictures)]
     features = np.concatenate([model.encode_images(images[at : at + 64]) for at in range(0, len(images), 64)])
-    return int((scores(features, weights).argmax(axis=1) == truths).sum())
+    return int((cosine_similarity(features, weights).argmax(axis=1) == truths).sum())
 
 
 def table(model: Encoder, groups: Sequence[Group], wordings: Sequence[str]) -> Iterator[str]:

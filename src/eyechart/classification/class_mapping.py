@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from eyechart.classification.out_of_prompt import plain
 from eyechart.data.class_names import templates
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.arrays import computed
-from eyechart.inference.class_weights import EncodeTexts, class_weights, scores
+from eyechart.inference.arrays import read_or_compute
+from eyechart.inference.class_weights import EncodeTexts, class_weights, cosine_similarity
 from eyechart.inference.store import Key, Store
 from eyechart.models.types import Floats, TextEncoder
 from eyechart.parsers.abstention import words
@@ -97,7 +97,7 @@ def _mapped(known: Space, texts: Sequence[str]) -> Iterator[tuple[int, float]]:
     step = max(1, _PROMPTS // len(known.templates))
     for start in range(0, len(texts), step):
         vectors = class_weights(known.encode_texts, texts[start : start + step], known.templates)
-        near = scores(vectors, known.weights)
+        near = cosine_similarity(vectors, known.weights)
         best = near.max(axis=1)
         chosen = (near >= best[:, None] - TIE).argmax(axis=1)
         yield from zip(known.classes[chosen].tolist(), best.tolist(), strict=True)
@@ -190,9 +190,9 @@ def encoder_of(context: Context) -> TextEncoder:
 def kept_texts(store: Store, encoder: TextEncoder, texts: Sequence[str]) -> Floats:
     """Features of texts, asked for once."""
     asked = sha256(msgspec.json.encode(texts)).hexdigest()
-    key = Key(question="text_features", model=encoder.identity, prompts=asked, batch_size=encoder.batch_size)
+    key = Key(kind="text_features", model=encoder.identity, prompts=asked, batch_size=encoder.batch_size)
     entry = store.entry(key)
-    found = computed(entry, lambda: encoder.encode_texts(texts))
+    found = read_or_compute(entry, lambda: encoder.encode_texts(texts))
     if not np.isfinite(found).all():
         raise ModelError(
             f"{encoder.identity.name} gives NaN or infinity for some texts in {encoder.identity.dtype}. "

@@ -100,7 +100,7 @@ def listen(context: Context, evaluation: int) -> tuple[Prompt, Notes, Usage]:
         context, "closed_world", asked, asked.fill(class_list=class_list(context.listed, answer)), evaluation
     )
     replies, notes = ask(context, put), Notes(len(context.dataset))
-    for one in told(put, replies.said, json=is_json(context, asked)):
+    for one in told(put, replies.responses, json=is_json(context, asked)):
         note(context, notes, one)
     return asked, notes, replies.usage
 

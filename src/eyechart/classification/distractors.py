@@ -18,7 +18,7 @@ from eyechart.classification.zero_shot import zero_shot
 from eyechart.data.class_names import templates
 from eyechart.data.imagenet_names import has_imagenet_classes
 from eyechart.errors import DataError, SpecError
-from eyechart.inference.class_weights import Wording
+from eyechart.inference.class_weights import ClassPrompts
 from eyechart.models.types import Classifier, Encoder, Floats
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OWN
@@ -152,7 +152,7 @@ def answers(context: Context, spec: str) -> ClassPredictions:
             f"{context.flag('distractors', spec)} is neither a classifier nor an encoder. Give one of these."
         )
     chosen = templates(model.templates)
-    wording = Wording(context.names, chosen.formats, context.names_source, chosen.name)
+    wording = ClassPrompts(context.names, chosen.formats, context.names_source, chosen.name)
     return zero_shot(context.runner, model, context.dataset, wording)
 
 

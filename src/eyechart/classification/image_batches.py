@@ -9,8 +9,8 @@ from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests import Question, Questions
-from eyechart.inference.responses import Reply
+from eyechart.inference.requests import Generate, RequestTemplate
+from eyechart.inference.responses import Response
 from eyechart.parsers import json_answers
 from eyechart.parsers.reading import Reading
 from eyechart.parsers.text import after_thinking
@@ -190,7 +190,7 @@ def enforced(context: Context) -> bool:
     return wanted
 
 
-def questions(context: Context, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Questions:
+def questions(context: Context, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Generate:
     """Lay the images of a split out among requests."""
     chosen, dataset = context.options, context.dataset
     if chosen["reading"] == "mill":
@@ -208,24 +208,24 @@ def questions(context: Context, name: str, prompt: Prompt, text: str, evaluation
     except ValueError as error:
         raise SpecError(f"{context.flag('images')}: {error}") from error
     asked = [
-        Question(
+        RequestTemplate(
             parts(text, rows, chosen["prefix"]),
             TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows),
             answer_schema(len(rows)) if by_schema else None,
         )
         for rows in shared
     ]
-    return Questions(name, tuple(asked), evaluation)
+    return Generate(name, tuple(asked), evaluation)
 
 
-def told(asked: Questions, said: Sequence[Reply], *, json: bool) -> Iterator[Told]:
+def told(asked: Generate, said: Sequence[Response], *, json: bool) -> Iterator[Told]:
     """Tell the answers of every reply apart, image by image."""
-    for request, (question, reply) in enumerate(zip(asked.asked, said, strict=True)):
-        keys = answer_keys(len(question.rows))
+    for request, (question, reply) in enumerate(zip(asked.requests, said, strict=True)):
+        keys = answer_keys(len(question.images))
         read = json_answers.read(reply.text, keys) if json else None
         spoken = after_thinking(reply.text) if reply.finished else read_complete_name(reply.text)
         plain = reply.text if reply.finished else spoken
-        for place, (row, key) in enumerate(zip(question.rows, keys, strict=True)):
+        for place, (row, key) in enumerate(zip(question.images, keys, strict=True)):
             strict, lenient = by_key(read, key) if read else (plain, spoken)
             cut = not reply.finished and (read is None or lenient is None)
             if read and read.lenient is None and len(keys) == 1 and not BRACES.intersection(after_thinking(reply.text)):

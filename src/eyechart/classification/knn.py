@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from eyechart.classification.predictions import ClassPredictions, Targets, as_predictions
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError, SpecError
-from eyechart.inference.class_weights import unit
+from eyechart.inference.class_weights import normalize
 from eyechart.inference.runner import Runner
 from eyechart.models import runtime
 from eyechart.models.registry import backend, create
@@ -151,10 +151,10 @@ def knn_scores(
     ([[1.0, 1.0, 1.0]], np.int64(2))
     """
     _check(support, labels, classes, k, weights)
-    targets, rows = unit(support).T, max(1, _CELLS // len(support))
+    targets, rows = normalize(support).T, max(1, _CELLS // len(support))
     found = np.zeros((len(queries), classes), np.float32)
     for start in range(0, len(queries), rows):
-        near = unit(queries[start : start + rows]) @ targets
+        near = normalize(queries[start : start + rows]) @ targets
         found[start : start + rows] = _votes(near, labels, classes, min(k, len(labels)), weights)
     return found
 

@@ -18,7 +18,7 @@ from eyechart.classification.predictions import ClassPredictions, EpochPredictio
 from eyechart.classification.text_answers import Notes
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import DataError
-from eyechart.inference.requests import Question, Questions
+from eyechart.inference.requests import Generate, RequestTemplate
 from eyechart.parsers import compat, letter
 from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.base import Protocol
@@ -234,9 +234,9 @@ def among(
 ) -> ClassPredictions:
     """Ask about every image with its options, and read letters as classes."""
     texts = {row: asked.fill(dynamic_choices=choice.lines(context.names)) for row, choice in drawn.items()}
-    questions = Questions(name, tuple(Question((row, text), max_tokens) for row, text in texts.items()))
+    questions = Generate(name, tuple(RequestTemplate((row, text), max_tokens) for row, text in texts.items()))
     replies, notes = ask(context, questions), Notes(len(context.dataset))
-    for number, ((row, choice), reply) in enumerate(zip(drawn.items(), replies.said, strict=True)):
+    for number, ((row, choice), reply) in enumerate(zip(drawn.items(), replies.responses, strict=True)):
         notes.show(row, number, 0)
         notes.said[row] = reply.text
         if reply.error:

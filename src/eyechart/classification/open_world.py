@@ -40,7 +40,7 @@ class OpenWorld(Protocol[ClassPredictions]):
         put = questions(context, "open_world", asked, asked.text)
         replies, notes = ask(context, put), Notes(len(context.dataset))
         heard, strict = [""] * notes.size, [""] * notes.size
-        for one in told(put, replies.said, json=json):
+        for one in told(put, replies.responses, json=json):
             notes.show(one.row, one.request, one.place)
             text = one.strict if context.options["reading"] == "strict" else one.lenient
             notes.said[one.row] = one.whole if text is None else text

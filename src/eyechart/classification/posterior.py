@@ -9,7 +9,7 @@ from eyechart.classification.image_batches import class_list, closed_world_promp
 from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.classification.text_answers import Notes
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.arrays import Answers
+from eyechart.inference.arrays import CachedArray
 from eyechart.models.types import Floats, Request, Scorer, Usage
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context, of_each_image, unscored
@@ -70,7 +70,7 @@ def constrained(context: Context) -> ClassPredictions:
     return notes.predictions(context, Usage(), context.variant(asked, "none"), ("",) * notes.size)
 
 
-def likelihoods(context: Context, asked: Prompt, question: str) -> Answers:
+def likelihoods(context: Context, asked: Prompt, question: str) -> CachedArray:
     """Numbers by image: all log-probabilities for `posterior`, the best place and its own for `constrained`."""
     model = context.model
     if not isinstance(model, Scorer):

@@ -15,7 +15,7 @@ from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError
 from eyechart.gate.headlines import LABELLED
-from eyechart.inference.arrays import Answers, nothing
+from eyechart.inference.arrays import CachedArray, all_failed
 from eyechart.metrics.accuracy import outcomes, top_k
 from eyechart.metrics.categories import categories
 from eyechart.metrics.equivalence import expand, groups
@@ -337,9 +337,9 @@ def one_label(labels: LabelSet) -> Ints:
     return np.where(labels.annotated, single_label(labels.labels), -1)
 
 
-def as_predictions(dataset: Dataset, found: Floats, kept: Answers, variant: Mapping[str, str]) -> ClassPredictions:
+def as_predictions(dataset: Dataset, found: Floats, kept: CachedArray, variant: Mapping[str, str]) -> ClassPredictions:
     """Keep to the split's class subset and name the rows without an answer."""
-    if nothing(kept):
+    if all_failed(kept):
         found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     if found.shape[1] != dataset.classes:
         raise ModelError(

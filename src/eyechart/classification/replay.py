@@ -22,7 +22,7 @@ from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import Finder, images_once, read_lines
 from eyechart.errors import ModelError
-from eyechart.inference.responses import ReplayedWords, Reply
+from eyechart.inference.responses import ReplayedResponses, Response
 from eyechart.models.answer_file import answer_path, file_identity
 from eyechart.models.registry import check_said
 from eyechart.models.types import Floats, Identity
@@ -33,7 +33,7 @@ from eyechart.spec import ModelSpec
 REMEDY = "Expected a csv with the columns key and answer, or an .npz with keys and scores."
 
 
-class Replay(ReplayedWords):
+class Replay(ReplayedResponses):
     """A file of answers in the place of a model."""
 
     batch_size = 1
@@ -51,11 +51,11 @@ class Replay(ReplayedWords):
         """The file is the model."""
         return file_identity(self.spec, self.path)
 
-    def said(self, dataset: Dataset) -> list[Reply]:
+    def responses(self, dataset: Dataset) -> list[Response]:
         """The file's words in the data set's order; a sample without a line is an error."""
         found = {row: first for row, (first, *_) in self.answers(dataset).items()}
         return [
-            Reply(found[row]) if row in found else Reply("", error=self.missing(dataset.index[row].key))
+            Response(found[row]) if row in found else Response("", error=self.missing(dataset.index[row].key))
             for row in dataset.selected
         ]
 

@@ -16,7 +16,7 @@ from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import has_imagenet_classes, named_classes, normalized
 from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
-from eyechart.inference.arrays import nothing
+from eyechart.inference.arrays import all_failed
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Classifier, Floats, Head
 from eyechart.protocol.base import Protocol
@@ -163,7 +163,7 @@ def supervised(runner: Runner, model: Classifier, dataset: Dataset) -> ClassPred
         return found
 
     logits = runner.kept("class_logits", model, dataset, classify)
-    if nothing(logits):
+    if all_failed(logits):
         return as_predictions(dataset, logits.values, logits, {})
     columns = head_columns(head or Head(logits.values.shape[1]), dataset)
     return as_predictions(dataset, columns.scores(logits.values), logits, {**columns.variant})

@@ -10,8 +10,8 @@ from eyechart.classification.predictions import ClassPredictions, Targets, as_pr
 from eyechart.classification.published import reported
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
-from eyechart.inference.arrays import nothing
-from eyechart.inference.class_weights import Wording, check_weights, scores
+from eyechart.inference.arrays import all_failed
+from eyechart.inference.class_weights import ClassPrompts, check_weights, cosine_similarity
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Encoder
 from eyechart.protocol.base import Protocol
@@ -31,7 +31,7 @@ class ZeroShot(Protocol[ClassPredictions]):
         model = context.encoder
         chosen = templates(context.templates or model.templates)
         source = f"{chosen.name} ({chosen.sha256[:8]})"
-        wording = Wording(context.names, chosen.formats, context.names_source, source)
+        wording = ClassPrompts(context.names, chosen.formats, context.names_source, source)
         predictions = zero_shot(context.runner, model, context.dataset, wording)
         return replace(predictions, targets=Targets.of(context))
 
@@ -40,10 +40,10 @@ class ZeroShot(Protocol[ClassPredictions]):
         return reported(split, model, numbers)
 
 
-def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: Wording) -> ClassPredictions:
+def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> ClassPredictions:
     """Return the cosine similarity of every image with every class."""
     seen, weights = runner.features(model, dataset), runner.weights(model, wording)
     check_weights(model, weights)
-    found = seen.values if nothing(seen) else scores(seen.values, weights)
-    variant = {"names": wording.names_by, "templates": wording.templates_by}
+    found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights)
+    variant = {"names": wording.names_source, "templates": wording.templates_name}
     return as_predictions(dataset, found, seen, variant)

@@ -26,7 +26,7 @@ BLOCK_ROWS = 256  # rows of a block after tidying
 
 
 @dataclass(frozen=True)
-class Answers:
+class CachedArray:
     """One row a sample, of shape (n, d), and what went wrong by row.
 
     `reduced` counts the stored rows that were answered in smaller batches after memory ran out, by the batch size.
@@ -46,7 +46,7 @@ class Answers:
         )
 
 
-def nothing(kept: Answers) -> bool:
+def all_failed(kept: CachedArray) -> bool:
     """Whether every image ended in an error, so that not even the length of an answer is known."""
     return len(kept.errors) == len(kept.values)
 
@@ -68,11 +68,11 @@ class Done(msgspec.Struct, frozen=True, omit_defaults=True):
     reduced: dict[int, int] = {}
 
 
-def load(entry: Entry) -> Answers:
+def load(entry: Entry) -> CachedArray:
     """Return all rows of a sealed entry."""
-    done = entry.done(Done)
-    path = entry.checked(FILE, done.sha256)
-    return Answers(np.load(path, mmap_mode="r", allow_pickle=False), {}, done.reduced)
+    done = entry.read_done(Done)
+    path = entry.verified_path(FILE, done.sha256)
+    return CachedArray(np.load(path, mmap_mode="r", allow_pickle=False), {}, done.reduced)
 
 
 def append(writer: Writer, block: Block, values: Floats) -> None:
@@ -80,7 +80,7 @@ def append(writer: Writer, block: Block, values: Floats) -> None:
     writer.append(msgspec.json.encode(block), np.ascontiguousarray(values, dtype="<f4").tobytes())
 
 
-def kept(held: Entry | Writer) -> Iterator[tuple[Block, Floats]]:
+def read_blocks(held: Entry | Writer) -> Iterator[tuple[Block, Floats]]:
     """The blocks that are there."""
     for header, payload in held.blocks():
         block = msgspec.json.decode(header, type=Block)
@@ -89,15 +89,15 @@ def kept(held: Entry | Writer) -> Iterator[tuple[Block, Floats]]:
 
 def stored_rows(held: Entry | Writer) -> set[int]:
     """Return the numbers of the rows that are there."""
-    return {row for block, _ in kept(held) for row in block.rows}
+    return {row for block, _ in read_blocks(held) for row in block.rows}
 
 
-def gather(held: Entry | Writer, rows: Sequence[int]) -> tuple[Answers, NDArray[np.bool_]]:
+def gather(held: Entry | Writer, rows: Sequence[int]) -> tuple[CachedArray, NDArray[np.bool_]]:
     """Return the given rows as far as they are there, NaN for the others, and which are."""
     places = {row: place for place, row in enumerate(rows)}
     values, there = np.zeros((len(rows), 0), np.float32), np.zeros(len(rows), bool)
     reduced: Counter[int] = Counter()
-    for block, found in kept(held):
+    for block, found in read_blocks(held):
         if block.batch:
             reduced[block.batch] += len(block.rows)
         wanted = [(number, places[row]) for number, row in enumerate(block.rows) if row in places]
@@ -107,12 +107,12 @@ def gather(held: Entry | Writer, rows: Sequence[int]) -> tuple[Answers, NDArray[
             numbers, to = map(list, zip(*wanted, strict=True))
             values[to] = found[numbers]
             there[to] = True
-    return Answers(values, {}, dict(sorted(reduced.items()))), there
+    return CachedArray(values, {}, dict(sorted(reduced.items()))), there
 
 
-def tidy(writer: Writer) -> None:
+def compact(writer: Writer) -> None:
     """Put the rows of an entry that is not sealed in order, so that its bytes do not tell in which steps it grew."""
-    sizes = {row: block.batch for block, _ in kept(writer) for row in block.rows}
+    sizes = {row: block.batch for block, _ in read_blocks(writer) for row in block.rows}
     rows = sorted(sizes)
     found, _ = gather(writer, rows)
 
@@ -127,11 +127,11 @@ def tidy(writer: Writer) -> None:
     writer.replace(ordered())
 
 
-def finish(writer: Writer, rows: int) -> None:
+def seal(writer: Writer, rows: int) -> None:
     """Turn the parts into one file of all rows, in their order. StoreError if one is missing."""
     there, width = np.zeros(rows, bool), 0
     reduced: Counter[int] = Counter()
-    for block, _ in kept(writer):
+    for block, _ in read_blocks(writer):
         there[list(block.rows)], width = True, block.width
         reduced.update({block.batch: len(block.rows)} if block.batch else {})
     if missing := np.flatnonzero(~there).tolist():
@@ -141,36 +141,36 @@ def finish(writer: Writer, rows: int) -> None:
             header = {"descr": "<f4", "fortran_order": False, "shape": (rows, width)}
             np.lib.format.write_array_header_1_0(file, header)
             begin = file.tell()
-            for block, found in kept(writer):
+            for block, found in read_blocks(writer):
                 for row, values in zip(block.rows, found, strict=True):
                     file.seek(begin + row * width * values.itemsize)
                     file.write(values.tobytes())
             file.flush()
             os.fsync(file.fileno())
-        done = Done(rows, width, digest(path), dict(sorted(reduced.items())))
+        done = Done(rows, width, file_sha256(path), dict(sorted(reduced.items())))
         writer.seal({FILE: path}, done)
 
 
-def digest(path: Path) -> str:
+def file_sha256(path: Path) -> str:
     """Return the sha256 of a file."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 
 
-def computed(entry: Entry, make: Callable[[], Floats]) -> Floats:
+def read_or_compute(entry: Entry, make: Callable[[], Floats]) -> Floats:
     """Rows that are made in one go, or were before; those that hold NaN or infinity are not stored."""
     if not entry.complete:
-        with entry.writing() as writer:
+        with entry.lock_for_writing() as writer:
             if not entry.complete:
                 made = np.ascontiguousarray(make(), dtype="<f4")
                 if not np.isfinite(made).all():
                     return made
-                content = npy(made)
+                content = npy_bytes(made)
                 writer.seal({FILE: content}, Done(len(made), made.shape[1], sha256(content).hexdigest()))
     return load(entry).values
 
 
-def npy(values: Floats) -> bytes:
+def npy_bytes(values: Floats) -> bytes:
     """The bytes of a .npy file."""
     file = BytesIO()
     np.save(file, values, allow_pickle=False)

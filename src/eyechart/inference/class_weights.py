@@ -19,16 +19,16 @@ EncodeTexts = Callable[[Sequence[str]], Floats]
 
 
 @dataclass(frozen=True)
-class Wording:
+class ClassPrompts:
     """The vocabulary and the templates of a zero-shot question, with the names they go by."""
 
     names: tuple[str, ...]
     templates: tuple[str, ...]
-    names_by: str
-    templates_by: str
+    names_source: str
+    templates_name: str
 
 
-def prompts(names: Sequence[str], templates: Sequence[str]) -> list[str]:
+def fill_templates(names: Sequence[str], templates: Sequence[str]) -> list[str]:
     """Put every name into every template at its slot `{c}`: all prompts of the first class, then of the second.
 
     Returns len(names) · len(templates) texts. Raises ValueError for a template without a slot.
@@ -59,14 +59,14 @@ def class_weights(encode_texts: EncodeTexts, names: Sequence[str], templates: Se
     """
     if not names or not templates:
         raise ValueError(f"Zero-shot needs class names and templates; got {len(names)} and {len(templates)}.")
-    texts = prompts(names, templates)
+    texts = fill_templates(names, templates)
     features = np.asarray(encode_texts(texts), dtype=np.float32)
     if features.ndim != 2 or len(features) != len(texts):
         raise ModelError(f"The text encoder gave an array of shape {features.shape} for {len(texts)} texts.")
-    return unit(unit(features).reshape(len(names), len(templates), -1).mean(axis=1))
+    return normalize(normalize(features).reshape(len(names), len(templates), -1).mean(axis=1))
 
 
-def scores(features: Floats, weights: Floats) -> Floats:
+def cosine_similarity(features: Floats, weights: Floats) -> Floats:
     """Return the cosine of every image with every class, of shape (n, classes), in -1..1; weights are unit vectors.
 
     `features` has shape (n, d) and `weights` (classes, d). The first of equal classes wins under argmax. Raises
@@ -82,10 +82,10 @@ def scores(features: Floats, weights: Floats) -> Floats:
             f"Image features of shape {features.shape} cannot be compared with class weights of shape {weights.shape}: "
             "the vectors must be equally long. Use an encoder that sees images and texts in one space."
         )
-    return np.asarray(unit(features) @ weights.T, dtype=np.float32)
+    return np.asarray(normalize(features) @ weights.T, dtype=np.float32)
 
 
-def unit(vectors: Floats) -> Floats:
+def normalize(vectors: Floats) -> Floats:
     """Divide vectors (..., d) by their length, in float32; a vector of zeros stays one.
 
     Source: the normalisation of every embedding in Radford et al. 2021, figure 3.
@@ -98,12 +98,12 @@ def unit(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.maximum(lengths, np.float32(1e-12)), dtype=np.float32)
 
 
-def text_key(model: Encoder, wording: Wording) -> Key:
+def text_key(model: Encoder, wording: ClassPrompts) -> Key:
     """The key of class weights: every prompt as it is read, and how many belong to a class."""
     shape = f"{len(wording.names)} classes, {len(wording.templates)} prompts each"
-    asked = "\n".join([shape, *prompts(wording.names, wording.templates)])
+    asked = "\n".join([shape, *fill_templates(wording.names, wording.templates)])
     digest = sha256(asked.encode()).hexdigest()
-    return Key(question="class_weights", model=model.identity, prompts=digest, batch_size=model.batch_size)
+    return Key(kind="class_weights", model=model.identity, prompts=digest, batch_size=model.batch_size)
 
 
 def check_weights(model: Encoder, weights: Floats) -> None:

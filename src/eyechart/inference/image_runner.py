@@ -20,7 +20,7 @@ from PIL import Image
 from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.errors import ImageError, ModelError, RequestError, StoreError
-from eyechart.inference.arrays import Answers, Block, append, finish, gather, load, stored_rows, tidy
+from eyechart.inference.arrays import Block, CachedArray, append, compact, gather, load, seal, stored_rows
 from eyechart.inference.store import Entry, Key, Store, Writer
 from eyechart.models.batch_backoff import failure_of
 from eyechart.models.runtime import out_of_memory
@@ -42,21 +42,21 @@ def image_key(question: str, model: Model, dataset: Dataset, prompts: str = "") 
     It names the whole split: neither a limit nor a seed changes what is answered about an image.
     """
     return Key(
-        question=question,
+        kind=question,
         model=model.identity,
         data=dataset.index_fingerprint,
-        decoder=decoder(dataset),
+        decoder=decoder_settings(dataset),
         prompts=prompts,
         batch_size=model.batch_size,
     )
 
 
-def decoder(dataset: Dataset) -> dict[str, Any]:
+def decoder_settings(dataset: Dataset) -> dict[str, Any]:
     """How bytes become pictures, as far as it can change an answer."""
     return {"version": DECODER, "pillow": version("pillow"), "upright": dataset.upright}
 
 
-def answers(
+def run_images(
     store: Store,
     key: Key,
     dataset: Dataset,
@@ -66,19 +66,19 @@ def answers(
     progress: Progress,
     *,
     pad: bool = True,
-) -> Answers:
+) -> CachedArray:
     """Return the answers about the selected images, asking only for those that are not stored.
 
     With `pad`, every batch has `batch_size` images: the last one repeats an image, whose further answers are dropped.
     """
     entry = store.entry(key)
     errors: Mapping[int, str] = {}
-    if not entry.complete and not stored(entry, dataset):
-        errors = complete(entry, dataset, model, ask, prepare, progress, pad)
-    return collected(entry, dataset, errors)
+    if not entry.complete and not is_stored(entry, dataset):
+        errors = request_missing(entry, dataset, model, ask, prepare, progress, pad)
+    return read_rows(entry, dataset, errors)
 
 
-def stored(entry: Entry, dataset: Dataset) -> bool:
+def is_stored(entry: Entry, dataset: Dataset) -> bool:
     """Whether the selected rows are there, and there is nothing to seal; False while another run puts it in order."""
     try:
         there = stored_rows(entry)
@@ -87,7 +87,7 @@ def stored(entry: Entry, dataset: Dataset) -> bool:
     return len(there) < len(dataset.index) and there.issuperset(dataset.selected)
 
 
-def collected(entry: Entry, dataset: Dataset, errors: Mapping[int, str]) -> Answers:
+def read_rows(entry: Entry, dataset: Dataset, errors: Mapping[int, str]) -> CachedArray:
     """Return the stored rows of the selected images, with NaN in those that ended in an error."""
     if not entry.complete:
         try:
@@ -106,31 +106,31 @@ def collected(entry: Entry, dataset: Dataset, errors: Mapping[int, str]) -> Answ
                 return replace(found, errors=dict(sorted(errors.items())))
     whole = load(entry)
     if len(whole.values) != len(dataset.index):
-        raise entry.broken(entry.folder, f"it has {len(whole.values)} rows, not {len(dataset.index)}")
+        raise entry.damaged(entry.folder, f"it has {len(whole.values)} rows, not {len(dataset.index)}")
     return replace(whole, values=whole.values[list(dataset.rows)]) if dataset.rows else whole
 
 
-def complete(
+def request_missing(
     entry: Entry, dataset: Dataset, model: Model, ask: Ask, prepare: Prepare, progress: Progress, pad: bool
 ) -> dict[int, str]:
     """Answer what is missing, unless another run did so while this one waited; return the errors by position."""
     try:
-        with entry.writing() as writer:
+        with entry.lock_for_writing() as writer:
             if entry.complete:
                 return {}
             there = stored_rows(writer)
             missing = [place for place, row in enumerate(dataset.selected) if row not in there]
             done, errors = len(dataset) - len(missing), dict[int, str]()
             progress(done, len(dataset), UNIT)
-            runner = Halving(a_row_each(ask, model.identity.name), model.batch_size, pad)
-            for batch in prefetched(dataset, missing, model.batch_size, prepare):
+            runner = OOMBackoff(check_one_row_per_image(ask, model.identity.name), model.batch_size, pad)
+            for batch in prefetch_images(dataset, missing, model.batch_size, prepare):
                 errors.update(write_batch(writer, batch, runner, dataset, model))
                 done += len(batch)
                 progress(done, len(dataset), UNIT)
             if len(there) + len(missing) - len(errors) == len(dataset.index):
-                finish(writer, len(dataset.index))
+                seal(writer, len(dataset.index))
             elif len(missing) > len(errors):
-                tidy(writer)
+                compact(writer)
             return errors
     except StoreError:
         if (unreadable := unreadable_images(entry, dataset)) is None:
@@ -146,7 +146,7 @@ def unreadable_images(entry: Entry, dataset: Dataset) -> dict[int, str] | None:
         if row not in there:
             try:
                 for _, data in dataset.read([place]):
-                    shown_image(dataset, place, data)
+                    load_image(dataset, place, data)
                 return None
             except ImageError as error:
                 errors[place] = str(error)
@@ -162,18 +162,18 @@ def batches(places: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     yield from (places[start : start + size] for start in range(0, len(places), size))
 
 
-def prefetched(dataset: Dataset, places: Sequence[int], size: int, prepare: Prepare) -> Iterator[list[Prepared]]:
+def prefetch_images(dataset: Dataset, places: Sequence[int], size: int, prepare: Prepare) -> Iterator[list[Prepared]]:
     """Batches of prepared images, read and decoded some batches ahead of the model."""
 
     def one(item: tuple[int, bytes]) -> Prepared:
         place, data = item
         try:
-            return place, prepare(shown_image(dataset, place, data))
+            return place, prepare(load_image(dataset, place, data))
         except ImageError as error:
             return place, error
         except Exception as error:
             return place, ImageError(
-                f"{failure_of(error, f'{name(dataset, place)} cannot be prepared for the model').reason}."
+                f"{failure_of(error, f'{image_name(dataset, place)} cannot be prepared for the model').reason}."
             )
 
     def fetch(batch: Sequence[int]) -> list[Prepared]:
@@ -192,7 +192,7 @@ def prefetched(dataset: Dataset, places: Sequence[int], size: int, prepare: Prep
                 future.cancel()
 
 
-def shown_image(dataset: Dataset, place: int, data: bytes) -> Image.Image:
+def load_image(dataset: Dataset, place: int, data: bytes) -> Image.Image:
     """Return the decoded image at a position, after checking that its bytes are those of the index.
 
     Raises ImageError for other bytes and for what cannot be decoded.
@@ -200,29 +200,31 @@ def shown_image(dataset: Dataset, place: int, data: bytes) -> Image.Image:
     wanted, found = dataset.index[dataset.selected[place]].sha256, sha256(data).hexdigest()
     if found != wanted:
         raise ImageError(
-            f"Image {name(dataset, place)} changed after the data set was indexed, or was read incompletely: the "
+            f"Image {image_name(dataset, place)} changed after the data set was indexed, or was read incompletely: the "
             f"{len(data):,} bytes that were read have the sha256 {found[:12]}…, the index has {wanted[:12]}…. The "
             "answer is not stored. When nothing writes to the file any more, run the same command again; if that does "
             "not help, delete the folder 'index' of the store, so that the data set is indexed anew."
         )
-    return decode(data, name(dataset, place), upright=dataset.upright)
+    return decode(data, image_name(dataset, place), upright=dataset.upright)
 
 
-def name(dataset: Dataset, place: int) -> str:
+def image_name(dataset: Dataset, place: int) -> str:
     """How an image is called in messages."""
     return f"{dataset.benchmark}/{dataset.split}: {dataset.keys[place]}"
 
 
 def write_batch(
-    writer: Writer, batch: list[Prepared], ask: "Halving", dataset: Dataset, model: Model
+    writer: Writer, batch: list[Prepared], ask: "OOMBackoff", dataset: Dataset, model: Model
 ) -> dict[int, str]:
     """Ask about the images that can be shown and keep the answers; return the errors, which are not kept."""
     errors = {place: str(item) for place, item in batch if isinstance(item, ImageError)}
-    shown, found = ask_the_rest(ask, [(place, item) for place, item in batch if place not in errors], errors, dataset)
+    shown, found = ask_without_refused(
+        ask, [(place, item) for place, item in batch if place not in errors], errors, dataset
+    )
     if not shown:
         return errors
     places = [place for place, _ in shown]
-    errors.update(unusable(found, places, dataset, model))
+    errors.update(non_finite_errors(found, places, dataset, model))
     good = [number for number, place in enumerate(places) if place not in errors]
     if good:
         rows = tuple(dataset.selected[places[number]] for number in good)
@@ -230,7 +232,7 @@ def write_batch(
     return errors
 
 
-def ask_the_rest(
+def ask_without_refused(
     ask: Ask, shown: list[Prepared], errors: dict[int, str], dataset: Dataset
 ) -> tuple[list[Prepared], Floats]:
     """Return what was answered and the answers; what the model refuses is added to the errors, and asked no more."""
@@ -238,12 +240,14 @@ def ask_the_rest(
         try:
             return shown, ask([item for _, item in shown])
         except RequestError as error:
-            errors.update({shown[at][0]: f"{name(dataset, shown[at][0])}: {why}" for at, why in error.errors.items()})
+            errors.update(
+                {shown[at][0]: f"{image_name(dataset, shown[at][0])}: {why}" for at, why in error.errors.items()}
+            )
             shown = [one for at, one in enumerate(shown) if at not in error.errors]
     return [], np.zeros((0, 0), np.float32)
 
 
-def a_row_each(ask: Ask, who: str) -> Ask:
+def check_one_row_per_image(ask: Ask, who: str) -> Ask:
     """Refuse answers that are not one row of numbers an image: whose they are could not be told."""
 
     def asked(items: Sequence[Any]) -> Floats:
@@ -258,17 +262,17 @@ def a_row_each(ask: Ask, who: str) -> Ask:
     return asked
 
 
-def unusable(found: Floats, places: Sequence[int], dataset: Dataset, model: Model) -> Mapping[int, str]:
+def non_finite_errors(found: Floats, places: Sequence[int], dataset: Dataset, model: Model) -> Mapping[int, str]:
     """Name the rows that hold anything but numbers: no answer can be read from them."""
     bad = np.flatnonzero(~np.isfinite(found).all(axis=1))
     return {
-        places[row]: f"{name(dataset, places[row])}: {model.identity.name} answered with NaN or infinity "
+        places[row]: f"{image_name(dataset, places[row])}: {model.identity.name} answered with NaN or infinity "
         f"in {model.identity.dtype}. Try dtype=float32, and check the weights."
         for row in map(int, bad)
     }
 
 
-class Halving:
+class OOMBackoff:
     """Asks in ever smaller batches when memory runs out, and says so once per halving.
 
     With `pad`, a batch that is short is filled up with its last item. `reduced` is the size of the batches since memory

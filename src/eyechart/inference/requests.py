@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-BY_IMAGE = "one image a question"  # what the questions of such a book have in common
+ONE_IMAGE_EACH = "one image a question"  # what the questions of such a book have in common
 DIGITS = 15  # of a sha256, as many as fit into 64 bits with room to spare
 
 
 @dataclass(frozen=True)
-class Question:
+class RequestTemplate:
     """One request: its texts, and rows of the data set in the places of images; a schema if the engine holds to it."""
 
     parts: tuple[str | int, ...]
@@ -21,61 +21,63 @@ class Question:
     schema: Mapping[str, Any] | None = None
 
     @property
-    def rows(self) -> tuple[int, ...]:
+    def images(self) -> tuple[int, ...]:
         """The rows whose images are shown, in their order."""
         return tuple(part for part in self.parts if isinstance(part, int))
 
     @property
-    def how(self) -> tuple[int, Mapping[str, Any] | None]:
+    def settings(self) -> tuple[int, Mapping[str, Any] | None]:
         """What requests of one round have in common."""
         return self.max_tokens, self.schema
 
 
 @dataclass(frozen=True)
-class Book:
+class SharedRequests:
     """Where questions stand that others may be added to: the fingerprint of all there could be, and a place for each.
 
     Equal places are equal questions. What one run asked, another that asks some of it need not ask again.
     """
 
     sha256: str
-    places: tuple[int, ...]
+    ids: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Questions:
+class Generate:
     """All requests of a protocol under one name; `evaluation` tells equal ones apart that are to be asked again.
 
     Without a `book`, they are kept as a whole, and any other choice of them is asked anew.
     """
 
     name: str
-    asked: tuple[Question, ...]
-    evaluation: int = 0
-    book: Book | None = None
+    requests: tuple[RequestTemplate, ...]
+    epoch: int = 0
+    shared: SharedRequests | None = None
 
     @property
-    def places(self) -> Sequence[int]:
+    def ids(self) -> Sequence[int]:
         """The place of each question where its reply is kept."""
-        return self.book.places if self.book else range(len(self.asked))
+        return self.shared.ids if self.shared else range(len(self.requests))
 
     @cached_property
     def sha256(self) -> str:
         """The fingerprint of everything that is asked, in its order, or of all that a book may hold."""
-        if self.book:
-            return self.book.sha256
+        if self.shared:
+            return self.shared.sha256
         texts: dict[str, str] = {}
         whole = sha256()
-        for question in self.asked:
-            parts = [part if isinstance(part, int) else _once(texts, part) for part in question.parts]
-            whole.update(msgspec.json.encode([parts, question.how], order="sorted") + b"\n")
+        for question in self.requests:
+            parts = [part if isinstance(part, int) else _text_sha256(texts, part) for part in question.parts]
+            whole.update(msgspec.json.encode([parts, question.settings], order="sorted") + b"\n")
         return whole.hexdigest()
 
-    def rounds(self, places: Sequence[int]) -> Iterator[list[int]]:
+    def group_by_settings(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Share the places of questions out among rounds that are asked in the same way."""
         rounds: list[list[int]] = []
         for place in places:
-            home = next((each for each in rounds if self.asked[each[0]].how == self.asked[place].how), None)
+            home = next(
+                (each for each in rounds if self.requests[each[0]].settings == self.requests[place].settings), None
+            )
             if home is None:
                 rounds.append([place])
             else:
@@ -85,11 +87,11 @@ class Questions:
     @property
     def decoding(self) -> dict[str, Any]:
         """How answers are made, for the key."""
-        longest = sorted({question.max_tokens for question in self.asked})
-        return {"temperature": 0, "max_tokens": longest, "evaluation": self.evaluation}
+        longest = sorted({question.max_tokens for question in self.requests})
+        return {"temperature": 0, "max_tokens": longest, "evaluation": self.epoch}
 
 
-def by_image(questions: Questions, rows: Sequence[int]) -> Questions:
+def share_by_image(questions: Generate, rows: Sequence[int]) -> Generate:
     """Return questions about one image each as part of a book of the whole split, whatever part of it is selected.
 
     `rows` are the numbers in the whole split of the rows that the questions name. A question's place in the book is
@@ -98,18 +100,22 @@ def by_image(questions: Questions, rows: Sequence[int]) -> Questions:
     known: dict[str, str] = {}
     asked = tuple(
         replace(question, parts=tuple(rows[part] if isinstance(part, int) else part for part in question.parts))
-        for question in questions.asked
+        for question in questions.requests
     )
-    return replace(questions, asked=asked, book=Book(BY_IMAGE, tuple(_place(known, question) for question in asked)))
+    return replace(
+        questions,
+        requests=asked,
+        shared=SharedRequests(ONE_IMAGE_EACH, tuple(_request_id(known, question) for question in asked)),
+    )
 
 
-def _place(known: dict[str, str], question: Question) -> int:
-    parts = [part if isinstance(part, int) else _once(known, part) for part in question.parts]
-    told = msgspec.json.encode([parts, question.how], order="sorted")
+def _request_id(known: dict[str, str], question: RequestTemplate) -> int:
+    parts = [part if isinstance(part, int) else _text_sha256(known, part) for part in question.parts]
+    told = msgspec.json.encode([parts, question.settings], order="sorted")
     return int(sha256(told).hexdigest()[:DIGITS], 16)
 
 
-def _once(known: dict[str, str], text: str) -> str:
+def _text_sha256(known: dict[str, str], text: str) -> str:
     """The fingerprint of a text; a list of a thousand names stands in every request."""
     if text not in known:
         known[text] = sha256(text.encode()).hexdigest()

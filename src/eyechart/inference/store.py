@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Key(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked of whom about what; two keys are equal only if the answers must be."""
 
-    question: str
+    kind: str = msgspec.field(name="question")
     model: Identity
     eyechart: str = __version__
     data: str = ""
@@ -55,14 +55,14 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 class Store:
     """A folder of kept answers. `waiting` is told, in a sentence, when another run holds an entry."""
 
-    def __init__(self, root: Path, waiting: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, root: Path, on_wait: Callable[[str], None] = lambda _: None) -> None:
         self.root = root
-        self.waiting = waiting
+        self.on_wait = on_wait
 
     def entry(self, key: Key) -> "Entry":
         """The place of one answer set; nothing is created before something is written."""
         self.check_format()
-        return Entry(self.root / key.digest[:2] / key.digest, key, self.waiting)
+        return Entry(self.root / key.digest[:2] / key.digest, key, self.on_wait)
 
     def check_format(self) -> None:
         """Refuse a store that another version of the format wrote."""
@@ -78,39 +78,39 @@ class Store:
 class Entry:
     """One answer set of a store."""
 
-    def __init__(self, folder: Path, key: Key, waiting: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, key: Key, on_wait: Callable[[str], None]) -> None:
         self.folder = folder
         self.key = key
-        self.waiting = waiting
+        self.on_wait = on_wait
 
     @property
     def complete(self) -> bool:
         """Whether every row is answered and kept."""
         return (self.folder / DONE).is_file()
 
-    def done(self, kind: type[T]) -> T:
+    def read_done(self, kind: type[T]) -> T:
         """What was written last, which says that all else is there."""
         path = self.folder / DONE
         try:
             found = msgspec.json.decode(path.read_bytes(), type=kind)
         except (OSError, msgspec.DecodeError) as error:
-            raise self.broken(path, str(error)) from error
-        sweep(self.folder)
+            raise self.damaged(path, str(error)) from error
+        remove_parts(self.folder)
         return found
 
-    def checked(self, name: str, wanted: str) -> Path:
+    def verified_path(self, name: str, wanted: str) -> Path:
         """The path of a whole file; bytes that are not those that were written are refused."""
         path = self.folder / name
         try:
             with path.open("rb") as file:
                 found = file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise self.broken(path, str(error)) from error
+            raise self.damaged(path, str(error)) from error
         if found != wanted:
-            raise self.broken(path, f"its sha256 is {found[:12]}…, not {wanted[:12]}…")
+            raise self.damaged(path, f"its sha256 is {found[:12]}…, not {wanted[:12]}…")
         return path
 
-    def broken(self, path: Path, why: str) -> StoreError:
+    def damaged(self, path: Path, why: str) -> StoreError:
         """Say that the kept answers cannot be trusted, and the remedy."""
         return StoreError(
             f"The kept answers {path} are damaged ({why}). Delete the folder {self.folder} and run again."
@@ -118,17 +118,17 @@ class Entry:
 
     def blocks(self) -> Iterator[tuple[bytes, bytes]]:
         """The whole blocks that runs left; a part that another run takes away meanwhile is a StoreError."""
-        return parts(self.folder)
+        return read_parts(self.folder)
 
     @property
-    def one_part(self) -> bool:
+    def is_compact(self) -> bool:
         """Whether there is nothing beside the first part, neither others nor drafts of it."""
         return {path.name for path in self.folder.glob("*.part*")} <= {FIRST}
 
     @contextmanager
-    def writing(self, *, patient: bool = True) -> Iterator["Writer"]:
+    def lock_for_writing(self, *, wait: bool = True) -> Iterator["Writer"]:
         """Hold the entry alone; another run that wants it waits for that, or with StoreError does not."""
-        with writable(self.folder):
+        with explain_write_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomic(self.folder.parent.parent / "format", f"{FORMAT}\n".encode("ascii"))
             write_atomic(self.folder / "key.json", msgspec.json.format(msgspec.json.encode(self.key, order="sorted")))
@@ -136,9 +136,9 @@ class Entry:
             try:
                 lock.acquire(timeout=0)
             except filelock.Timeout as error:
-                if not patient:
+                if not wait:
                     raise StoreError(f"Another run holds {self.folder}. Run again when it is done.") from error
-                self.waiting(
+                self.on_wait(
                     f"another run is answering {self.key.model.name}; waiting for it ({self.folder.name[:12]}…)"
                 )
                 lock.acquire()
@@ -159,13 +159,13 @@ class Writer:
 
     def blocks(self) -> Iterator[tuple[bytes, bytes]]:
         """The whole blocks that earlier runs and this one left."""
-        return parts(self.folder)
+        return read_parts(self.folder)
 
     def append(self, header: bytes, payload: bytes) -> None:
         """Keep one block; it survives whatever happens next."""
-        with writable(self.folder):
+        with explain_write_errors(self.folder):
             file = self.open_part()
-            file.write(framed(header, payload))
+            file.write(frame_block(header, payload))
             file.flush()
         self.check_part()
 
@@ -203,11 +203,11 @@ class Writer:
         first, *others = [self.folder / FIRST, *self.folder.glob("*.part")]
         self.check_part()
         self.close()
-        with writable(self.folder):
+        with explain_write_errors(self.folder):
             self.drop_drafts(FIRST)
             draft = draft_path(first)
             with draft.open("wb") as file:
-                file.writelines(framed(header, payload) for header, payload in ordered)
+                file.writelines(frame_block(header, payload) for header, payload in ordered)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(first)
@@ -218,7 +218,7 @@ class Writer:
     def draft(self, name: str) -> Iterator[Path]:
         """Yield the path of a file to be written, which `seal` then moves to its name; it is deleted otherwise."""
         path = draft_path(self.folder / name)
-        with writable(self.folder):
+        with explain_write_errors(self.folder):
             self.drop_drafts(name)
             try:
                 yield path
@@ -232,7 +232,7 @@ class Writer:
         """
         self.check_part()
         content = msgspec.json.encode(done)
-        with writable(self.folder):
+        with explain_write_errors(self.folder):
             sealed = self.folder / DONE
             if sealed.is_file() and sealed.read_bytes() != content:
                 raise self.conflict(f"{sealed} is there already, with other answers than this run's")
@@ -245,7 +245,7 @@ class Writer:
             self.drop_drafts(DONE)
             write_atomic(sealed, content)
         self.close()
-        sweep(self.folder)
+        remove_parts(self.folder)
 
     def drop_drafts(self, *names: str) -> None:
         """Take away what a run that was killed had half written in the place of these files."""
@@ -261,25 +261,25 @@ class Writer:
             self.part = None
 
 
-def framed(header: bytes, payload: bytes) -> bytes:
+def frame_block(header: bytes, payload: bytes) -> bytes:
     """A block as it is written."""
     body = header + payload
     return HEAD.pack(MAGIC, len(header), len(payload)) + body + TAIL.pack(zlib.crc32(body))
 
 
-def parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
+def read_parts(folder: Path) -> Iterator[tuple[bytes, bytes]]:
     """Read the whole blocks of every part."""
     for path in sorted(folder.glob("*.part")):
         try:
             with path.open("rb") as file:
-                yield from blocks(file)
+                yield from scan_blocks(file)
         except OSError as error:
             raise StoreError(
                 f"The kept answers {path} cannot be read: {error.strerror or error}. Run again."
             ) from error
 
 
-def blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+def scan_blocks(file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     """Read the whole blocks of a part; after a damaged one, go on at the next whose checksum fits."""
     size = file.seek(0, os.SEEK_END)
     place = 0
@@ -310,7 +310,7 @@ def next_magic(file: BinaryIO, place: int) -> int:
         place += len(data) - len(MAGIC) + 1
 
 
-def sweep(folder: Path) -> None:
+def remove_parts(folder: Path) -> None:
     """Take the parts away that a whole file has replaced; a run may be killed before it comes to that."""
     for path in folder.glob("*.part"):
         with suppress(OSError):  # another run was first, or the store may only be read
@@ -318,7 +318,7 @@ def sweep(folder: Path) -> None:
 
 
 @contextmanager
-def writable(folder: Path) -> Iterator[None]:
+def explain_write_errors(folder: Path) -> Iterator[None]:
     """Turn what the disk says into a sentence with a remedy."""
     try:
         yield

@@ -196,7 +196,7 @@ def of_split(ref: SplitRef, options: argparse.Namespace, lender: "Lender") -> tu
         opened = open_split(ref, cache=options.store / "index", offline=options.offline)
         dataset = opened.limited(options.limit, options.seed)
         bar = lender.about(str(ref))
-        runner = Runner(Store(options.store, waiting=refuse), options.limit, options.seed, bar)
+        runner = Runner(Store(options.store, on_wait=refuse), options.limit, options.seed, bar)
         found = made(runner, dataset, lender, choices(options))
         write_division(options.out / f"{dataset.split}.json", found.division, dataset)
     except EyechartError as error:

@@ -9,9 +9,9 @@ import numpy as np
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.arrays import Answers, nothing
-from eyechart.inference.class_weights import Wording, prompts, scores
-from eyechart.inference.image_runner import name
+from eyechart.inference.arrays import CachedArray, all_failed
+from eyechart.inference.class_weights import ClassPrompts, cosine_similarity, fill_templates
+from eyechart.inference.image_runner import image_name
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Classifier, Encoder, Floats, Matcher, Model
 from eyechart.oodbench.divide import Detected
@@ -21,7 +21,7 @@ from eyechart.oodbench.divisions import Detector
 def detected(runner: Runner, model: Model, spec: str, dataset: Dataset, templates_by: str) -> Detected:
     """Ask a detector about every image, once, and tell its logits over the data set's categories."""
     chosen = templates(templates_by)
-    wording = Wording(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
+    wording = ClassPrompts(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
     if isinstance(model, Matcher):
         kept, logits = matched(runner, model, dataset, wording)
     elif isinstance(model, Encoder):
@@ -37,19 +37,19 @@ def detected(runner: Runner, model: Model, spec: str, dataset: Dataset, template
         logits = kept.values
     else:
         raise SpecError(f"{spec} is no detector. Expected an encoder, a matcher, or a classifier of the categories.")
-    if nothing(kept):
+    if all_failed(kept):
         logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
     of_one_vocabulary(logits, dataset, spec)
     digest = sha256(np.ascontiguousarray(logits, "<f4").tobytes()).hexdigest()
     errors = {**unusable(logits, dataset, spec), **kept.errors}
-    return Detected(Detector(spec, wording.templates_by, digest), logits, errors)
+    return Detected(Detector(spec, wording.templates_name, digest), logits, errors)
 
 
 def unusable(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
     """The images about which a detector says no number for some category, which its text may be the fault of."""
     odd = ~np.isfinite(logits)
     return {
-        row: f"{name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} of {dataset.classes:,} "
+        row: f"{image_name(dataset, row)}: {spec} gave NaN or infinity for {odd[row].sum():,} of {dataset.classes:,} "
         f"categories, the first '{dataset.names[odd[row].argmax()]}'. Try dtype=float32."
         for row in np.flatnonzero(odd.any(axis=1)).tolist()
     }
@@ -64,23 +64,23 @@ def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
         )
 
 
-def compared(runner: Runner, model: Encoder, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+def compared(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> tuple[CachedArray, Floats]:
     """Cosines times the model's own scale."""
     seen, weights = runner.features(model, dataset), runner.weights(model, wording)
-    found = seen.values if nothing(seen) else scores(seen.values, weights) * runner.scale(model)
+    found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights) * runner.scale(model)
     return seen, found
 
 
-def matched(runner: Runner, model: Matcher, dataset: Dataset, wording: Wording) -> tuple[Answers, Floats]:
+def matched(runner: Runner, model: Matcher, dataset: Dataset, wording: ClassPrompts) -> tuple[CachedArray, Floats]:
     """The matching head's logits of every prompt, their mean a category."""
-    texts = prompts(wording.names, wording.templates)
+    texts = fill_templates(wording.names, wording.templates)
     asked = sha256("\n".join(texts).encode()).hexdigest()
 
     def ask(images: Sequence[Any]) -> Floats:
         return model.match(images, texts)
 
     kept = runner.kept("match", model, dataset, ask, asked)
-    if nothing(kept):
+    if all_failed(kept):
         return kept, kept.values
     by_name = kept.values.reshape(len(dataset), len(wording.names), len(wording.templates))
     return kept, by_name.mean(axis=2).astype(np.float32)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.inference.responses import Reply
+from eyechart.inference.responses import Response
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Usage
 from eyechart.oodbench.divisions import Division
@@ -86,17 +86,17 @@ def ask(context: Context, divided: Division, places: Sequence[int]) -> Heard:
     return put(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
 
 
-def first_error(replies: Sequence[Reply]) -> str:
+def first_error(replies: Sequence[Response]) -> str:
     """The first error of several replies, "" where there is none."""
     return next((reply.error for reply in replies if reply.error), "")
 
 
-def answers(pair: Sequence[Reply], reading: str) -> list[int]:
+def answers(pair: Sequence[Response], reading: str) -> list[int]:
     """Both answers of a pair; without one of them the pair is left out whole, since yes and no would be unbalanced."""
     return [MISSING] * len(pair) if first_error(pair) else [answer(reply, reading) for reply in pair]
 
 
-def answer(reply: Reply, reading: str) -> int:
+def answer(reply: Response, reading: str) -> int:
     """A reply as one of the four outcomes."""
     if reply.error:
         return MISSING
@@ -104,12 +104,12 @@ def answer(reply: Reply, reading: str) -> int:
     return UNPARSED if said is None else YES if said else NO
 
 
-def complete_text(reply: Reply, reading: str) -> str:
+def complete_text(reply: Response, reading: str) -> str:
     """Return what a reply says completely; the authors' scorer reads what is there."""
     return reply.text if reply.finished or reading == "authors" else read_complete_word(reply.text)
 
 
-def is_truncated(reply: Reply, reading: str) -> bool:
+def is_truncated(reply: Response, reading: str) -> bool:
     """Return whether a reply ended at the token limit before it answered."""
     return not reply.error and not reply.finished and not complete_text(reply, reading)
 

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 
 from eyechart.data.detection.annotation import Annotation
-from eyechart.inference.responses import Reply
+from eyechart.inference.responses import Response
 from eyechart.metrics.yes_no import MISSING, UNPARSED
 from eyechart.models.types import Usage
 from eyechart.oodbench.divide import annotation_of
@@ -157,7 +157,7 @@ def ask(context: Context, divided: Division, found: Sequence[Couple]) -> Heard:
     return put(context, queries)
 
 
-def number(reply: Reply, reading: str) -> int:
+def number(reply: Response, reading: str) -> int:
     """A reply as a number, or as one of the outcomes without one."""
     if reply.error:
         return MISSING

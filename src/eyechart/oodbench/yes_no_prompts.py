@@ -12,8 +12,8 @@ import msgspec
 from eyechart.data.dataset import Dataset
 from eyechart.data.sample_keys import Finder, Line, images, read_lines
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.requests import Book, Question, Questions
-from eyechart.inference.responses import Reply
+from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.responses import Response
 from eyechart.models.types import Usage
 from eyechart.parsers import compat, number, yes_no
 from eyechart.protocol.context import Context, replayed
@@ -67,7 +67,7 @@ class Query:
 class Heard:
     """Replies in the order of the queries, what they took, and how many of them were asked just now in what time."""
 
-    said: tuple[Reply, ...]
+    said: tuple[Response, ...]
     usage: Usage
     took: Asked
 
@@ -84,11 +84,11 @@ def put(context: Context, queries: Sequence[Query]) -> Heard:
         return collected(context, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
     asked = tuple(question(context, queries[place]) for place in order)
-    book = Book(wording(context), tuple(address(context, queries[place]) for place in order))
+    book = SharedRequests(wording(context), tuple(address(context, queries[place]) for place in order))
     begun = monotonic()
-    replies = context.runner.replies(context.generator, context.dataset, Questions("pairs", asked, book=book))
-    took = Asked(answers=len({*book.places}), fresh=replies.fresh, seconds=monotonic() - begun)
-    said = dict(zip(order, replies.said, strict=True))
+    replies = context.runner.generate(context.generator, context.dataset, Generate("pairs", asked, shared=book))
+    took = Asked(answers=len({*book.ids}), fresh=replies.fresh, seconds=monotonic() - begun)
+    said = dict(zip(order, replies.responses, strict=True))
     return Heard(tuple(said[place] for place in range(len(queries))), replies.usage, took)
 
 
@@ -100,11 +100,11 @@ def collected(context: Context, queries: Sequence[Query]) -> Heard:
     return Heard(said, Usage(), Asked(answers=len({*queries}), fresh=0, seconds=0.0))
 
 
-def question(context: Context, query: Query) -> Question:
+def question(context: Context, query: Query) -> RequestTemplate:
     """The image, then the text: what several questions of an image have in common comes first."""
     asked, tokens = texts()[query.kind]
     names = {"category": context.names[query.category], "other": context.names[query.other]}
-    return Question((query.row, asked.fill(**{slot: names[slot] for slot in asked.slots})), tokens)
+    return RequestTemplate((query.row, asked.fill(**{slot: names[slot] for slot in asked.slots})), tokens)
 
 
 def address(context: Context, query: Query) -> int:
@@ -159,15 +159,15 @@ class PairWords:
     path: Path
     dataset: Dataset
     names: Sequence[str]
-    said: Mapping[About, Reply]
+    said: Mapping[About, Response]
 
-    def __call__(self, row: int, category: int, question: str) -> Reply:
+    def __call__(self, row: int, category: int, question: str) -> Response:
         """The words about a pair; a question without a line is an error of that question alone."""
         known = self.said.get((row, category, question))
         if known is not None:
             return known
         about = f"{self.dataset.keys[row]}, {self.names[category]}"
-        return Reply(
+        return Response(
             "",
             error=f"{self.path} has no answer to the {question} question about {about}. "
             "Add a line with this key, category and question.",
@@ -184,7 +184,7 @@ def pair_words(path: Path, dataset: Dataset, names: Sequence[str]) -> PairWords:
     told = list(read_lines(path, COLUMNS, EXPECTED, dataset.split, either=WORDS))
     rows = images(path, dataset, [line.key for line in told], [line.where for line in told])
     places = {row: place for place, row in enumerate(dataset.selected)}
-    said: dict[About, Reply] = {}
+    said: dict[About, Response] = {}
     for row, line in zip(rows, told, strict=True):
         about = asked(line, dataset, find)
         if row in places and said.setdefault((places[row], *about), reply := words(line)) != reply:
@@ -208,7 +208,7 @@ def asked(line: Line, dataset: Dataset, find: Finder) -> tuple[int, str]:
     raise ModelError(f"{line.where}: {why}.")
 
 
-def words(line: Line) -> Reply:
+def words(line: Line) -> Response:
     """What a line answers: `said` goes before `answer`, and why there is no answer before both."""
     error = line.cells.get("error", "")
-    return Reply("" if error else next(line.cells[name] for name in WORDS if name in line.cells), error=error)
+    return Response("" if error else next(line.cells[name] for name in WORDS if name in line.cells), error=error)

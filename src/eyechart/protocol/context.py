@@ -13,10 +13,10 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError, SpecError
-from eyechart.inference.arrays import Answers
-from eyechart.inference.image_runner import answers, image_key
-from eyechart.inference.requests import Questions, by_image
-from eyechart.inference.responses import ReplayedWords, Replies
+from eyechart.inference.arrays import CachedArray
+from eyechart.inference.image_runner import image_key, run_images
+from eyechart.inference.requests import Generate, share_by_image
+from eyechart.inference.responses import ReplayedResponses, Responses
 from eyechart.inference.runner import Runner
 from eyechart.models.types import (
     Classifier,
@@ -137,9 +137,9 @@ class Context:
         return self.model
 
     @property
-    def replay(self) -> ReplayedWords:
+    def replay(self) -> ReplayedResponses:
         """The model as a file of words. Raises ModelError for one that is none."""
-        if not isinstance(self.model, ReplayedWords):
+        if not isinstance(self.model, ReplayedResponses):
             raise self.lacks("is a file of words")
         return self.model
 
@@ -178,20 +178,20 @@ def unscored(context: Context) -> str:
 
 def replayed(context: Context) -> bool:
     """Whether the model is a file of words that were said elsewhere, image by image."""
-    return isinstance(context.model, ReplayedWords)
+    return isinstance(context.model, ReplayedResponses)
 
 
-def collected(context: Context, questions: Questions) -> Replies:
+def collected(context: Context, questions: Generate) -> Responses:
     """The words of a file as replies to questions about one image each."""
     model = context.replay
     if context.images > 1:
         raise SpecError(f"{model.spec} has one answer an image. Use {context.flag('images', '1')}.")
-    said = model.said(context.dataset)
-    replies = tuple(said[question.rows[0]] for question in questions.asked)
-    return Replies(replies, Usage(), model.path, model.identity.weights_sha256)
+    said = model.responses(context.dataset)
+    replies = tuple(said[question.images[0]] for question in questions.requests)
+    return Responses(replies, Usage(), model.path, model.identity.weights_sha256)
 
 
-def ask(context: Context, questions: Questions) -> Replies:
+def ask(context: Context, questions: Generate) -> Responses:
     """Put the questions, as far as they were not answered before; a replay has its answers already.
 
     Questions about one image each are kept by image: neither a limit nor a seed is any part of them, beside what they
@@ -200,10 +200,10 @@ def ask(context: Context, questions: Questions) -> Replies:
     if replayed(context):
         return collected(context, questions)
     runner, dataset = context.runner, context.dataset
-    if all(len(question.rows) == 1 for question in questions.asked):
-        runner, questions = replace(runner, limit=None, seed=0), by_image(questions, dataset.selected)
+    if all(len(question.images) == 1 for question in questions.requests):
+        runner, questions = replace(runner, limit=None, seed=0), share_by_image(questions, dataset.selected)
         dataset = replace(dataset, rows=())
-    return runner.replies(context.generator, dataset, questions)
+    return runner.generate(context.generator, dataset, questions)
 
 
 def of_each_image(
@@ -212,7 +212,7 @@ def of_each_image(
     parts: Sequence[str | int],
     choices: Sequence[str],
     ask: Callable[[Sequence[Request]], Floats],
-) -> Answers:
+) -> CachedArray:
     """Numbers of choices behind a prompt, in which numbers stand in the place of the image; kept image by image."""
     dataset, model, runner = context.dataset, context.scorer, context.runner
 
@@ -221,7 +221,7 @@ def of_each_image(
 
     told = sha256(msgspec.json.encode([parts, choices])).hexdigest()
     key = image_key(question, model, dataset, told)
-    return answers(runner.store, key, dataset, model, asked, lambda image: image, runner.progress, pad=False)
+    return run_images(runner.store, key, dataset, model, asked, lambda image: image, runner.progress, pad=False)
 
 
 def shown(part: str | int, image: Image.Image) -> str | Image.Image:

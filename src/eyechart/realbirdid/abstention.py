@@ -190,14 +190,14 @@ class Abstention(Protocol[AbstentionPredictions]):
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in asked.levels.values() for text in texts for row in rows.tolist()]
         replies = put(context, queries)
-        said, second = [reply.text for reply in replies.said], prompt("abstention_reason")
+        said, second = [reply.text for reply in replies.responses], prompt("abstention_reason")
         reader = ReasonWords(BirdNames.of(observed.taxonomy))
-        found = extracted(context, complete_texts(replies.said, reader), second, CHOICES, reader, reason_list=WHY)
+        found = extracted(context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=WHY)
         usage = replies.usage + found.usage
         return AbstentionPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=first_errors([reply.error for reply in replies.said], found),
+            errors=first_errors([reply.error for reply in replies.responses], found),
             variant=variant(context, None, second, CHOICES) | {"wordings": f"{asked.name} ({asked.sha256[:8]})"},
             observed=observed,
             wordings=asked,
@@ -207,5 +207,5 @@ class Abstention(Protocol[AbstentionPredictions]):
             usage=usage,
             cost=context.model.cost(usage),
             requests=len({*queries}) + found.requests,
-            truncated=truncated_replies(replies.said, reader, found),
+            truncated=truncated_replies(replies.responses, reader, found),
         )

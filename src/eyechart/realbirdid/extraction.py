@@ -14,9 +14,9 @@ import msgspec
 
 from eyechart.data.class_names import check_unique
 from eyechart.errors import ModelError, RequestError
-from eyechart.inference.request_runner import interview
-from eyechart.inference.requests import Book, Question, Questions
-from eyechart.inference.responses import Reply
+from eyechart.inference.request_runner import run_requests
+from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.responses import Response
 from eyechart.inference.store import Key
 from eyechart.models.types import Answer, Generator, Identity, Model, Request, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
@@ -116,7 +116,7 @@ def places_of(heard: Sequence[str], some: Collection[str]) -> frozenset[int]:
     return frozenset(place for place, text in enumerate(heard) if text in some)
 
 
-def complete_texts(said: Sequence[Reply], reader: Reader) -> list[str]:
+def complete_texts(said: Sequence[Response], reader: Reader) -> list[str]:
     """Return what each reply says completely; of a truncated one a first line that is a choice and nothing else."""
     return [reply.text if reply.finished else complete_line(reply.text, reader) for reply in said]
 
@@ -127,7 +127,7 @@ def complete_line(text: str, reader: Reader) -> str:
     return line if line and reader.plainly(line) != NONE else ""
 
 
-def truncated_replies(said: Sequence[Reply], reader: Reader, found: Extracted) -> frozenset[int]:
+def truncated_replies(said: Sequence[Response], reader: Reader, found: Extracted) -> frozenset[int]:
     """Return the places of replies that ended at the token limit before they answered, themselves or when extracted."""
     cut = [
         place
@@ -163,7 +163,7 @@ def variant(context: Context, asked: Prompt | None, second: Prompt, choices: Seq
     return found if asked else {name: value for name, value in found.items() if name != "prompt"}
 
 
-def replies(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Reply], Usage]:
+def replies(context: Context, texts: Sequence[str], choices: Sequence[str]) -> tuple[Sequence[Response], Usage]:
     """Ask about texts, as far as nobody did; neither pictures nor a limit are any part of it."""
     check_unique(choices)
     model, runner, schema = context.generator, context.runner, None
@@ -177,17 +177,17 @@ def replies(context: Context, texts: Sequence[str], choices: Sequence[str]) -> t
             f"openai[…], or {context.flag('extraction', 'inclusion')}."
         )
     how = "schema" if schema else "best"
-    book = Book(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(place_of, texts)))
-    questions = Questions("extraction", tuple(Question((text,), TOKENS, schema) for text in texts), book=book)
+    book = SharedRequests(sha256(msgspec.json.encode([how, choices])).hexdigest(), tuple(map(place_of, texts)))
+    questions = Generate("extraction", tuple(RequestTemplate((text,), TOKENS, schema) for text in texts), shared=book)
     key = Key(
-        question=questions.name,
+        kind=questions.name,
         model=model.identity,
         prompts=questions.sha256,
         decoding=questions.decoding,
         seed=runner.seed,
     )
-    found = interview(runner.store, key, context.dataset, model, questions, runner.progress)
-    return found.said, found.usage
+    found = run_requests(runner.store, key, context.dataset, model, questions, runner.progress)
+    return found.responses, found.usage
 
 
 def place_of(text: str) -> int:
@@ -205,7 +205,7 @@ def answer_schema(choices: Sequence[str]) -> Mapping[str, Any]:
     }
 
 
-def chosen(reply: Reply, choices: Sequence[str]) -> int:
+def chosen(reply: Response, choices: Sequence[str]) -> int:
     """The place of a reply's choice; one that was truncated must have a complete JSON value or line."""
     if reply.finished:
         return choice(reply.text, choices)

@@ -152,12 +152,12 @@ class FreeForm(Protocol[FreeFormPredictions]):
         names = BirdNames.of(observed.taxonomy)
         asked, second = context.prompt(prompt("species")), prompt("species_extraction")
         replies = put(context, [(row, asked.text) for row in range(len(context.dataset))])
-        said = [reply.text for reply in replies.said]
-        found = extracted(context, complete_texts(replies.said, names), second, names.choices, names)
+        said = [reply.text for reply in replies.responses]
+        found = extracted(context, complete_texts(replies.responses, names), second, names.choices, names)
         return FreeFormPredictions(
             dataset=context.dataset,
             seed=context.runner.seed,
-            errors=first_errors([reply.error for reply in replies.said], found),
+            errors=first_errors([reply.error for reply in replies.responses], found),
             variant=variant(context, asked, second, names.choices),
             observed=observed,
             names=names,
@@ -166,7 +166,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
             usage=(usage := replies.usage + found.usage),
             cost=context.model.cost(usage),
             requests=len(said) + found.requests,
-            truncated=truncated_replies(replies.said, names, found),
+            truncated=truncated_replies(replies.responses, names, found),
         )
 
 

@@ -11,8 +11,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.observations import Observations
 from eyechart.data.taxonomy import common_names
 from eyechart.errors import DataError, SpecError
-from eyechart.inference.arrays import nothing
-from eyechart.inference.class_weights import Wording, check_weights, scores
+from eyechart.inference.arrays import all_failed
+from eyechart.inference.class_weights import ClassPrompts, check_weights, cosine_similarity
 from eyechart.models.types import Floats, Request, Scorer
 from eyechart.protocol.context import Context, of_each_image
 from eyechart.protocol.options import OWN
@@ -107,14 +107,14 @@ def compared(context: Context, names: Sequence[str]) -> Told:
     runner, model, chosen = context.runner, context.encoder, templates(context.templates or TEMPLATES)
     by = f"{chosen.name} ({chosen.sha256[:8]})"
     seen = runner.features(model, context.dataset)
-    weights = runner.weights(model, Wording(tuple(names), chosen.formats, context.names_source, by))
+    weights = runner.weights(model, ClassPrompts(tuple(names), chosen.formats, context.names_source, by))
     check_weights(model, weights)
     times = runner.scale(model)
 
     def read(start: int, stop: int) -> Floats:
-        if nothing(seen):
+        if all_failed(seen):
             return np.full((stop - start, len(names)), np.nan, np.float32)
-        return scores(seen.values[start:stop], weights) * times
+        return cosine_similarity(seen.values[start:stop], weights) * times
 
     return Told(read, seen.errors, {"templates": by, "scale": f"{times:.6g}"})
 
@@ -129,7 +129,7 @@ def retrieved(context: Context, names: Sequence[str]) -> Told:
     found = of_each_image(context, "retrieval", (0, asked.text), names, ask)
 
     def read(start: int, stop: int) -> Floats:
-        if nothing(found):
+        if all_failed(found):
             return np.full((stop - start, len(names)), np.nan, np.float32)
         return found.values[start:stop]
 

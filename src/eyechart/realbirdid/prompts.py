@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from eyechart.inference.requests import Book, Question, Questions
-from eyechart.inference.responses import Replies
+from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
+from eyechart.inference.responses import Responses
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context, replayed
 
@@ -19,7 +19,7 @@ DIGITS = 9  # hexadecimal ones of a text's sha256: with the row, an integer that
 EVERY = sha256(b"a picture, then a text").hexdigest()
 
 
-def put(context: Context, queries: Sequence[tuple[int, str]]) -> Replies:
+def put(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
     """Ask texts about rows, picture by picture, so that an engine that can reads each picture once.
 
     Replies come in the order of the queries; a replay has its own, the same for every text.
@@ -27,17 +27,17 @@ def put(context: Context, queries: Sequence[tuple[int, str]]) -> Replies:
     dataset = context.dataset
     if replayed(context):
         model = context.replay
-        said, path, digest = model.said(dataset), model.path, model.identity.weights_sha256
-        return Replies(tuple(said[row] for row, _ in queries), Usage(), path, digest)
+        said, path, digest = model.responses(dataset), model.path, model.identity.weights_sha256
+        return Responses(tuple(said[row] for row, _ in queries), Usage(), path, digest)
     order = sorted(range(len(queries)), key=lambda number: queries[number][0])
     rows = [dataset.selected[queries[number][0]] for number in order]
     texts = [queries[number][1] for number in order]
-    asked = tuple(Question((row, text), TOKENS) for row, text in zip(rows, texts, strict=True))
+    asked = tuple(RequestTemplate((row, text), TOKENS) for row, text in zip(rows, texts, strict=True))
     places = tuple(place_of(row, text) for row, text in zip(rows, texts, strict=True))
     whole, runner = replace(dataset, rows=()), replace(context.runner, limit=None)
-    found = runner.replies(context.generator, whole, Questions(NAME, asked, book=Book(EVERY, places)))
-    heard = dict(zip(order, found.said, strict=True))
-    return replace(found, said=tuple(heard[number] for number in range(len(queries))))
+    found = runner.generate(context.generator, whole, Generate(NAME, asked, shared=SharedRequests(EVERY, places)))
+    heard = dict(zip(order, found.responses, strict=True))
+    return replace(found, responses=tuple(heard[number] for number in range(len(queries))))
 
 
 def place_of(row: int, text: str) -> int:

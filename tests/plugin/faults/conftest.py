@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.inference.store import blocks
+from eyechart.inference.store import scan_blocks
 
 SERVER = run_path(str(Path(__file__).parents[2] / "faulty_server.py"))
 ERRORS = 12  # the status of a session with more errors than were allowed, and nothing else
@@ -96,7 +96,7 @@ class Exam:
             block
             for name, data in self.world.store.items()
             if name.endswith(".part")
-            for block in blocks(BytesIO(data))
+            for block in scan_blocks(BytesIO(data))
         ]
         return [json.loads(reply)["text"] for _, reply in kept]
 

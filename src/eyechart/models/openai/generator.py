@@ -116,7 +116,7 @@ class OpenAi(Generator):
         """The tokens that this session used."""
         return self._gate.spent
 
-    def met(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
+    def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
         """Count what the kept answers to a question took against the budget, once; `each` tells how dear one may be."""
         self._gate.meet(question, usage, each)
 
