@@ -108,7 +108,7 @@ def with_row(**facts: Any) -> Dataset:
 @pytest.mark.parametrize(
     "other",
     [
-        lambda: digest(kind="logits"),
+        lambda: digest(question="logits"),
         lambda: digest(batch_size=2),
         lambda: digest(replace(SPLIT, upright=False)),
         lambda: digest(replace(SPLIT, index=ROWS[::-1])),

@@ -174,13 +174,13 @@ HOLD = """
 import sys
 from pathlib import Path
 import test_store as t
-from eyechart.inference.arrays import Block, append, finish
+from eyechart.inference.arrays import Block, append, seal
 from eyechart.inference.store import Store
 with Store(Path(sys.argv[1])).entry(t.KEY).lock_for_writing() as writer:
     print("holding", flush=True)
     sys.stdin.readline()
     append(writer, Block((*range(6),), 2), t.ROWS)
-    finish(writer, 6)
+    seal(writer, 6)
 """
 
 

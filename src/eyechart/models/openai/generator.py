@@ -118,7 +118,7 @@ class OpenAi(Generator):
 
     def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage] = ()) -> None:
         """Count what the kept answers to a question took against the budget, once; `each` tells how dear one may be."""
-        self._gate.meet(question, usage, each)
+        self._gate.on_cached_usage(question, usage, each)
 
     def cost(self, usage: Usage) -> float | None:
         """What tokens cost in USD, None without prices."""

@@ -71,7 +71,7 @@ class Gate:
     def __init__(self, most: int, budget: Budget) -> None:
         self.most, self.budget = most, budget
         self.spent = Usage()
-        self.met: dict[str, Usage] = {}  # what answers of earlier runs took, by their question
+        self.cached: dict[str, Usage] = {}  # what answers of earlier runs took, by their question
         self.shut: ModelError | None = None
         self.under_way = 0
         self.dearest = 0.0  # share of the budget that one request took
@@ -110,16 +110,16 @@ class Gate:
     @property
     def total(self) -> Usage:
         """What was spent by this session, and before it for the same questions."""
-        return sum(self.met.values(), self.spent)
+        return sum(self.cached.values(), self.spent)
 
     @property
     def affordable(self) -> bool:
         """Whether all under way and one more may be as dear as the dearest so far."""
         return self.budget.share(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
 
-    def meet(self, question: str, usage: Usage, each: Sequence[Usage]) -> None:
+    def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage]) -> None:
         """Count what earlier runs paid, once a question."""
-        self.met.setdefault(question, usage)
+        self.cached.setdefault(question, usage)
         self.dearest = max([self.dearest, *map(self.budget.share, each)])
 
     def pay(self, usage: Usage) -> None:
