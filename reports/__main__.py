@@ -11,7 +11,7 @@ from eyechart.errors import EyechartError
 from eyechart.paths import STORE
 
 from .collect import collect
-from .overview import write
+from .overview import write_overview
 from .page.command import page
 from .render import RENDERERS, Table
 from .runs import load
@@ -47,11 +47,11 @@ def overview(given: Sequence[str]) -> int:
         f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; all runs as one long table: {PROGRAM} "
         "collect RUN…; -h after each.",
     )
-    runs_argument(parser)
+    add_runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: reports/ in the last RUN)")
     chosen = parser.parse_args(given)
-    folder = chosen.out or beside(chosen.runs)
-    print(write(load(chosen.runs), folder), end="")
+    folder = chosen.out or default_folder(chosen.runs)
+    print(write_overview(load(chosen.runs), folder), end="")
     print(f"{PROGRAM}: written to {folder}", file=sys.stderr)
     return 0
 
@@ -60,19 +60,19 @@ def table(given: Sequence[str]) -> int:
     """Print one table."""
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} table", description="Print one table.")
     parser.add_argument("name", metavar="NAME", help=", ".join(BUILDERS))
-    runs_argument(parser)
-    format_argument(parser)
-    labels_argument(parser)
-    annotations_argument(parser)
-    reference_argument(parser)
+    add_runs_argument(parser)
+    add_format_argument(parser)
+    add_labels_argument(parser)
+    add_annotations_argument(parser)
+    add_reference_argument(parser)
     chosen = parser.parse_args(given)
     pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
     found = tables(chosen.name, pool, chosen.labels)
-    show(found, chosen.format)
+    print_tables(found, chosen.format)
     return 0
 
 
-def show(found: Sequence[Table], form: str) -> None:
+def print_tables(found: Sequence[Table], form: str) -> None:
     """Print tables; in a csv there is no place for notes, so they go to stderr."""
     sys.stdout.write(RENDERERS[form](found))
     for note in dict.fromkeys(note for made in found for note in made.notes if form == "csv"):
@@ -85,22 +85,22 @@ def figure(given: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} figure", description="Draw one figure as SVG.")
     parser.add_argument("name", metavar="NAME", help=", ".join(DRAWERS))
-    runs_argument(parser)
+    add_runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="FILE.svg", help="default: reports/NAME.svg in the last RUN")
-    labels_argument(parser)
-    annotations_argument(parser)
-    reference_argument(parser)
+    add_labels_argument(parser)
+    add_annotations_argument(parser)
+    add_reference_argument(parser)
     chosen = parser.parse_args(given)
     pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
-    print(draw(chosen.name, pool, chosen.labels, chosen.out, beside(chosen.runs)))
+    print(draw(chosen.name, pool, chosen.labels, chosen.out, default_folder(chosen.runs)))
     return 0
 
 
 def compare(given: Sequence[str]) -> int:
     """Print how two runs, or two models, differ."""
-    from .compare import models, runs
-    from .compare import table as compared
-    from .verdicts import Rule, rule_arguments
+    from .compare import comparison_table as compared
+    from .compare import match_models, match_runs
+    from .verdicts import Rule, add_rule_arguments
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} compare",
@@ -110,41 +110,41 @@ def compare(given: Sequence[str]) -> int:
     parser.add_argument("places", metavar="RUN", type=Path, nargs="+", help=text)
     text = "compare these two models; of two runs, the first of one and the second of the other"
     parser.add_argument("--models", metavar="SPEC", nargs=2, help=text)
-    rule_arguments(parser)
-    format_argument(parser)
+    add_rule_arguments(parser)
+    add_format_argument(parser)
     chosen = parser.parse_args(given)
     if len(chosen.places) > 2 or (len(chosen.places) == 1 and not chosen.models):
         parser.error("compare takes two runs, or one and --models SPEC SPEC")
-    sides = models(chosen.places, chosen.models) if chosen.models else runs(chosen.places)
-    show([compared(sides, Rule(chosen.alpha, chosen.max_drop))], chosen.format)
+    sides = match_models(chosen.places, chosen.models) if chosen.models else match_runs(chosen.places)
+    print_tables([compared(sides, Rule(chosen.alpha, chosen.max_drop))], chosen.format)
     return 0
 
 
 def leaderboard(given: Sequence[str]) -> int:
     """Print models by rank."""
     from .leaderboard import leaderboards
-    from .verdicts import alpha
+    from .verdicts import parse_alpha
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} leaderboard",
         description="Rank models by one number for each split and protocol; what is no more than chance shares a rank.",
     )
-    runs_argument(parser)
+    add_runs_argument(parser)
     text = "the number to rank by, such as acc1, ece, f1 or ig (default: how many answers are right)"
     parser.add_argument("--metric", metavar="NAME", help=text)
-    labels_argument(parser)
+    add_labels_argument(parser)
     text = "the p-value, after Holm's correction, below which a rank is left (default: 0.05)"
-    parser.add_argument("--alpha", metavar="P", type=alpha, default=0.05, help=text)
-    format_argument(parser)
+    parser.add_argument("--alpha", metavar="P", type=parse_alpha, default=0.05, help=text)
+    add_format_argument(parser)
     chosen = parser.parse_args(given)
     pool = load(chosen.runs)
-    show(leaderboards(pool, chosen.metric, chosen.labels, chosen.alpha), chosen.format)
+    print_tables(leaderboards(pool, chosen.metric, chosen.labels, chosen.alpha), chosen.format)
     return 0
 
 
 def annotate(given: Sequence[str]) -> int:
     """Write a sheet of disputed images."""
-    from .annotation.disputed import Wish, write
+    from .annotation.disputed import SheetOptions, write
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} annotate",
@@ -152,11 +152,11 @@ def annotate(given: Sequence[str]) -> int:
         "that were suggested, in random order and without their source; beside it its key, which annotators must not "
         "see.",
     )
-    runs_argument(parser)
-    sheet_arguments(parser)
+    add_runs_argument(parser)
+    add_sheet_arguments(parser)
     chosen = vars(parser.parse_args(given))
     runs, out = chosen.pop("runs"), chosen.pop("out")
-    print(write(load(runs), Wish(**chosen), out or beside(runs) / "sheet.html"))
+    print(write(load(runs), SheetOptions(**chosen), out or default_folder(runs) / "sheet.html"))
     return 0
 
 
@@ -175,7 +175,7 @@ def overlap(given: Sequence[str]) -> int:
     text = "texts that a model was trained on: .json, .jsonl or .csv; repeatable, also for one model"
     more("--corpus", metavar="MODEL=FILE", action="append", required=True, dest="corpora", help=text)
     text = "the largest acceptable shares of overlap (default: 0.05,0.02)"
-    more("--epsilon", metavar="0.05,0.02", type=shares, default=(0.05, 0.02), help=text)
+    more("--epsilon", metavar="0.05,0.02", type=parse_shares, default=(0.05, 0.02), help=text)
     more("--synonyms", metavar="FILE.csv", type=Path, help="other words for categories: category,words")
     more("--format", choices=tuple(RENDERERS), default="md", help="default: md")
     chosen = vars(parser.parse_args(given))
@@ -184,7 +184,7 @@ def overlap(given: Sequence[str]) -> int:
     return 0
 
 
-def shares(text: str) -> tuple[float, ...]:
+def parse_shares(text: str) -> tuple[float, ...]:
     """Several shares, separated by commas."""
     try:
         found = tuple(float(part) for part in text.split(","))
@@ -197,60 +197,60 @@ def shares(text: str) -> tuple[float, ...]:
 
 def check(given: Sequence[str]) -> int:
     """Write a sheet of a division's pairs."""
-    from .annotation.spot_check import Wish, write
+    from .annotation.spot_check import SpotCheckOptions, write
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} check",
         description="Write an HTML sheet of random pairs out of distribution, each with its picture, to be accepted or "
         "rejected.",
     )
-    division_argument(parser)
+    add_division_argument(parser)
     more = parser.add_argument
     more("--per-set", metavar="N", type=int, default=50, help="how many pairs of each set (default: 50)")
-    data_arguments(parser)
+    add_data_arguments(parser)
     more("--seed", metavar="N", type=int, default=42, help="the seed of the sample (default: 42)")
     more("--out", metavar="SHEET.html", type=Path, help="default: beside the division, by its name")
     chosen = vars(parser.parse_args(given))
     path, out = chosen.pop("division"), chosen.pop("out")
-    print(write(path, Wish(**chosen), out or path.with_suffix(".html")))
+    print(write(path, SpotCheckOptions(**chosen), out or path.with_suffix(".html")))
     return 0
 
 
 def checked(given: Sequence[str]) -> int:
     """Print what a spot check found, and leave out what it rejected."""
-    from .annotation.spot_check_outcomes import outcome, table, write_new
+    from .annotation.spot_check_outcomes import outcome_table, read_outcome, write_new
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} checked",
         description="Print how many pairs of each set a spot check accepted, and leave the rejected ones out.",
     )
-    division_argument(parser)
+    add_division_argument(parser)
     more = parser.add_argument
     text = "answers to a sheet that `check` wrote; several may follow, or repeat the option"
     more("--answers", metavar="FILE", type=Path, nargs="+", action="extend", required=True, help=text)
     more("--format", choices=tuple(RENDERERS), default="md", help="default: md")
     more("--out", metavar="NEW.json", type=Path, help="where to write the division without the rejected pairs")
     chosen = parser.parse_args(given)
-    found = outcome(chosen.division, chosen.answers)
-    sys.stdout.write(RENDERERS[chosen.format]([table(found)]))
+    found = read_outcome(chosen.division, chosen.answers)
+    sys.stdout.write(RENDERERS[chosen.format]([outcome_table(found)]))
     if chosen.out:
         print(f"{PROGRAM}: {write_new(found, chosen.out)}", file=sys.stderr)
     return 0
 
 
-def division_argument(parser: argparse.ArgumentParser) -> None:
+def add_division_argument(parser: argparse.ArgumentParser) -> None:
     """The division to look at."""
     parser.add_argument("division", metavar="DIVISION.json", type=Path, help="a file of python -m eyechart.oodbench")
 
 
-def data_arguments(parser: argparse.ArgumentParser) -> None:
+def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     """Where images are."""
     more = parser.add_argument
     more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
     more("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
 
 
-def sheet_arguments(parser: argparse.ArgumentParser) -> None:
+def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
     """What the sheet is about."""
     more = parser.add_argument
     more("--labels", metavar="NAME", required=True, help="the ground truth to look at again")
@@ -260,42 +260,42 @@ def sheet_arguments(parser: argparse.ArgumentParser) -> None:
     more("--second-protocol", metavar="NAME", help="how that one was asked")
     more("--category", metavar="S-,M-", default="S-,M-", help="label categories (default: S-,M-)")
     more("--names", metavar="NAME", help="class names, as for pytest --eye-names (default: the split's own, or mill)")
-    data_arguments(parser)
+    add_data_arguments(parser)
     more("--limit", metavar="N", type=int, help="only this many images, a seeded choice")
     more("--part", metavar="K/N", default="1/1", help="the images of the K-th of N annotators")
     more("--seed", metavar="N", type=int, default=42, help="the seed of every order (default: 42)")
     more("--out", metavar="SHEET.html", type=Path, help="default: reports/sheet.html in the last RUN")
 
 
-def runs_argument(parser: argparse.ArgumentParser) -> None:
+def add_runs_argument(parser: argparse.ArgumentParser) -> None:
     """The runs, later ones winning."""
     text = "a run's folder, such as reports/runs/latest; of several, the later wins"
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help=text)
 
 
-def format_argument(parser: argparse.ArgumentParser) -> None:
+def add_format_argument(parser: argparse.ArgumentParser) -> None:
     """Markdown, CSV or LaTeX."""
     parser.add_argument("--format", choices=tuple(RENDERERS), default="md", help="default: md")
 
 
-def labels_argument(parser: argparse.ArgumentParser) -> None:
+def add_labels_argument(parser: argparse.ArgumentParser) -> None:
     """The ground truth to look at."""
     parser.add_argument("--labels", metavar="NAME", help="only this ground truth")
 
 
-def annotations_argument(parser: argparse.ArgumentParser) -> None:
+def add_annotations_argument(parser: argparse.ArgumentParser) -> None:
     """Add the answers of annotators."""
     text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
     parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
 
 
-def reference_argument(parser: argparse.ArgumentParser) -> None:
+def add_reference_argument(parser: argparse.ArgumentParser) -> None:
     """The models that others are compared with."""
     text = "for oodbench-signature and oodbench-F10: a model to compare the others with (default: all); repeatable"
     parser.add_argument("--reference", metavar="SPEC", action="append", default=[], help=text)
 
 
-def beside(runs: Sequence[Path]) -> Path:
+def default_folder(runs: Sequence[Path]) -> Path:
     """Where files go if nothing is said."""
     last = runs[-1]
     return (last.parent if last.suffix == ".json" else last) / "reports"

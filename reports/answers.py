@@ -17,17 +17,17 @@ from eyechart.metrics.intervals import wilson
 from eyechart.metrics.paired import change_interval
 from eyechart.records import File, Record
 
-from .render import CHANGE, Number
+from .render import CHANGE, NumberCell
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-COLUMNS = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")  # in the order of the published tables
+CATEGORIES = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")  # in the order of the published tables
 
 
 @dataclass(frozen=True)
-class Truth:
+class ScoredLabels:
     """One ground truth: each image's labels, its finest category, and whether the model was right (NaN: unscored)."""
 
     labels: tuple[tuple[int, ...], ...]
@@ -35,7 +35,7 @@ class Truth:
     correct: Floats
 
     @cached_property
-    def one(self) -> Ints:
+    def single_label(self) -> Ints:
         """The class of each image that has exactly one label, else -1."""
         return np.array([found[0] if len({*found}) == 1 else -1 for found in self.labels], np.int64)
 
@@ -48,89 +48,91 @@ class Truth:
         """The images of a category, coarse or fine."""
         return self.annotated if category == "A" else np.char.startswith(self.category, category)
 
-    def touches(self, classes: Sequence[int]) -> Bools:
+    def has_any(self, classes: Sequence[int]) -> Bools:
         """The images that have one of these classes among their labels."""
         return np.array([not {*classes}.isdisjoint(found) for found in self.labels], bool)
 
 
 @dataclass(frozen=True)
-class Words:
+class TextColumns:
     """What answers in words have besides: the kind of one out of the prompt (or nothing), and the place asked at."""
 
     kind: NDArray[np.str_]
-    place: Ints
-    outside: Floats  # out of the prompt (1), not (0), or no answer at all (NaN)
+    position: Ints
+    out_of_prompt: Floats  # out of the prompt (1), not (0), or no answer at all (NaN)
 
 
 @dataclass(frozen=True)
-class Answered:
+class ImageAnswers:
     """Every image of a case: its key, its original label (-1: none), and each ground truth."""
 
     keys: tuple[str, ...]
     original: Ints
-    truths: Mapping[str, Truth]
-    empties: Mapping[str, str]
-    words: Words | None = None
+    label_sets: Mapping[str, ScoredLabels]
+    empty_label_rules: Mapping[str, str]
+    text: TextColumns | None = None
 
-    def originals_scored(self, labels: str) -> Floats:
+    def score_original_labels(self, labels: str) -> Floats:
         """How right the original labels would be if a model had said them: 1, 0, or NaN where there is none.
 
         It follows from the categories: an original label is among the admissible ones exactly in S+ and M+.
         """
-        truth = self.truths[labels]
-        blank = {"correct": 1.0, "wrong": 0.0}.get(self.empties.get(labels, ""), np.nan)
+        truth = self.label_sets[labels]
+        blank = {"correct": 1.0, "wrong": 0.0}.get(self.empty_label_rules.get(labels, ""), np.nan)
         scored = np.where(truth.mask("N"), blank, np.char.endswith(truth.category, "+").astype(float))
         return np.where(truth.annotated & (self.original >= 0), scored, np.nan)
 
 
-def share(correct: Floats, mask: Bools | None = None) -> Number:
+def proportion(correct: Floats, mask: Bools | None = None) -> NumberCell:
     """The accuracy over the scored images of a mask, with Wilson's interval."""
     kept = correct if mask is None else correct[mask]
     kept = kept[~np.isnan(kept)]
     hits, n = int(kept.sum()), len(kept)
-    return portion(hits, n)
+    return proportion_of_counts(hits, n)
 
 
-def portion(hits: int, n: int) -> Number:
+def proportion_of_counts(hits: int, n: int) -> NumberCell:
     """A share of n images with Wilson's interval; nothing of none."""
     ci = wilson(hits, n)
-    return Number(hits / n, n, (ci.low, ci.high)) if n else Number(None, 0)
+    return NumberCell(hits / n, n, (ci.low, ci.high)) if n else NumberCell(None, 0)
 
 
-def clustered_portion(correct: Floats | Bools, clusters: Ints) -> Number:
+def clustered_proportion(correct: Floats | Bools, clusters: Ints) -> NumberCell:
     """Return the share of n samples with Wilson's interval over clusters (n,), such as images; nothing of none."""
     if not len(correct):
-        return Number(None, 0)
+        return NumberCell(None, 0)
     ci = clustered_wilson(correct, clusters)
-    return Number(float(np.mean(correct)), len(correct), (ci.low, ci.high))
+    return NumberCell(float(np.mean(correct)), len(correct), (ci.low, ci.high))
 
 
-def change(before: Floats, after: Floats, mask: Bools | None = None) -> Number:
+def paired_change(before: Floats, after: Floats, mask: Bools | None = None) -> NumberCell:
     """The change over the images that both score, with its paired interval."""
     first, second = (values if mask is None else values[mask] for values in (before, after))
     kept = (second - first)[~np.isnan(second - first)]
     ci = change_interval(first, second)
-    return Number(float(kept.mean()), len(kept), (ci.low, ci.high), style=CHANGE) if len(kept) else Number(None, 0)
+    return (
+        NumberCell(float(kept.mean()), len(kept), (ci.low, ci.high), style=CHANGE) if len(kept) else NumberCell(None, 0)
+    )
 
 
-def read_rounds(
+def read_epochs(
     record: Record, folder: Path, labels: Sequence[str], empties: Mapping[str, str]
-) -> tuple[Answered, ...]:
+) -> tuple[ImageAnswers, ...]:
     """Return a case's answers under some ground truths, one item a round; refuse a file that the run did not write."""
     if record.predictions is None:
         raise ReportError(f"The record of {record.case} in {folder} names no answers. Run the case again.")
     path = folder / record.predictions.path
-    rows = list(csv.DictReader(StringIO(intact(path, folder, record.predictions), newline="")))
+    rows = list(csv.DictReader(StringIO(read_verified(path, folder, record.predictions), newline="")))
     try:
         rounds: dict[str, list[dict[str, str]]] = {} if rows else {"": []}
         for row in rows:
             rounds.setdefault(row.get("repeat", ""), []).append(row)
-        return tuple(answered(each, labels, empties) for each in rounds.values())
+        return tuple(parse_rows(each, labels, empties) for each in rounds.values())
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
 
 
-def intact(path: Path, folder: Path, written: File) -> str:
+def read_verified(path: Path, folder: Path, written: File) -> str:
     """The text of a run's file, if it lies in the run's folder and has the bytes that were written."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ReportError(f"The run {folder} names the file {path}, which lies outside of it. Use the run's own files.")
@@ -146,28 +148,28 @@ def intact(path: Path, folder: Path, written: File) -> str:
     return content.decode()
 
 
-def answered(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties: Mapping[str, str]) -> Answered:
+def parse_rows(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties: Mapping[str, str]) -> ImageAnswers:
     """The rows as arrays."""
-    return Answered(
+    return ImageAnswers(
         tuple(row["key"] for row in rows),
         np.array([int(row["label"] or -1) for row in rows], np.int64),
-        {name: truth(rows, name) for name in labels},
+        {name: parse_scored_labels(rows, name) for name in labels},
         empties,
-        words(rows) if rows and "oop" in rows[0] else None,
+        parse_text_columns(rows) if rows and "oop" in rows[0] else None,
     )
 
 
-def words(rows: Sequence[Mapping[str, str]]) -> Words:
+def parse_text_columns(rows: Sequence[Mapping[str, str]]) -> TextColumns:
     """The columns of answers in words."""
     kind = np.array([row["oop"] for row in rows], dtype="U7")
     silent = np.array([bool(row["error"]) or not row["request"] for row in rows])
     place = np.array([int(row["place"] or 0) for row in rows], np.int64)
-    return Words(kind, place, np.where(silent, np.nan, (kind != "").astype(float)))
+    return TextColumns(kind, place, np.where(silent, np.nan, (kind != "").astype(float)))
 
 
-def truth(rows: Sequence[Mapping[str, str]], name: str) -> Truth:
+def parse_scored_labels(rows: Sequence[Mapping[str, str]], name: str) -> ScoredLabels:
     """One ground truth's three columns."""
-    return Truth(
+    return ScoredLabels(
         tuple(tuple(int(label) for label in row[f"{name}.labels"].split(";") if label) for row in rows),
         np.array([row[f"{name}.category"] for row in rows], dtype="U2"),
         np.array([float(row[f"{name}.correct"] or "nan") for row in rows], np.float64),

@@ -22,11 +22,11 @@ UNFINISHED = "{} has no records.json: the run was killed, or is not done. Run it
 
 
 @dataclass
-class Found:
+class CollectedRuns:
     """The runs that were found, by their files, and why others cannot be read."""
 
     runs: dict[Path, Records] = field(default_factory=dict)
-    unread: dict[Path, str] = field(default_factory=dict)
+    errors: dict[Path, str] = field(default_factory=dict)
 
 
 def collect(given: Sequence[str]) -> int:
@@ -44,48 +44,48 @@ def collect(given: Sequence[str]) -> int:
     text = "also Mill's aggregate.csv; of a case in several runs, the latest counts"
     more("--mill", metavar="aggregate.csv", type=Path, help=text)
     chosen = parser.parse_args(given)
-    return write(gathered(chosen.runs), chosen.out, chosen.mill)
+    return write_history(read_runs(chosen.runs), chosen.out, chosen.mill)
 
 
-def write(found: Found, out: Path, mill: Path | None) -> int:
+def write_history(found: CollectedRuns, out: Path, mill: Path | None) -> int:
     """Write what was found, and say what was not."""
     if out.suffix not in FORMATS:
         raise ReportError(f"--out={out} must end in {' or '.join(FORMATS)}. Give it one of these suffixes.")
-    for reason in found.unread.values():
+    for reason in found.errors.values():
         print(f"{PROGRAM}: left out: {reason}", file=sys.stderr)
     if not found.runs:
         raise ReportError("None of these runs can be read. Run the suite first: pytest -k imagenet/")
-    table = every(found.runs)
+    table = history_rows(found.runs)
     write_atomic(out, FORMATS[out.suffix](table))
     print(f"{out}: {len(found.runs):,} runs, {len(table):,} numbers")
     if mill:
         write_atomic(mill, aggregate(load(sorted(found.runs, key=lambda path: found.runs[path].run.started))).encode())
         print(mill)
-    return SKIPPED if found.unread else 0
+    return SKIPPED if found.errors else 0
 
 
-def every(runs: Mapping[Path, Records]) -> list[Row]:
+def history_rows(runs: Mapping[Path, Records]) -> list[Row]:
     """The rows of all runs, earlier ones first."""
     ordered = sorted(runs.items(), key=lambda item: (item[1].run.started, item[0]))
     return [row for path, records in ordered for row in rows(path.parent.name, records)]
 
 
-def gathered(paths: Iterable[Path]) -> Found:
+def read_runs(paths: Iterable[Path]) -> CollectedRuns:
     """Read every run once, under whatever names it is given."""
-    found = Found()
-    for path in dict.fromkeys(place.resolve() for given in paths for place in places(given)):
+    found = CollectedRuns()
+    for path in dict.fromkeys(place.resolve() for given in paths for place in record_files(given)):
         try:
             records = read_run(path)
         except ReportError as error:
             killed = path.with_name(KILLED).exists() and not path.exists()
-            found.unread[path] = UNFINISHED.format(path.parent) if killed else str(error)
+            found.errors[path] = UNFINISHED.format(path.parent) if killed else str(error)
             continue
         if not any(records == other for other in found.runs.values()):
             found.runs[path] = records
     return found
 
 
-def places(given: Path) -> Iterator[Path]:
+def record_files(given: Path) -> Iterator[Path]:
     """The records of a run, or of all runs of a folder; of a folder without any, where they should be."""
     if given.suffix == ".json" or (given / FILE).exists():
         yield given if given.suffix == ".json" else given / FILE

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from eyechart.records import PASSED, Record
 
 
-def mark_of(record: Record) -> str:
+def status_suffix(record: Record) -> str:
     """Return what stands behind the name of a case; nothing where its test passed."""
     return "" if record.status == PASSED else f" ({record.status})"
 
 
-def failures(records: Iterable[Record]) -> Iterator[str]:
+def failure_notes(records: Iterable[Record]) -> Iterator[str]:
     """Yield a sentence for every case whose test failed."""
     for record in records:
-        if mark_of(record):
+        if status_suffix(record):
             yield f"{record.case} ({record.protocol}): the test failed after it recorded these numbers ({record.test})."

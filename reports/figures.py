@@ -12,12 +12,12 @@ from eyechart.errors import ReportError
 
 from .annotation.charts import f7
 from .classification.agreement import Matrix, matrices
-from .classification.categories import AFTER, BEFORE, CHANGED, Standing, compared, standings
+from .classification.categories import AFTER, BEFORE, CHANGED, CategoryRow, category_rows, groups_with_second_labels
 from .oodbench.catalogue import FIGURES as OODBENCH
-from .panels import counted, inches, panels, wrapped
+from .panels import create_panels, format_counts, text_width, wrap_name
 from .realbirdid.catalogue import FIGURES as REALBIRDID
 from .render import one_line
-from .runs import Group, Pool
+from .runs import ComparableCases, Runs
 from .tables import known_name
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ CELL, NAMES = 0.85, 7  # inches of a matrix entry, and points of the names besid
 METADATA = {"Date": None, "Creator": "eyechart"}
 
 
-def draw(name: str, pool: Pool, labels: str | None, out: Path | None, folder: Path) -> Path:
+def draw(name: str, pool: Runs, labels: str | None, out: Path | None, folder: Path) -> Path:
     """Draw the named figure into a file and return its path."""
     spelled = known_name(name, DRAWERS, "figure")
     path = out or folder / f"{spelled}.svg"
-    with drawing():
+    with matplotlib_defaults():
         made = DRAWERS[spelled](pool, labels)
         path.parent.mkdir(parents=True, exist_ok=True)
         made.savefig(path, format="svg", metadata=METADATA)
@@ -42,7 +42,7 @@ def draw(name: str, pool: Pool, labels: str | None, out: Path | None, folder: Pa
 
 
 @contextmanager
-def drawing() -> Iterator[None]:
+def matplotlib_defaults() -> Iterator[None]:
     """Use matplotlib's own settings, whatever the user's are."""
     try:
         import matplotlib as mpl
@@ -54,59 +54,61 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def f3(pool: Pool, labels: str | None) -> "Figure":
+def f3(pool: Runs, labels: str | None) -> "Figure":
     """Figure 3: an arrow a model, from its accuracy under the original labels to that under the new ones."""
-    chosen = compared(pool, labels, "F3")
-    rows = [standings(group, name) for group, name in chosen]
-    figure, axes = panels([0.4 * len(row) + 1.2 for row in rows], 1, 7)
+    chosen = groups_with_second_labels(pool, labels, "F3")
+    rows = [category_rows(group, name) for group, name in chosen]
+    figure, axes = create_panels([0.4 * len(row) + 1.2 for row in rows], 1, 7)
     for (ax,), (group, name), found in zip(axes, chosen, rows, strict=True):
-        arrows(ax, group, name, [row for row in found if row.numbers[CHANGED].value is not None])
+        draw_arrows(ax, group, name, [row for row in found if row.cells[CHANGED].value is not None])
     return figure
 
 
-def arrows(ax: "Axes", group: Group, labels: str, rows: list[Standing]) -> None:
+def draw_arrows(ax: "Axes", group: ComparableCases, labels: str, rows: list[CategoryRow]) -> None:
     """One panel of Figure 3."""
     for place, row in enumerate(rows):
-        before, after = (100 * (row.numbers[name].value or 0) for name in (BEFORE, AFTER))
-        low, high = row.numbers[AFTER].ci or (0.0, 0.0)
+        before, after = (100 * (row.cells[name].value or 0) for name in (BEFORE, AFTER))
+        low, high = row.cells[AFTER].ci or (0.0, 0.0)
         ax.hlines(place, 100 * low, 100 * high, color="tab:blue", alpha=0.2, linewidth=6)
         ax.plot(before, place, "o", color="tab:gray", markersize=4)
         ax.annotate("", (after, place), (before, place), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
-        ax.annotate(row.numbers[CHANGED].style(row.numbers[CHANGED].value), (max(before, after), place), (6, 5),
+        ax.annotate(row.cells[CHANGED].style(row.cells[CHANGED].value), (max(before, after), place), (6, 5),
                     textcoords="offset points", fontsize=8)  # fmt: skip
-    ax.set_yticks(range(len(rows)), [f"{wrapped(row.model)}, {one_line(row.task)}" for row in rows], fontsize=8)
+    ax.set_yticks(range(len(rows)), [f"{wrap_name(row.model)}, {one_line(row.task)}" for row in rows], fontsize=8)
     ax.set_xlim(0, 112)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel(f"accuracy (%), {one_line(group.reference)} → {one_line(labels)}, with the 95 % interval", fontsize=8)
-    sizes = sorted({row.numbers[AFTER].n or 0 for row in rows})
-    ax.set_title(f"{one_line(group.title)}, {counted(sizes)}", fontsize=9)
+    sizes = sorted({row.cells[AFTER].n or 0 for row in rows})
+    ax.set_title(f"{one_line(group.title)}, {format_counts(sizes)}", fontsize=9)
 
 
-def f9(pool: Pool, labels: str | None) -> "Figure":
+def f9(pool: Runs, labels: str | None) -> "Figure":
     """Figure 9: both matrices side by side, a row of panels for every split and ground truth."""
     found = matrices(pool, labels)
     pairs = list(zip(found[::2], found[1::2], strict=True))
-    names = [wrapped(name) for left, _ in pairs for name in left.names]
-    room, most = inches(names, NAMES), max(len(left.names) for left, _ in pairs)
-    figure, axes = panels([CELL * len(left.names) + room + 0.8 for left, _ in pairs], 2, 2 * (CELL * most + room) + 1)
+    names = [wrap_name(name) for left, _ in pairs for name in left.names]
+    room, most = text_width(names, NAMES), max(len(left.names) for left, _ in pairs)
+    figure, axes = create_panels(
+        [CELL * len(left.names) + room + 0.8 for left, _ in pairs], 2, 2 * (CELL * most + room) + 1
+    )
     for row, pair in zip(axes, pairs, strict=True):
         for ax, matrix in zip(row, pair, strict=True):
-            heat(ax, matrix)
+            draw_matrix(ax, matrix)
     return figure
 
 
-def heat(ax: "Axes", matrix: Matrix) -> None:
+def draw_matrix(ax: "Axes", matrix: Matrix) -> None:
     """One matrix, every entry with its number."""
-    names = [wrapped(name) for name in matrix.names]
+    names = [wrap_name(name) for name in matrix.names]
     ax.imshow(matrix.values, vmin=-1, vmax=1, cmap="RdBu_r")
     for one, other in np.ndindex(matrix.values.shape):
-        text = matrix.number(one, other).text(with_n=False).replace(" ", "\n", 1)
+        text = matrix.cell(one, other).text(with_n=False).replace(" ", "\n", 1)
         dark = abs(matrix.values[one, other]) > 0.6
         ax.text(other, one, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=NAMES)
     ax.set_yticks(range(len(names)), names, fontsize=NAMES)
     under = one_line(f"{matrix.group.title}, {matrix.labels}")
-    ax.set_title(f"{matrix.kind}\n{fill(under, 60)}, {counted(sorted({*matrix.counts.flat}))}", fontsize=8)
+    ax.set_title(f"{matrix.kind}\n{fill(under, 60)}, {format_counts(sorted({*matrix.counts.flat}))}", fontsize=8)
 
 
-DRAWERS: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"F3": f3, "F7": f7, "F9": f9, **OODBENCH, **REALBIRDID}
+DRAWERS: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"F3": f3, "F7": f7, "F9": f9, **OODBENCH, **REALBIRDID}

@@ -33,11 +33,11 @@ def rows(run: str, records: Records) -> Iterator[Row]:
     """The numbers of a run, a row each."""
     session = (run, records.run.started, records.run.eyechart)
     for record in records.records:
-        asked = of_case(record)
-        yield from ((*session, *asked, *number(m), record.seconds, record.command) for m in record.metrics)
+        asked = case_columns(record)
+        yield from ((*session, *asked, *metric_columns(m), record.seconds, record.command) for m in record.metrics)
 
 
-def of_case(record: Record) -> Row:
+def case_columns(record: Record) -> Row:
     """What was asked of whom about which images."""
     model = record.model
     variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
@@ -46,7 +46,7 @@ def of_case(record: Record) -> Row:
     return (*case, *who, record.data.fingerprint, record.limit, record.seed)
 
 
-def number(metric: Metric) -> Row:
+def metric_columns(metric: Metric) -> Row:
     """One number; what is not defined has no value, and what has no interval no ends."""
     return (
         metric.name,

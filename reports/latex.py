@@ -10,15 +10,15 @@ from .latex_layout import (
     LEADING,
     NARROW_TEXT,
     PORTRAIT,
-    TALL,
+    ROW_SPACE,
     WIDEST_TEXT,
     Column,
-    Unit,
-    parts,
+    ColumnGroup,
+    column_groups,
     row_chunks,
     row_height,
-    units,
-    wrap,
+    split_columns,
+    wrap_text,
 )
 
 SPECIAL = str.maketrans(
@@ -77,7 +77,7 @@ ACCENTS: Mapping[str, str] = dict(  # by the combining character
 )
 DOTLESS: Mapping[str, str] = {"i": r"\i", "j": r"\j"}  # what an accent stands upon
 GREEK = re.compile("GREEK SMALL LETTER ([A-Z]+)")
-STANDING: Mapping[int, str] = {1: r"\textbf", 2: r"\underline"}
+HIGHLIGHT: Mapping[int, str] = {1: r"\textbf", 2: r"\underline"}
 
 
 def latex_text(text: str) -> str:
@@ -114,18 +114,18 @@ def latex_table(
     """
     keys = min(next((place for place, number in enumerate(right) if number), len(right)), 4)
     for limit, widest in product((PORTRAIT, LANDSCAPE), (WIDEST_TEXT, NARROW_TEXT)):
-        found = units(heads, cells, right, widest)
+        found = column_groups(heads, cells, right, widest)
         if fits := sum(unit.width for unit in found) <= limit:
             break
     if not fits:
-        found, limit = units(heads, cells, right, NARROW_TEXT), PORTRAIT
-    tall = min(TALL[limit], TALL[limit] + 90 - notes_height(notes, limit))
+        found, limit = column_groups(heads, cells, right, NARROW_TEXT), PORTRAIT
+    tall = min(ROW_SPACE[limit], ROW_SPACE[limit] + 90 - notes_height(notes, limit))
     blocks = [
-        (height(part, rows), latex_tabular(part, rows, standings))
-        for part in parts(found, keys, limit)
+        (part_height(part, rows), latex_tabular(part, rows, standings))
+        for part in split_columns(found, keys, limit)
         for rows in row_chunks([column for unit in part for column in unit.columns], len(cells), tall)
     ]
-    floats = together(blocks, tall)
+    floats = pack_floats(blocks, tall)
     kind, needed = ("sidewaystable", "booktabs, rotating") if limit == LANDSCAPE else ("table", "booktabs")
     last = len(floats) - 1
     return "".join(
@@ -139,14 +139,14 @@ def notes_height(notes: Sequence[str], limit: float) -> float:
     return 11 * sum(1 + int(3.4 * len(note) // limit) for note in notes)
 
 
-def height(part: Sequence[Unit], rows: range) -> float:
+def part_height(part: Sequence[ColumnGroup], rows: range) -> float:
     """The height of some rows of some columns in points, their heads included."""
     columns = [column for unit in part for column in unit.columns]
     head = 2 + max(len(column.head) for column in columns) + max(len(unit.head) for unit in part)
     return LEADING * head + sum(row_height(columns, row) for row in rows)
 
 
-def together(blocks: Sequence[tuple[float, str]], tall: float) -> list[list[str]]:
+def pack_floats(blocks: Sequence[tuple[float, str]], tall: float) -> list[list[str]]:
     """Tabulars, as many in one float as fit a page."""
     found: list[list[str]] = []
     used = 0.0
@@ -181,14 +181,14 @@ def latex_float(
 
 def latex_note(text: str) -> str:
     """A caption or a note, whose long words may be broken."""
-    words = (r"\allowbreak{}".join(map(latex_text, wrap(word, 120.0))) for word in text.split())
+    words = (r"\allowbreak{}".join(map(latex_text, wrap_text(word, 120.0))) for word in text.split())
     return " ".join(words)
 
 
-def latex_tabular(part: Sequence[Unit], rows: range, standings: Sequence[Sequence[int | None]]) -> str:
+def latex_tabular(part: Sequence[ColumnGroup], rows: range, standings: Sequence[Sequence[int | None]]) -> str:
     """Some rows of some columns."""
     columns = [column for unit in part for column in unit.columns]
-    places = [place for unit in part for place in unit.places]
+    places = [place for unit in part for place in unit.indices]
     lines = [
         rf"\begin{{tabular}}{{@{{}}{''.join('r' if column.number else 'l' for column in columns)}@{{}}}}",
         r"\toprule",
@@ -208,7 +208,7 @@ def latex_tabular(part: Sequence[Unit], rows: range, standings: Sequence[Sequenc
     return "\n".join(lines)
 
 
-def shared_heads(part: Sequence[Unit]) -> list[str]:
+def shared_heads(part: Sequence[ColumnGroup]) -> list[str]:
     """The heads that several columns share, with a rule beneath each; nothing where there are none."""
     if not any(unit.head for unit in part):
         return []
@@ -216,7 +216,7 @@ def shared_heads(part: Sequence[Unit]) -> list[str]:
     for unit in part:
         size = len(unit.columns)
         if unit.head:
-            cells.append(rf"\multicolumn{{{size}}}{{c}}{{{stacked(list(map(latex_text, unit.head)), 'bc')}}}")
+            cells.append(rf"\multicolumn{{{size}}}{{c}}{{{stack_lines(list(map(latex_text, unit.head)), 'bc')}}}")
             rules.append(rf"\cmidrule(lr){{{place}-{place + size - 1}}}")
         else:
             cells.extend([""] * size)
@@ -226,10 +226,10 @@ def shared_heads(part: Sequence[Unit]) -> list[str]:
 
 def latex_head(lines: Sequence[str], number: bool) -> str:
     """A head, its lines one below the other."""
-    return stacked(list(map(latex_text, lines)), "br" if number else "bl")
+    return stack_lines(list(map(latex_text, lines)), "br" if number else "bl")
 
 
-def stacked(lines: Sequence[str], how: str) -> str:
+def stack_lines(lines: Sequence[str], how: str) -> str:
     """Lines one below the other; one alone as it is."""
     if len(lines) < 2:
         return "".join(lines)
@@ -245,8 +245,8 @@ def latex_row(cells: Iterable[str], *, apart: bool = False) -> str:
 def latex_cell(column: Column, row: int, standing: int | None) -> str:
     """One cell, as it stands among others; what belongs to a number stands smaller beneath it."""
     first, *more = column.cells[row]
-    command = STANDING.get(standing or 0)
+    command = HIGHLIGHT.get(standing or 0)
     top = rf"{command}{{{latex_text(first)}}}" if command else latex_text(first)
     if not column.number:
-        return stacked([top, *map(latex_text, more)], "tl")
-    return stacked([top, *(rf"\scriptsize {latex_text(line)}" for line in more)], "tr")
+        return stack_lines([top, *map(latex_text, more)], "tl")
+    return stack_lines([top, *(rf"\scriptsize {latex_text(line)}" for line in more)], "tr")

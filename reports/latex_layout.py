@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 PORTRAIT, LANDSCAPE = 475.0, 715.0  # points of an a4 page with margins of 2 cm, less a little
-TALL = {PORTRAIT: 560.0, LANDSCAPE: 340.0}  # points for rows; the caption and the notes take the rest
+ROW_SPACE = {PORTRAIT: 560.0, LANDSCAPE: 340.0}  # points for rows; the caption and the notes take the rest
 SEPARATION = 6.0  # between two columns
-LEADING, LOWER = 12.0, 8.5  # points that the first line of a row takes, and each further one
+LEADING, LINE_HEIGHT = 12.0, 8.5  # points that the first line of a row takes, and each further one
 WIDEST_TEXT, NARROW_TEXT = 130.0, 90.0  # points of a column of texts, and of one in a table that is too wide
 NARROWEST_HEAD, HEAD = 34.0, 64.0  # points of a short head, and of a long one in several lines
 BODY, SMALL = 8.5, 7.97  # the em of cmr8 and cmr7 in points, as multiples of cmr10's widths
@@ -22,18 +22,20 @@ WIDTHS = {  # of Computer Modern Roman, in em, rounded up
     " ": 0.34,
 }
 BOLD = 1.15
-USUAL = 0.56
+DEFAULT_WIDTH = 0.56
 
 
 def text_width(text: str, em: float = BODY) -> float:
     """The width of a text in points, rather too large than too small."""
-    return em * sum(WIDTHS.get(letter, USUAL if letter.isascii() else 1.0) for letter in text)
+    return em * sum(WIDTHS.get(letter, DEFAULT_WIDTH if letter.isascii() else 1.0) for letter in text)
 
 
-def wrap(text: str, width: float, em: float = BODY) -> list[str]:
+def wrap_text(text: str, width: float, em: float = BODY) -> list[str]:
     """A text in lines of at most this width: broken at spaces, after punctuation, and inside of longer pieces."""
     lines, line = [], ""
-    for piece in (part for found in re.findall(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+", text) for part in cut(found, width, em)):
+    for piece in (
+        part for found in re.findall(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+", text) for part in split_piece(found, width, em)
+    ):
         if line.strip() and text_width((line + piece).rstrip(), em) > width:
             lines.append(line.strip())
             line = ""
@@ -41,7 +43,7 @@ def wrap(text: str, width: float, em: float = BODY) -> list[str]:
     return [*lines, line.strip()]
 
 
-def cut(piece: str, width: float, em: float) -> Iterator[str]:
+def split_piece(piece: str, width: float, em: float) -> Iterator[str]:
     """A piece in parts that fit the width."""
     part = ""
     for letter in piece:
@@ -63,11 +65,11 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Unit:
+class ColumnGroup:
     """Columns that stay together: one, or several under a head that they share."""
 
     columns: tuple[Column, ...]
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     head: tuple[str, ...] = ()
 
     @property
@@ -77,24 +79,24 @@ class Unit:
         return max(whole, 0.0, *(text_width(line) + SEPARATION for line in self.head))
 
 
-def made_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, number: bool, widest: float) -> Column:
+def create_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, number: bool, widest: float) -> Column:
     """A column with its texts wrapped; of a number, the first line is the value, and those below are smaller."""
     if number:
         lines = tuple(tuple(cell) for cell in cells)
         found = [text_width(line, SMALL if place else BODY * BOLD) for cell in lines for place, line in enumerate(cell)]
     else:
-        lines = tuple(tuple(wrap(cell[0], widest)) for cell in cells)
+        lines = tuple(tuple(wrap_text(cell[0], widest)) for cell in cells)
         found = [text_width(line) for cell in lines for line in cell]
     body = max(found, default=0.0)
-    heads = wrap(head, max(body, NARROWEST_HEAD, min(HEAD, text_width(head) / 3))) if head else []
+    heads = wrap_text(head, max(body, NARROWEST_HEAD, min(HEAD, text_width(head) / 3))) if head else []
     heads += [] if n is None else [f"(n={n:,})"]
     return Column(lines, tuple(heads), max(body, 0.0, *map(text_width, heads)), number)
 
 
-def grouped(heads: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
+def group_heads(heads: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
     """Neighbouring columns whose heads begin with the same words, with these words; "" for a column by itself."""
     words = [head.split() for head in heads]
-    common = [shared(one, other) for one, other in pairwise(words)]
+    common = [count_shared_words(one, other) for one, other in pairwise(words)]
     longest = [max(left, right) for left, right in zip([0, *common], [*common, 0], strict=True)]
     found: list[tuple[tuple[int, ...], str]] = []
     for place, size in enumerate(longest):
@@ -106,41 +108,41 @@ def grouped(heads: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
     return [(places, name if len(places) > 1 else "") for places, name in found]
 
 
-def shared(one: Sequence[str], other: Sequence[str]) -> int:
+def count_shared_words(one: Sequence[str], other: Sequence[str]) -> int:
     """With how many words both begin."""
     return next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
                 min(len(one), len(other)))  # fmt: skip
 
 
-def units(
+def column_groups(
     heads: Sequence[tuple[str, int | None]],
     cells: Sequence[Sequence[Sequence[str]]],
     right: Sequence[bool],
     widest: float,
-) -> list[Unit]:
+) -> list[ColumnGroup]:
     """The table's columns, grouped by what their heads share."""
     found = []
     names = [
         head if number else f"\0{place}" for place, ((head, _), number) in enumerate(zip(heads, right, strict=True))
     ]
-    for places, name in grouped(names):
+    for places, name in group_heads(names):
         columns = tuple(
-            made_column(
+            create_column(
                 heads[at][0].removeprefix(name).strip(" ,"), heads[at][1], [row[at] for row in cells],
                 number=right[at], widest=widest,
             )
             for at in places
         )  # fmt: skip
         whole = sum(column.width + SEPARATION for column in columns) - SEPARATION
-        found.append(Unit(columns, places, tuple(wrap(name.strip(" ,"), whole)) if name else ()))
+        found.append(ColumnGroup(columns, places, tuple(wrap_text(name.strip(" ,"), whole)) if name else ()))
     return found
 
 
-def parts(found: Sequence[Unit], keys: int, limit: float) -> list[list[Unit]]:
+def split_columns(found: Sequence[ColumnGroup], keys: int, limit: float) -> list[list[ColumnGroup]]:
     """The units in parts that fit the width; every part begins with the key columns."""
     head = list(found[:keys])
     space = limit - sum(unit.width for unit in head)
-    rest = [piece for unit in found[keys:] for piece in pieces(unit, space)]
+    rest = [piece for unit in found[keys:] for piece in split_group(unit, space)]
     made = [list(head)]
     for unit in rest:
         if len(made[-1]) > keys and sum(each.width for each in (*made[-1], unit)) > limit:
@@ -149,20 +151,20 @@ def parts(found: Sequence[Unit], keys: int, limit: float) -> list[list[Unit]]:
     return made
 
 
-def pieces(unit: Unit, limit: float) -> Iterator[Unit]:
+def split_group(unit: ColumnGroup, limit: float) -> Iterator[ColumnGroup]:
     """A unit, in several with the same head where it is too wide."""
     start, width = 0, 0.0
     for place, column in enumerate(unit.columns):
         if place > start and width + column.width + SEPARATION > limit:
-            yield Unit(unit.columns[start:place], unit.places[start:place], unit.head)
+            yield ColumnGroup(unit.columns[start:place], unit.indices[start:place], unit.head)
             start, width = place, 0.0
         width += column.width + SEPARATION
-    yield Unit(unit.columns[start:], unit.places[start:], unit.head)
+    yield ColumnGroup(unit.columns[start:], unit.indices[start:], unit.head)
 
 
 def row_height(columns: Sequence[Column], row: int) -> float:
     """The height of a row in points."""
-    return LEADING + LOWER * (max(len(column.cells[row]) for column in columns) - 1)
+    return LEADING + LINE_HEIGHT * (max(len(column.cells[row]) for column in columns) - 1)
 
 
 def row_chunks(columns: Sequence[Column], rows: int, tall: float) -> list[range]:

@@ -22,25 +22,25 @@ from eyechart.metrics.significance import holm
 from eyechart.records import Metric
 from eyechart.spec import did_you_mean
 
-from .proven import evidence_of
-from .render import CHANCE, Number, Row, Table
-from .runs import Entry, Group, Pool
-from .verdicts import change
+from .evidence_io import case_evidence
+from .render import P_VALUE, NumberCell, Row, Table
+from .runs import CaseRun, ComparableCases, Runs
+from .verdicts import change_cell
 
 COLUMNS = ("Rank", "Model")
-HELD = ("Δ", "p after Holm", "Held against")
+COMPARED = ("Δ", "p after Holm", "Held against")
 REPORTED = ("Reported", "Source")
 
 
 @dataclass(frozen=True)
-class Spot:
+class RankedMetric:
     """Which number a board is about."""
 
     name: str
     labels: str
     category: str
 
-    def of(self, entry: Entry) -> Metric | None:
+    def find(self, entry: CaseRun) -> Metric | None:
         """The number, where it has a value."""
         found = entry.metric(self.name, self.labels, self.category)
         return None if found is None or found.value is None else found
@@ -51,11 +51,11 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Contender:
+class ModelScore:
     """A model with its number and what that was made of."""
 
     name: str
-    entry: Entry
+    entry: CaseRun
     metric: Metric
     evidence: Evidence
 
@@ -70,86 +70,86 @@ Tests = Mapping[tuple[int, int], tuple[Compared, float]]  # of each pair, the be
 
 
 @dataclass(frozen=True)
-class Placed:
+class RankedModel:
     """A contender's rank, and the test that gave it."""
 
     rank: int
-    contender: Contender
+    model: ModelScore
     against: str | None = None
     test: tuple[Compared, float] | None = None
 
 
-def leaderboards(pool: Pool, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
+def leaderboards(pool: Runs, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
     """A table for each split, protocol, ground truth and set of images; without a metric, how many are right."""
-    names = directed(pool)
+    names = metrics_with_direction(pool)
     if metric is not None and metric not in names:
         near = did_you_mean(metric, names)
         raise ReportError(f"--metric: no models are ranked by '{metric}'{near} Choose of: {', '.join(names)}.")
     found = [
-        board(group.of(protocol), spot, group.reference, alpha)
+        leaderboard_table(group.with_protocols(protocol), spot, group.reference, alpha)
         for group in pool.groups
-        for protocol in sorted({entry.record.protocol for entry in group.entries})
-        for spot in spots(group.of(protocol), metric)
+        for protocol in sorted({entry.record.protocol for entry in group.cases})
+        for spot in ranked_metrics(group.with_protocols(protocol), metric)
         if labels in (None, spot.labels)
     ]
     if not found:
-        raise nothing(pool, metric, labels)
+        raise no_metric_error(pool, metric, labels)
     return found
 
 
-def directed(pool: Pool) -> list[str]:
+def metrics_with_direction(pool: Runs) -> list[str]:
     """Return the names of the numbers that have a direction."""
-    metrics = (found for entry in pool.entries for found in entry.record.metrics)
+    metrics = (found for entry in pool.cases for found in entry.record.metrics)
     return sorted({found.name for found in metrics if found.higher_is_better is not None})
 
 
-def spots(group: Group, metric: str | None) -> list[Spot]:
+def ranked_metrics(group: ComparableCases, metric: str | None) -> list[RankedMetric]:
     """The numbers to rank by: over all images, or where there is none such, over each set of images."""
     every = dict.fromkeys(
-        Spot(found.name, found.labels, found.category)
-        for entry in group.entries
+        RankedMetric(found.name, found.labels, found.category)
+        for entry in group.cases
         for found in entry.record.metrics
-        if found.name == (metric or entry.headline) and found.value is not None
+        if found.name == (metric or entry.accuracy_name) and found.value is not None
     )
-    known = {key(found) for entry in group.entries for found in headlines(entry.record.metrics)}
+    known = {metric_key(found) for entry in group.cases for found in headlines(entry.record.metrics)}
     whole = {(name, labels) for name, labels, _ in known}
-    return [spot for spot in every if key(spot) in known or (spot.name, spot.labels) not in whole]
+    return [spot for spot in every if metric_key(spot) in known or (spot.name, spot.labels) not in whole]
 
 
-def key(found: Metric | Spot) -> tuple[str, str, str]:
+def metric_key(found: Metric | RankedMetric) -> tuple[str, str, str]:
     """Return what tells a number from the others of its case."""
     return found.name, found.labels, found.category
 
 
-def nothing(pool: Pool, metric: str | None, labels: str | None) -> ReportError:
+def no_metric_error(pool: Runs, metric: str | None, labels: str | None) -> ReportError:
     """Say what there is instead."""
-    entries = [*pool.entries]
+    entries = [*pool.cases]
     there = {f"{found.name} ({found.labels})" for entry in entries for found in entry.record.metrics}
-    ranked = sorted(each for each in there if each.partition(" ")[0] in directed(pool))
+    ranked = sorted(each for each in there if each.partition(" ")[0] in metrics_with_direction(pool))
     asked = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
     return ReportError(f"No record has a number for {asked}. There are: {', '.join(ranked) or 'none to rank by'}.")
 
 
-def board(group: Group, spot: Spot, reference: str, alpha: float) -> Table:
+def leaderboard_table(group: ComparableCases, spot: RankedMetric, reference: str, alpha: float) -> Table:
     """The models of one split and protocol."""
-    places = placed(contenders(group, spot), alpha)
+    places = assign_ranks(model_scores(group, spot), alpha)
     known = spot.name == "acc1" and spot.labels == reference and spot.category in WHOLE
-    published = known and any(entry.record.reported for entry in group.entries)
-    protocol = group.entries[0].record.protocol
+    published = known and any(entry.record.reported for entry in group.cases)
+    protocol = group.cases[0].record.protocol
     return Table(
         f"{group.title}, {protocol}: {spot}",
-        (*COLUMNS, f"{spot.name}, %", *HELD, *(REPORTED if published else ())),
-        tuple((*row(place), *(reported(place.contender.entry) if published else ())) for place in places),
-        (*explained(alpha, spot, places), *unproven(places), *group.notes()),
+        (*COLUMNS, f"{spot.name}, %", *COMPARED, *(REPORTED if published else ())),
+        tuple((*leaderboard_row(place), *(reported_cells(place.model.entry) if published else ())) for place in places),
+        (*leaderboard_notes(alpha, spot, places), *unpaired_note(places), *group.notes()),
         {"split": group.title, "protocol": protocol, "labels": spot.labels, "category": spot.category},
     )
 
 
-def explained(alpha: float, spot: Spot, places: Sequence[Placed]) -> Iterator[str]:
+def leaderboard_notes(alpha: float, spot: RankedMetric, places: Sequence[RankedModel]) -> Iterator[str]:
     """How to read a board."""
     if spot.category == LABELLED:
         yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, incl. N."
-    better = "Less" if any(place.contender.metric.higher_is_better is False for place in places) else "More"
+    better = "Less" if any(place.model.metric.higher_is_better is False for place in places) else "More"
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
         f"p < {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "
@@ -157,38 +157,38 @@ def explained(alpha: float, spot: Spot, places: Sequence[Placed]) -> Iterator[st
     )
 
 
-def unproven(places: Sequence[Placed]) -> Iterator[str]:
+def unpaired_note(places: Sequence[RankedModel]) -> Iterator[str]:
     """Say whose numbers could only be compared by their intervals."""
     if any(place.test and place.test[0].method == "unpaired" for place in places):
         yield "Some numbers were kept without what they were made of: they are compared by their intervals alone."
 
 
-def contenders(group: Group, spot: Spot) -> list[Contender]:
+def model_scores(group: ComparableCases, spot: RankedMetric) -> list[ModelScore]:
     """The models that have the number, the best first, equal ones by name."""
-    names = group.names()
+    names = group.model_names()
     found = [
-        Contender(names[id(entry)], entry, metric, narrowed(evidence_of(entry.record, entry.folder), spot))
-        for entry in group.entries
-        if (metric := spot.of(entry)) is not None
+        ModelScore(names[id(entry)], entry, metric, select_metric(case_evidence(entry.record, entry.folder), spot))
+        for entry in group.cases
+        if (metric := spot.find(entry)) is not None
     ]
     return sorted(found, key=lambda one: (-one.score, one.name))
 
 
-def narrowed(evidence: Evidence, spot: Spot) -> Evidence:
+def select_metric(evidence: Evidence, spot: RankedMetric) -> Evidence:
     """The evidence of one number alone."""
     wanted = (spot.name, spot.labels, spot.category)
     kept = tuple(proof for proof in evidence.proofs if (proof.name, proof.labels, proof.category) == wanted)
     return structs.replace(evidence, proofs=kept)
 
 
-def tests(found: Sequence[Contender]) -> Tests:
+def paired_tests(found: Sequence[ModelScore]) -> Tests:
     """Every pair, the better before and the worse after."""
-    held = {(i, j): against(found[i].evidence, found[j].evidence) for i, j in combinations(range(len(found)), 2)}
+    held = {(i, j): compare_pair(found[i].evidence, found[j].evidence) for i, j in combinations(range(len(found)), 2)}
     adjusted = holm([each.p for each in held.values()]).tolist()
     return {pair: (each, p) for (pair, each), p in zip(held.items(), adjusted, strict=True)}
 
 
-def against(better: Evidence, worse: Evidence) -> Compared:
+def compare_pair(better: Evidence, worse: Evidence) -> Compared:
     """One pair; draws by another seed are of other samples, and are left out."""
     if better.seed != worse.seed:
         better, worse = (
@@ -198,31 +198,31 @@ def against(better: Evidence, worse: Evidence) -> Compared:
     return next(compared(better, worse))
 
 
-def placed(found: Sequence[Contender], alpha: float) -> list[Placed]:
+def assign_ranks(found: Sequence[ModelScore], alpha: float) -> list[RankedModel]:
     """The ranks, as the head of this file says."""
-    held, places = tests(found), list[Placed]()
+    held, places = paired_tests(found), list[RankedModel]()
     rank, leaders = 1, list[int]()
-    for block in blocks([one.score for one in found]):
-        begins = not leaders or any(beaten(held[leader, i], alpha) for leader in leaders for i in block)
+    for block in group_equal_scores([one.score for one in found]):
+        begins = not leaders or any(is_worse(held[leader, i], alpha) for leader in leaders for i in block)
         rank = block[0] + 1 if begins else rank
         for i in block:
-            near = surest(held, leaders, i)
-            places.append(Placed(rank, found[i], *(() if near is None else (found[near].name, held[near, i]))))
+            near = closest_leader(held, leaders, i)
+            places.append(RankedModel(rank, found[i], *(() if near is None else (found[near].name, held[near, i]))))
         leaders = block if begins else leaders
     return places
 
 
-def surest(held: Tests, leaders: Sequence[int], i: int) -> int | None:
+def closest_leader(held: Tests, leaders: Sequence[int], i: int) -> int | None:
     """Of a rank's best, equal ones, the one that a model differs from most surely."""
     return min(leaders, key=lambda leader: (isnan(p := held[leader, i][1]), p, leader), default=None)
 
 
-def beaten(test: tuple[Compared, float], alpha: float) -> bool:
+def is_worse(test: tuple[Compared, float], alpha: float) -> bool:
     """Whether the second of a pair is worse by more than chance."""
     return test[1] < alpha and test[0].worse > 0
 
 
-def blocks(scores: Sequence[float]) -> list[list[int]]:
+def group_equal_scores(scores: Sequence[float]) -> list[list[int]]:
     """The places of equal scores, of scores that fall."""
     found: list[list[int]] = []
     for place, score in enumerate(scores):
@@ -233,20 +233,20 @@ def blocks(scores: Sequence[float]) -> list[list[int]]:
     return found
 
 
-def row(place: Placed) -> Row:
+def leaderboard_row(place: RankedModel) -> Row:
     """A model's rank and number, and how far behind it is."""
-    metric, (found, p) = place.contender.metric, place.test or (None, None)
+    metric, (found, p) = place.model.metric, place.test or (None, None)
     return (
         place.rank,
-        place.contender.name,
-        Number(metric.value, metric.n, metric.ci),
-        None if found is None else change(found),
-        None if p is None else Number(p, style=CHANCE),
+        place.model.name,
+        NumberCell(metric.value, metric.n, metric.ci),
+        None if found is None else change_cell(found),
+        None if p is None else NumberCell(p, style=P_VALUE),
         place.against,
     )
 
 
-def reported(entry: Entry) -> Row:
+def reported_cells(entry: CaseRun) -> Row:
     """What others published."""
     theirs = entry.record.reported
-    return (Number(theirs.value), theirs.source) if theirs else (None, None)
+    return (NumberCell(theirs.value), theirs.source) if theirs else (None, None)

@@ -15,20 +15,20 @@ from eyechart.gate.headlines import LABELLED, WITH_EMPTY, category_name, headlin
 from eyechart.records import Metric
 
 from .classification.ablations import t11, t12, t14, t18
-from .classification.categories import category_table, explained, standings
-from .classification.chosen import headline
+from .classification.best_variant import best_variants
+from .classification.categories import category_notes, category_rows, category_table
 from .classification.multiple_choice import t17, t19
 from .classification.out_of_prompt import t5, t15, t16
 from .classification.positions import t13
 from .classification.published import mill_tables
 from .classification.tasks import t6
-from .failures import failures
+from .failures import failure_notes
 from .oodbench.catalogue import TABLES as OODBENCH
 from .realbirdid.catalogue import OVERVIEW
 from .realbirdid.catalogue import TABLES as REALBIRDID
-from .render import FRACTION, PERCENT, Cell, Number, Table, markdown_item, to_latex, to_markdown
+from .render import FRACTION, PERCENT, Cell, NumberCell, Table, markdown_item, to_latex, to_markdown
 from .run_names import run_names
-from .runs import SINGLE, Entry, Group, NothingToShowError, Pool
+from .runs import ACC1, CaseRun, ComparableCases, EmptyTableError, Runs
 
 AGGREGATE = ("model", "benchmark", "task", "task_type", "n_shot", "metric", "performance", "stderr")
 MCQ = "mcq"  # Mill's other rendering of a benchmark, a task and a metric of its own
@@ -39,14 +39,16 @@ TASK_TYPES: Mapping[str, str] = {
     MCQ: "multiple_choice",
 }
 MILL_METRICS = {"acc1": "acc"}
-OF_PAIRS = tuple(OODBENCH[f"oodbench-{name}"] for name in ("T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17"))
-OF_BIRDS = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
-IN_WORDS = (t6, t5, t15, t16, t19, t11, t12, t13, t14, t17, t18)  # T7 is a part of T19
+OODBENCH_TABLES = tuple(
+    OODBENCH[f"oodbench-{name}"] for name in ("T10", "T11", "T12", "T13", "T14", "T15", "T16", "T17")
+)
+REALBIRDID_TABLES = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
+TEXT_TABLES = (t6, t5, t15, t16, t19, t11, t12, t13, t14, t17, t18)  # T7 is a part of T19
 
 
-def write(pool: Pool, folder: Path) -> str:
+def write_overview(pool: Runs, folder: Path) -> str:
     """Write overview.md, overview.tex and aggregate.csv, and return the Markdown."""
-    found = tables(pool)
+    found = overview_tables(pool)
     text = markdown(pool, found)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / "overview.md", text.encode())
@@ -55,71 +57,72 @@ def write(pool: Pool, folder: Path) -> str:
     return text
 
 
-def markdown(pool: Pool, found: list[Table]) -> str:
+def markdown(pool: Runs, found: list[Table]) -> str:
     """Where the numbers come from, then every table."""
     runs = [
         f"{name}: eyechart {run.eyechart}, {run.seconds:.0f} s, exit status {run.exit_status}, "
         f"{run.workers} workers, {run.loads} model loads: {run.command}"
-        for name, (_, run) in zip(run_names(pool.runs), pool.runs, strict=True)
+        for name, (_, run) in zip(run_names(pool.sessions), pool.sessions, strict=True)
     ]
     head = "".join(
-        f"- {markdown_item(line)}\n" for line in (*runs, *failures(entry.record for entry in pool.entries), *pool.notes)
+        f"- {markdown_item(line)}\n"
+        for line in (*runs, *failure_notes(entry.record for entry in pool.cases), *pool.notes)
     )
     return "\n".join((f"# eyechart\n\n{head}", *map(to_markdown, found)))
 
 
-def tables(pool: Pool) -> list[Table]:
+def overview_tables(pool: Runs) -> list[Table]:
     """All tables of the overview, group by group."""
-    return [table for group in pool.groups for table in group_tables(quiet(group))]
+    return [table for group in pool.groups for table in group_tables(without_notes(group))]
 
 
-def quiet(group: Group) -> Group:
+def without_notes(group: ComparableCases) -> ComparableCases:
     """The group without what its records remark, which stands once, at the head of the overview."""
-    return group.only(
-        replace(entry, said=(), record=structs.replace(entry.record, notes=())) for entry in group.entries
+    return group.select(
+        replace(entry, extra_notes=(), record=structs.replace(entry.record, notes=())) for entry in group.cases
     )
 
 
-def group_tables(group: Group) -> Iterator[Table]:
+def group_tables(group: ComparableCases) -> Iterator[Table]:
     """Categories, Mill's table where it applies, what answers in words have to say, outcomes, and every metric."""
-    for labels in group.others:
-        if rows := standings(chosen := headline(group, labels), labels):
-            notes = [*explained(group.reference, labels), *chosen.notes()]
+    for labels in group.other_labels:
+        if rows := category_rows(chosen := best_variants(group, labels), labels):
+            notes = [*category_notes(group.reference, labels), *chosen.notes()]
             yield category_table(rows, group.title, group.reference, labels, notes)
     yield from mill_tables(group, group.reference)
-    for builder in (*IN_WORDS, *OF_PAIRS, *OF_BIRDS):
-        with suppress(NothingToShowError):
-            yield from builder(Pool((group,), ()), None)
+    for builder in (*TEXT_TABLES, *OODBENCH_TABLES, *REALBIRDID_TABLES):
+        with suppress(EmptyTableError):
+            yield from builder(Runs((group,), ()), None)
     yield outcome_table(group)
     yield metric_table(group)
 
 
-def outcome_table(group: Group) -> Table:
+def outcome_table(group: ComparableCases) -> Table:
     """What became of the images of every case."""
-    tasks = group.tasks()
+    tasks = group.task_names()
     columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "truncated", "error", "answered", "seconds")
-    rows = tuple((entry.model, tasks[id(entry)], *outcome_cells(entry)) for entry in group.entries)
+    rows = tuple((entry.model, tasks[id(entry)], *outcome_cells(entry)) for entry in group.cases)
     said = "Under each case's first ground truth. Answered: the share of answers that are no error, in %."
     return Table(f"{group.title}: outcomes", columns, rows, (said, *group.notes()))
 
 
-def outcome_cells(entry: Entry) -> list[Cell]:
+def outcome_cells(entry: CaseRun) -> list[Cell]:
     """Counts, and the coverage that stands beside every score."""
     outcomes, n = entry.record.outcomes, entry.record.data.n
     counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
     asked = max(n, sum(counts))  # several an image, or one
-    return [n, *counts, Number(1 - outcomes.error / asked if asked else None), round(entry.record.seconds)]
+    return [n, *counts, NumberCell(1 - outcomes.error / asked if asked else None), round(entry.record.seconds)]
 
 
-def metric_table(group: Group) -> Table:
+def metric_table(group: ComparableCases) -> Table:
     """Every number of every record."""
-    tasks = group.tasks()
+    tasks = group.task_names()
     rows = tuple(
         (
             *(entry.model, tasks[id(entry)], metric.name, metric.labels, category_name(metric, entry.record.metrics)),
-            *(number(metric), metric.ci_method),
+            *(metric_cell(metric), metric.ci_method),
         )
-        for entry in group.entries
+        for entry in group.cases
         for metric in entry.record.metrics
     )
     columns = ("Model", "Task", "Metric", "Labels", "Category", "%", "Interval (95 %)")
@@ -127,24 +130,24 @@ def metric_table(group: Group) -> Table:
     return Table(f"{group.title}: every metric", columns, rows, (said, *group.notes()))
 
 
-def number(metric: Metric) -> Number:
+def metric_cell(metric: Metric) -> NumberCell:
     """A metric as a cell."""
-    return Number(metric.value, metric.n, metric.ci, style=PERCENT)
+    return NumberCell(metric.value, metric.n, metric.ci, style=PERCENT)
 
 
-def aggregate(pool: Pool) -> str:
+def aggregate(pool: Runs) -> str:
     """Mill's aggregate.csv: fractions, and a rollup row for each benchmark, whose task is the benchmark itself."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(AGGREGATE)
-    writer.writerows(row for group in pool.groups for entry in group.entries for row in aggregate_rows(entry, group))
+    writer.writerows(row for group in pool.groups for entry in group.cases for row in aggregate_rows(entry, group))
     return text.getvalue()
 
 
-def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
+def aggregate_rows(entry: CaseRun, group: ComparableCases) -> Iterator[tuple[str, ...]]:
     """One row a metric; Mill's `imagenet` is the whole imagenet/val; all else, also a choice of it, keeps its name."""
     benchmark = "imagenet" if group.title == "imagenet/val" else group.title
-    protocol, whole = entry.record.protocol, task(entry, benchmark)
+    protocol, whole = entry.record.protocol, aggregate_task(entry, benchmark)
     who = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
     known = headlines(entry.record.metrics)
     for metric in entry.record.metrics:
@@ -155,18 +158,18 @@ def aggregate_rows(entry: Entry, group: Group) -> Iterator[tuple[str, ...]]:
         yield entry.model, benchmark, named, *who, mill_metric(entry, metric), FRACTION(metric.value), stderr(metric)
 
 
-def task(entry: Entry, benchmark: str) -> str:
+def aggregate_task(entry: CaseRun, benchmark: str) -> str:
     """The benchmark itself, Mill's `imagenet_mcq`, or either with the choices that are not the usual ones."""
     record = entry.record
     chosen = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.title}")
     return f"{record.benchmark}_{MCQ}{chosen}" if record.protocol == MCQ else f"{benchmark}{chosen}"
 
 
-def mill_metric(entry: Entry, metric: Metric) -> str:
+def mill_metric(entry: CaseRun, metric: Metric) -> str:
     """A metric as Mill names it: `acc`, or `imagenet_mcq_acc`."""
     record = entry.record
-    if record.protocol == MCQ and metric.name == SINGLE:
-        return f"{record.benchmark}_{MCQ}_{MILL_METRICS[SINGLE]}"
+    if record.protocol == MCQ and metric.name == ACC1:
+        return f"{record.benchmark}_{MCQ}_{MILL_METRICS[ACC1]}"
     return MILL_METRICS.get(metric.name, metric.name)
 
 

@@ -12,14 +12,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-WIDE = 95  # letters of a title
-NAME, PIECES = 36, re.compile("[^,/ ]*[,/ ]+|[^,/ ]+")  # letters of a line of a name, and where it may be broken
-LETTER = 0.62  # of the size: how wide a letter is on average
-SMALL = 6  # points: the smallest text that can be read
-ASIDE: Any = {"fontsize": 7, "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend that hides nothing
+TITLE_LETTERS = 95  # letters of a title
+NAME_LETTERS, PIECES = (
+    36,
+    re.compile("[^,/ ]*[,/ ]+|[^,/ ]+"),
+)  # letters of a line of a name, and where it may be broken
+LETTER_WIDTH = 0.62  # of the size: how wide a letter is on average
+SMALLEST_FONT = 6  # points: the smallest text that can be read
+LEGEND_ASIDE: Any = {"fontsize": 7, "loc": "upper left", "bbox_to_anchor": (1, 1)}  # a legend that hides nothing
 
 
-def panels(heights: list[float], across: int, width: float) -> tuple["Figure", Any]:
+def create_panels(heights: list[float], across: int, width: float) -> tuple["Figure", Any]:
     """A figure of rows with these heights in inches."""
     from matplotlib.figure import Figure
 
@@ -27,38 +30,38 @@ def panels(heights: list[float], across: int, width: float) -> tuple["Figure", A
     return figure, figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
 
 
-def headed(ax: "Axes", title: str) -> None:
+def set_title(ax: "Axes", title: str) -> None:
     """Put a title above a panel that is as wide as its figure, in as many lines as it takes."""
-    ax.set_title(fill(one_line(title), WIDE, break_on_hyphens=False), fontsize=9)
+    ax.set_title(fill(one_line(title), TITLE_LETTERS, break_on_hyphens=False), fontsize=9)
 
 
-def above(ax: "Axes") -> None:
+def legend_above(ax: "Axes") -> None:
     """Put the legend of a histogram above its bars."""
     ax.set_ylim(top=1.4 * ax.get_ylim()[1])
     ax.legend(fontsize=7, loc="upper right")
 
 
-def counted(sizes: Sequence[int]) -> str:
+def format_counts(sizes: Sequence[int]) -> str:
     """How many images or classes, or from how many to how many."""
     ends = dict.fromkeys(f"{size:,}" for size in (*sizes[:1], *sizes[-1:]))
     return f"n={'–'.join(ends) or 0}"
 
 
-def wrapped(name: str) -> str:
+def wrap_name(name: str) -> str:
     """Return a model's name in lines of at most 36 letters, broken behind commas and slashes where there are any."""
     lines = [""]
-    for piece in (part for found in PIECES.findall(one_line(name)) for part in wrap(found)):
-        if lines[-1] and len(lines[-1] + piece) > NAME:
+    for piece in (part for found in PIECES.findall(one_line(name)) for part in split_piece(found)):
+        if lines[-1] and len(lines[-1] + piece) > NAME_LETTERS:
             lines.append("")
         lines[-1] += piece
     return "\n".join(line.rstrip() for line in lines)
 
 
-def wrap(piece: str) -> list[str]:
+def split_piece(piece: str) -> list[str]:
     """Return a piece of a name in parts that fit a line."""
-    return [piece[start : start + NAME] for start in range(0, len(piece), NAME)]
+    return [piece[start : start + NAME_LETTERS] for start in range(0, len(piece), NAME_LETTERS)]
 
 
-def inches(names: Iterable[str], size: float) -> float:
+def text_width(names: Iterable[str], size: float) -> float:
     """Return how wide the widest line of some names is at a size in points."""
-    return max((len(line) for name in names for line in name.splitlines()), default=0) * LETTER * size / 72
+    return max((len(line) for name in names for line in name.splitlines()), default=0) * LETTER_WIDTH * size / 72

@@ -19,10 +19,12 @@ def folder_names(folders: Sequence[Path]) -> list[str]:
     """A name for each folder: its last part behind links, and as many more as tell folders apart."""
     parts = [folder.resolve().parts for folder in folders]
     counts = range(1, max(map(len, parts), default=1) + 1)
-    return [next(name for count in counts if alone(name := "/".join(own[-count:]), own, parts, count)) for own in parts]
+    return [
+        next(name for count in counts if is_unique(name := "/".join(own[-count:]), own, parts, count)) for own in parts
+    ]
 
 
-def alone(name: str, own: tuple[str, ...], parts: Sequence[tuple[str, ...]], count: int) -> bool:
+def is_unique(name: str, own: tuple[str, ...], parts: Sequence[tuple[str, ...]], count: int) -> bool:
     """Whether no other folder has this name, if it is named by as many parts."""
     return count >= len(own) or not any(other != own and "/".join(other[-count:]) == name for other in parts)
 

@@ -10,35 +10,35 @@ from eyechart.errors import ReportError, SpecError
 from eyechart.records import EMPTY, Metric, Record, Run, empties, read_run
 from eyechart.spec import did_you_mean, parse
 
-from .answers import Answered, read_rounds
-from .failures import mark_of
+from .answers import ImageAnswers, read_epochs
+from .failures import status_suffix
 from .oodbench.pairs import Pairs, read_pairs
 from .run_names import run_names
 
-RULES = ("equivalences", "categories")
+LABEL_RULES = ("equivalences", "categories")
 # As the published tables have them: answers in words first, then prompts, then classifiers that saw the labels.
-FAMILIES: Mapping[str, int] = {"zero_shot": 1, "knn": 2, "supervised": 3}
-TASKS: Mapping[str, str] = {  # as the published tables call them; any other protocol goes by its own name
+PROTOCOL_ORDER: Mapping[str, int] = {"zero_shot": 1, "knn": 2, "supervised": 3}
+TASK_NAMES: Mapping[str, str] = {  # as the published tables call them; any other protocol goes by its own name
     "closed_world": "CW",
     "closed_world_plus": "CW+",
     "open_world": "OW",
     "multiple_choice": "MC",
     "mcq": "MCQ",
 }
-SINGLE, REPEATED, CHOICES = "acc1", "repeated_acc", "mc_acc"  # of one answer an image, then means over rounds
+ACC1, REPEATED_ACC, MC_ACC = "acc1", "repeated_acc", "mc_acc"  # of one answer an image, then means over rounds
 
 
-class NothingToShowError(ReportError):
+class EmptyTableError(ReportError):
     """The runs have nothing of what a table is about; the sentence says how to make it."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class CaseRun:
     """One record, with the folder its files lie in, and what was `said` when it was chosen among several."""
 
     record: Record
     folder: Path
-    said: tuple[str, ...] = ()
+    extra_notes: tuple[str, ...] = ()
 
     @property
     def model(self) -> str:
@@ -46,55 +46,59 @@ class Entry:
         return self.record.model.alias or model_name(self.record.model.spec)
 
     @property
-    def rules(self) -> tuple[str, ...]:
+    def label_rules(self) -> tuple[str, ...]:
         """How labels were read."""
-        return tuple(self.record.variant.get(rule, "") for rule in RULES)
+        return tuple(self.record.variant.get(rule, "") for rule in LABEL_RULES)
 
     @property
-    def wording(self) -> str:
+    def prompt_settings(self) -> str:
         """How the question was put."""
-        return self.worded(())
+        return self.prompt_settings_without(())
 
-    def worded(self, without: Collection[str]) -> str:
+    def prompt_settings_without(self, without: Collection[str]) -> str:
         """How the question was put, but for the choices that a table compares."""
-        left_out = {*RULES, EMPTY, *without}
+        left_out = {*LABEL_RULES, EMPTY, *without}
         chosen = {name: value for name, value in sorted(self.record.variant.items()) if name not in left_out}
         return ", ".join(f"{name} {value}" for name, value in chosen.items())
 
-    def choice(self, name: str, default: str = "") -> str:
+    def option(self, name: str, default: str = "") -> str:
         """What was chosen of the protocol's choices."""
         return self.record.variant.get(name, default)
 
     @property
-    def empties(self) -> dict[str, str]:
+    def empty_label_rules(self) -> dict[str, str]:
         """What an image without labels counts as under each ground truth."""
         return empties(self.record.variant)
 
     @property
-    def truths(self) -> dict[str, tuple[str, str]]:
+    def label_sets(self) -> dict[str, tuple[str, str]]:
         """The sha256 of each ground truth, and its rule for images without labels."""
-        return {name: (self.record.data.labels.get(name, ""), self.empties.get(name, "")) for name in self.labels}
+        return {
+            name: (self.record.data.labels.get(name, ""), self.empty_label_rules.get(name, "")) for name in self.labels
+        }
 
     @property
-    def headline(self) -> str:
+    def accuracy_name(self) -> str:
         """The metric that says how many answers were right: of one answer an image, or the mean over several."""
         found = {metric.name for metric in self.record.metrics}
-        return next((name for name in (SINGLE, REPEATED, CHOICES) if name in found), SINGLE)
+        return next((name for name in (ACC1, REPEATED_ACC, MC_ACC) if name in found), ACC1)
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The ground truths, in the order they were scored."""
-        return tuple(dict.fromkeys(metric.labels for metric in self.record.metrics if metric.name == self.headline))
+        return tuple(
+            dict.fromkeys(metric.labels for metric in self.record.metrics if metric.name == self.accuracy_name)
+        )
 
     @cached_property
-    def rounds(self) -> tuple[Answered, ...]:
+    def epochs(self) -> tuple[ImageAnswers, ...]:
         """What the model said to every image in each of its rounds, and what each ground truth says to it."""
-        return read_rounds(self.record, self.folder, self.labels, self.empties)
+        return read_epochs(self.record, self.folder, self.labels, self.empty_label_rules)
 
     @property
-    def answers(self) -> Answered:
+    def answers(self) -> ImageAnswers:
         """What the model said in its only round."""
-        return self.rounds[0]
+        return self.epochs[0]
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -102,20 +106,24 @@ class Entry:
         return read_pairs(self.record, self.folder)
 
     @property
-    def question(self) -> tuple[str, ...]:
+    def comparison_key(self) -> tuple[str, ...]:
         """What was asked of whom about which images, and how labels are read."""
         record = self.record
-        return (record.case, record.protocol, record.data.fingerprint, self.wording, *self.rules)
+        return (record.case, record.protocol, record.data.fingerprint, self.prompt_settings, *self.label_rules)
 
-    def replaces(self, other: "Entry") -> bool:
+    def replaces(self, other: "CaseRun") -> bool:
         """Whether this is the other's case in the same variant; to have more ground truths is no other variant."""
-        return self.question == other.question and agree(self.empties, other.empties)
+        return self.comparison_key == other.comparison_key and agree_on_shared_keys(
+            self.empty_label_rules, other.empty_label_rules
+        )
 
-    def beside(self, other: "Entry") -> bool:
+    def is_comparable(self, other: "CaseRun") -> bool:
         """Whether both may stand in one table: the same images, and one meaning for every ground truth they share."""
         mine, its = self.record, other.record
         same = (mine.benchmark, mine.split, mine.data.fingerprint) == (its.benchmark, its.split, its.data.fingerprint)
-        return same and self.rules == other.rules and agree(self.truths, other.truths)
+        return (
+            same and self.label_rules == other.label_rules and agree_on_shared_keys(self.label_sets, other.label_sets)
+        )
 
     def metric(self, name: str, labels: str, category: str = "A") -> Metric | None:
         """One number of the record."""
@@ -125,28 +133,28 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Group:
+class ComparableCases:
     """Entries that answered the same images and were scored by the same rules: rows of one table."""
 
-    entries: tuple[Entry, ...]
+    cases: tuple[CaseRun, ...]
     number: int = 1
-    said: tuple[str, ...] = ()
+    extra_notes: tuple[str, ...] = ()
 
     @property
     def benchmark(self) -> str:
         """The benchmark and split, as `imagenet/val`."""
-        record = self.entries[0].record
+        record = self.cases[0].record
         return f"{record.benchmark}/{record.split}"
 
     @property
     def size(self) -> int:
         """How many images were asked about."""
-        return self.entries[0].record.data.n
+        return self.cases[0].record.data.n
 
     @property
     def title(self) -> str:
         """The benchmark and how much of it."""
-        record = self.entries[0].record
+        record = self.cases[0].record
         limited = "" if record.limit is None else f", a choice of {record.limit:,} with seed {record.seed}"
         again = f" ({self.number})" if self.number > 1 else ""
         return f"{self.benchmark}{limited}{again}"
@@ -160,86 +168,92 @@ class Group:
     @property
     def labels(self) -> tuple[str, ...]:
         """Every ground truth that an entry was scored under."""
-        return tuple(dict.fromkeys(name for entry in self.entries for name in entry.labels))
+        return tuple(dict.fromkeys(name for entry in self.cases for name in entry.labels))
 
     @property
-    def others(self) -> tuple[str, ...]:
+    def other_labels(self) -> tuple[str, ...]:
         """Every ground truth but the reference."""
         return tuple(name for name in self.labels if name != self.reference)
 
-    def under(self, *labels: str) -> tuple[Entry, ...]:
+    def scored_under(self, *labels: str) -> tuple[CaseRun, ...]:
         """The entries with one answer an image that were scored under all of these ground truths."""
-        return tuple(entry for entry in self.entries if entry.headline == SINGLE and {*labels} <= {*entry.labels})
+        return tuple(entry for entry in self.cases if entry.accuracy_name == ACC1 and {*labels} <= {*entry.labels})
 
-    def of(self, *protocols: str) -> "Group":
+    def with_protocols(self, *protocols: str) -> "ComparableCases":
         """The entries of some protocols alone."""
-        return self.only([entry for entry in self.entries if entry.record.protocol in protocols])
+        return self.select([entry for entry in self.cases if entry.record.protocol in protocols])
 
-    def only(self, entries: Iterable[Entry], *said: str) -> "Group":
+    def select(self, entries: Iterable[CaseRun], *said: str) -> "ComparableCases":
         """Some of the entries, and what there is to say about the choice."""
-        return replace(self, entries=tuple(entries), said=(*self.said, *said))
+        return replace(self, cases=tuple(entries), extra_notes=(*self.extra_notes, *said))
 
-    def tasks(self, without: Collection[str] = ()) -> Mapping[int, str]:
+    def task_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
         """What stands in the column Task, by the entry's identity; a letter where a protocol has several wordings."""
         seen: dict[str, list[str]] = {}
-        for entry in self.entries:
+        for entry in self.cases:
             wordings = seen.setdefault(entry.record.protocol, [])
-            if entry.worded(without) not in wordings:
-                wordings.append(entry.worded(without))
-        return {id(e): lettered(e, seen[e.record.protocol], without) + mark_of(e.record) for e in self.entries}
+            if entry.prompt_settings_without(without) not in wordings:
+                wordings.append(entry.prompt_settings_without(without))
+        return {id(e): task_name(e, seen[e.record.protocol], without) + status_suffix(e.record) for e in self.cases}
 
-    def names(self, without: Collection[str] = ()) -> Mapping[int, str]:
+    def model_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
         """What stands in the column Model of a table without a column Task: the task only where there are several."""
-        tasks = self.tasks(without)
+        tasks = self.task_names(without)
         several = len({*tasks.values()}) > 1
-        return {id(e): f"{e.model}, {tasks[id(e)]}" if several else e.model for e in self.entries}
+        return {id(e): f"{e.model}, {tasks[id(e)]}" if several else e.model for e in self.cases}
 
     def notes(self, without: Collection[str] = ()) -> tuple[str, ...]:
         """Which images, protocols, wordings, rules and ground truths the numbers come from."""
-        tasks = self.tasks(without)
-        put = dict.fromkeys(f"{tasks[id(e)]}: {e.worded(without) or 'no prompts'}." for e in self.entries)
-        read = [f"{name} {value}" for name, value in zip(RULES, self.entries[0].rules, strict=True) if value]
-        fingerprint = self.entries[0].record.data.fingerprint
+        tasks = self.task_names(without)
+        put = dict.fromkeys(
+            f"{tasks[id(e)]}: {e.prompt_settings_without(without) or 'no prompts'}." for e in self.cases
+        )
+        read = [f"{name} {value}" for name, value in zip(LABEL_RULES, self.cases[0].label_rules, strict=True) if value]
+        fingerprint = self.cases[0].record.data.fingerprint
         said = "; ".join([f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}", *read])
-        truths = f"Ground truths, and images without labels: {self.truths()}." if self.labels else self.divisions()
-        return (*self.said, f"{said}.", *put, truths, *remarks(self.entries))
+        truths = (
+            f"Ground truths, and images without labels: {self.label_set_note()}."
+            if self.labels
+            else self.annotation_note()
+        )
+        return (*self.extra_notes, f"{said}.", *put, truths, *collect_notes(self.cases))
 
-    def divisions(self) -> str:
+    def annotation_note(self) -> str:
         """What image–category pairs and birds are held against, with the beginning of its sha256."""
         found = dict.fromkeys(
-            f"{name} {sha[:12]}" for entry in self.entries for name, sha in entry.record.data.labels.items()
+            f"{name} {sha[:12]}" for entry in self.cases for name, sha in entry.record.data.labels.items()
         )
         return f"Divisions, annotations and observations: {'; '.join(found)}."
 
-    def truths(self) -> str:
+    def label_set_note(self) -> str:
         """Each ground truth with the beginning of its sha256 and its rule for images without labels."""
-        truths = {name: found for entry in self.entries for name, found in entry.truths.items()}
+        truths = {name: found for entry in self.cases for name, found in entry.label_sets.items()}
         return "; ".join(f"{name} {sha[:12]} {rule}".strip() for name, (sha, rule) in truths.items())
 
 
 @dataclass(frozen=True)
-class Pool:
+class Runs:
     """Everything the runs hold, later runs winning, and what the command line adds.
 
     `annotations` are what annotators sent back, `references` the models that others are compared with.
     """
 
-    groups: tuple[Group, ...]
-    runs: tuple[tuple[Path, Run], ...]
+    groups: tuple[ComparableCases, ...]
+    sessions: tuple[tuple[Path, Run], ...]
     annotations: tuple[Path, ...] = ()
     references: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What there is to say of all records."""
-        return remarks(self.entries)
+        return collect_notes(self.cases)
 
     @property
-    def entries(self) -> Iterator[Entry]:
+    def cases(self) -> Iterator[CaseRun]:
         """All cases, group by group."""
-        return (entry for group in self.groups for entry in group.entries)
+        return (entry for group in self.groups for entry in group.cases)
 
-    def chosen(self, labels: str | None) -> tuple[tuple[Group, tuple[str, ...]], ...]:
+    def select_labels(self, labels: str | None) -> tuple[tuple[ComparableCases, tuple[str, ...]], ...]:
         """Each group with the ground truths to make tables of: the named one, or all but the original labels."""
         known = dict.fromkeys(name for group in self.groups for name in group.labels)
         if labels is not None and labels not in known:
@@ -247,36 +261,36 @@ class Pool:
                 f"No record was scored under the ground truth '{labels}'{did_you_mean(labels, [*known])} "
                 f"There are: {', '.join(known)}. Make it with: pytest --eye-labels={labels}=FILE"
             )
-        picked = ((group, group.others if labels is None else (labels,)) for group in self.groups)
+        picked = ((group, group.other_labels if labels is None else (labels,)) for group in self.groups)
         return tuple(
             (group, names) for group, found in picked if (names := tuple(n for n in found if n in group.labels))
         )
 
-    def each(self, labels: str | None) -> Iterator[tuple[Group, str]]:
+    def iter_labels(self, labels: str | None) -> Iterator[tuple[ComparableCases, str]]:
         """As `chosen`, one at a time; a group that has nothing but the original labels comes with these."""
-        found = {id(group): names for group, names in self.chosen(labels)}
+        found = {id(group): names for group, names in self.select_labels(labels)}
         for group in self.groups:
             alone = () if labels else (group.reference,) * bool(group.labels)
             yield from ((group, name) for name in found.get(id(group), alone))
 
 
-def remarks(entries: Iterable[Entry]) -> tuple[str, ...]:
+def collect_notes(entries: Iterable[CaseRun]) -> tuple[str, ...]:
     """What a reader of some cases' numbers must know, as their records say it, each sentence once."""
-    return tuple(dict.fromkeys(note for entry in entries for note in (*entry.said, *entry.record.notes)))
+    return tuple(dict.fromkeys(note for entry in entries for note in (*entry.extra_notes, *entry.record.notes)))
 
 
-def load(paths: Sequence[Path]) -> Pool:
+def load(paths: Sequence[Path]) -> Runs:
     """Read runs; of two records for one case, protocol and variant, that of the later run is kept, and it is said."""
-    found: list[Entry] = []
+    found: list[CaseRun] = []
     read = [(path.parent if path.suffix == ".json" else path, read_run(path)) for path in paths]
     runs = tuple((folder, records.run) for folder, records in read)
     for (folder, records), name in zip(read, run_names(runs), strict=True):
         for record in records.records:
-            entry = Entry(record, folder)
+            entry = CaseRun(record, folder)
             kept = [other for other in found if not entry.replaces(other)]
             if len(kept) < len(found):
                 said = f"{record.case} ({record.protocol}): the record of {name} replaces an earlier run's."
-                entry = replace(entry, said=(said,))
+                entry = replace(entry, extra_notes=(said,))
             found = [*kept, entry]
     if not found:
         (folder, run), command = runs[-1], "pytest --pyargs eyechart.benchmarks"
@@ -284,16 +298,16 @@ def load(paths: Sequence[Path]) -> Pool:
             f"{folder} holds no record: no case of that session recorded a number (exit status {run.exit_status}). "
             f"Look at what the session printed, or run the suite: {command}"
         )
-    refuse_namesakes(found)
-    return Pool(grouped(found), runs)
+    check_unique_names(found)
+    return Runs(group_cases(found), runs)
 
 
-def refuse_namesakes(entries: Iterable[Entry]) -> None:
+def check_unique_names(entries: Iterable[CaseRun]) -> None:
     """Refuse two models of one name that were asked the same, which no table could tell apart."""
     seen: dict[tuple[str, ...], str] = {}
     for entry in entries:
         record, spec = entry.record, entry.record.model.title
-        asked = (entry.model, record.benchmark, record.split, record.protocol, entry.wording)
+        asked = (entry.model, record.benchmark, record.split, record.protocol, entry.prompt_settings)
         if seen.setdefault(asked, spec) != spec:
             raise ReportError(
                 f"{record.case}: two models are called {entry.model}, {seen[asked]} and {spec}. Give them different "
@@ -301,37 +315,37 @@ def refuse_namesakes(entries: Iterable[Entry]) -> None:
             )
 
 
-def grouped(entries: Iterable[Entry]) -> tuple[Group, ...]:
+def group_cases(entries: Iterable[CaseRun]) -> tuple[ComparableCases, ...]:
     """Put together what may be compared, each group in the order of the published tables."""
-    groups: list[list[Entry]] = []
+    groups: list[list[CaseRun]] = []
     for entry in sorted(entries, key=lambda entry: (entry.record.benchmark, entry.record.split)):
-        home = next((group for group in groups if all(map(entry.beside, group))), None)
+        home = next((group for group in groups if all(map(entry.is_comparable, group))), None)
         if home is None:
             groups.append([entry])
         else:
             home.append(entry)
-    made = [Group(tuple(sorted(group, key=order))) for group in groups]
+    made = [ComparableCases(tuple(sorted(group, key=sort_key))) for group in groups]
     titles = [group.title for group in made]
     return tuple(replace(group, number=titles[: place + 1].count(group.title)) for place, group in enumerate(made))
 
 
-def agree(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+def agree_on_shared_keys(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Whether two mappings say the same of what both speak of."""
     return all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
-def order(entry: Entry) -> tuple[int, float, str]:
+def sort_key(entry: CaseRun) -> tuple[int, float, str]:
     """By family of protocols, then by accuracy, then by name."""
-    first = entry.metric(entry.headline, entry.labels[0]) if entry.labels else None
+    first = entry.metric(entry.accuracy_name, entry.labels[0]) if entry.labels else None
     accuracy = first.value if first and first.value is not None else -1.0
-    return FAMILIES.get(entry.record.protocol, 0), accuracy, entry.model
+    return PROTOCOL_ORDER.get(entry.record.protocol, 0), accuracy, entry.model
 
 
-def lettered(entry: Entry, wordings: Sequence[str], without: Collection[str]) -> str:
+def task_name(entry: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
     """A protocol, with a letter where several wordings of it stand in one table."""
-    place = wordings.index(entry.worded(without))
+    place = wordings.index(entry.prompt_settings_without(without))
     mark = chr(ord("a") + place) if place < 26 else str(place)
-    task = TASKS.get(entry.record.protocol, entry.record.protocol)
+    task = TASK_NAMES.get(entry.record.protocol, entry.record.protocol)
     return f"{task} ({mark})" if len(wordings) > 1 else task
 
 

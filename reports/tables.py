@@ -18,10 +18,10 @@ from .classification.weasel import t9, t10
 from .oodbench.catalogue import TABLES as OODBENCH
 from .realbirdid.catalogue import TABLES as REALBIRDID
 from .render import Table
-from .runs import NothingToShowError, Pool
+from .runs import EmptyTableError, Runs
 
 TABLE = "python -m eyechart.reports table"
-Builder = Callable[[Pool, str | None], list[Table]]
+Builder = Callable[[Runs, str | None], list[Table]]
 
 BUILDERS: Mapping[str, Builder] = {
     "mill-imagenet": mill_imagenet,
@@ -62,7 +62,7 @@ def known_name(name: str, known: Collection[str], what: str) -> str:
     raise ReportError(f"There is no {what} '{name}'{did_you_mean(name, [*known])} The {what}s are: {', '.join(known)}.")
 
 
-def tables(name: str, pool: Pool, labels: str | None = None) -> list[Table]:
+def tables(name: str, pool: Runs, labels: str | None = None) -> list[Table]:
     """Make the named table of everything that the runs hold, one for each split and ground truth that has rows of it.
 
     Raises ReportError where there are none, with what is needed.
@@ -70,7 +70,7 @@ def tables(name: str, pool: Pool, labels: str | None = None) -> list[Table]:
     spelled = known_name(name, BUILDERS, "table")
     found = [table for table in BUILDERS[spelled](pool, labels) if table.rows]
     if not found:
-        raise NothingToShowError(
+        raise EmptyTableError(
             f"{spelled} would have no row: the cases of these runs that it is about hold nothing that it shows. Ask "
             "about more images, or about another split."
         )

@@ -22,13 +22,13 @@ from eyechart.gate.comparing import (
 )
 from eyechart.gate.evidence import Evidence
 
-from .render import CHANCE, Cell, Number, Row, Style
+from .render import P_VALUE, Cell, NumberCell, NumberFormat, Row
 
 Key = tuple[str, ...]  # a case, its protocol, and what else tells it from others
 Pairs = Mapping[Key, tuple[Evidence, Evidence]]  # before and after
-CELLS = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "p after Holm", "Test", "Verdict")
-WHEN = ("before", "after")
-CHANGED = Style(100, 2, signed=True)
+COLUMNS = ("Before, %", "After, %", "Δ", "n", "Lost", "Gained", "p", "p after Holm", "Test", "Verdict")
+SIDES = ("before", "after")
+CHANGE = NumberFormat(100, 2, signed=True)
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,15 @@ class Rule:
         return f"A loss or a gain: p < {self.alpha:g} after Holm's correction{passed}."
 
 
-USUAL = Rule()
+DEFAULT_RULE = Rule()
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunComparison:
     """Every number's verdict, what matters first; the cases it is about; and those that cannot be compared, and why."""
 
     verdicts: tuple[tuple[Key, Verdict], ...]
-    kept: Pairs
+    compared: Pairs
     refused: Mapping[Key, Sequence[str]]
 
     def __str__(self) -> str:
@@ -59,17 +59,17 @@ class Outcome:
         return f"{len(self.verdicts)} numbers compared, {worse} worse"
 
 
-def judge(pairs: Pairs, rule: Rule) -> Outcome:
+def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
     """Hold every number that both sides have against its earlier self, all together."""
-    refused = {key: why for key, pair in pairs.items() if (why := differences(*pair, WHEN))}
+    refused = {key: why for key, pair in pairs.items() if (why := differences(*pair, SIDES))}
     kept = {key: pair for key, pair in pairs.items() if key not in refused}
     found = [(key, each) for key, pair in kept.items() for each in compared(*pair)]
     verdicts = judged([each for _, each in found], rule.alpha, rule.max_drop)
-    told = sorted(((key, verdict) for (key, _), verdict in zip(found, verdicts, strict=True)), key=order)
-    return Outcome(tuple(told), kept, refused)
+    told = sorted(((key, verdict) for (key, _), verdict in zip(found, verdicts, strict=True)), key=sort_key)
+    return RunComparison(tuple(told), kept, refused)
 
 
-def order(told: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
+def sort_key(told: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
     """What verdicts are sorted by: losses first, then by p, by size and by name."""
     key, verdict = told
     found, p = verdict.found, verdict.adjusted
@@ -77,77 +77,77 @@ def order(told: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
     return VERDICTS.index(verdict.word), 0.0 if isnan(p) else p, size, key, found.name
 
 
-def cells(verdict: Verdict) -> Row:
+def verdict_cells(verdict: Verdict) -> Row:
     """A number before and after, how sure its change is, and what follows."""
     found = verdict.found
     shares = found.method in (MCNEMAR, SIGN_FLIPS)
     counts: tuple[Cell, Cell] = (len(found.lost), found.gained) if shares else (None, None)
     return (
-        *(Number(found.before), Number(found.after), change(found)),
+        *(NumberCell(found.before), NumberCell(found.after), change_cell(found)),
         *(found.n, *counts),
-        *(Number(p, style=CHANCE) for p in (found.p, verdict.adjusted)),
+        *(NumberCell(p, style=P_VALUE) for p in (found.p, verdict.adjusted)),
         *(found.method, verdict.word),
     )
 
 
-def change(found: Compared) -> Number:
+def change_cell(found: Compared) -> NumberCell:
     """A change with its interval, where there is one."""
     known = found.ci is not None and not any(map(isnan, found.ci))
-    return Number(found.delta, ci=(found.ci.low, found.ci.high) if found.ci and known else None, style=CHANGED)
+    return NumberCell(found.delta, ci=(found.ci.low, found.ci.high) if found.ci and known else None, style=CHANGE)
 
 
-def refusals(outcome: Outcome) -> Iterator[str]:
+def refusal_notes(outcome: RunComparison) -> Iterator[str]:
     """Why cases are not compared."""
     for key, why in outcome.refused.items():
-        yield f"{label(key)} is not compared: {'; '.join(why)}."
+        yield f"{case_label(key)} is not compared: {'; '.join(why)}."
 
 
-def gone(pairs: Pairs) -> Iterator[str]:
+def one_sided_notes(pairs: Pairs) -> Iterator[str]:
     """Numbers that have a value on one side alone."""
-    for when, step in ((WHEN[0], 1), (WHEN[1], -1)):
+    for when, step in ((SIDES[0], 1), (SIDES[1], -1)):
         for key, pair in pairs.items():
             if only := missing(*pair[::step]):
-                yield f"{label(key)} has a value only {when}: {', '.join(only)}."
+                yield f"{case_label(key)} has a value only {when}: {', '.join(only)}."
 
 
-def changed(pairs: Pairs) -> Iterator[str]:
+def difference_notes(pairs: Pairs) -> Iterator[str]:
     """What else is different, once for all cases that it is said of."""
     said: dict[str, list[Key]] = {}
     for key, pair in pairs.items():
-        for remark in remarks(*pair, WHEN):
+        for remark in remarks(*pair, SIDES):
             said.setdefault(remark, []).append(key)
     for remark, keys in said.items():
-        yield f"{remark}{'.' if len(keys) == len(pairs) else f': {listed(keys)}.'}"
+        yield f"{remark}{'.' if len(keys) == len(pairs) else f': {join_labels(keys)}.'}"
 
 
-def listed(keys: Iterable[Key]) -> str:
+def join_labels(keys: Iterable[Key]) -> str:
     """Cases by name."""
-    return ", ".join(map(label, keys))
+    return ", ".join(map(case_label, keys))
 
 
-def label(key: Key) -> str:
+def case_label(key: Key) -> str:
     """A case and how it was asked."""
     return f"{key[0]} ({key[1]})"
 
 
-def rule_arguments(parser: argparse.ArgumentParser) -> None:
+def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
     """When a change is a loss or a gain."""
     more = parser.add_argument
     text = f"as pytest --eye-alpha: how unlikely by chance a change must be (default: {ALPHA:g})"
-    more("--alpha", metavar="P", type=alpha, default=ALPHA, help=text)
+    more("--alpha", metavar="P", type=parse_alpha, default=ALPHA, help=text)
     text = "as pytest --eye-max-drop: the largest tolerated loss, a fraction below 0.5 (default: 0)"
-    more("--max-drop", metavar="SHARE", type=drop, default=0.0, help=text)
+    more("--max-drop", metavar="SHARE", type=parse_max_drop_argument, default=0.0, help=text)
 
 
-def alpha(text: str) -> float:
+def parse_alpha(text: str) -> float:
     """A level of significance."""
-    found = share(text)
+    found = parse_float(text)
     if not 0 < found < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no level of significance above 0 and below 1, as 0.05")
     return found
 
 
-def drop(text: str) -> float:
+def parse_max_drop_argument(text: str) -> float:
     """Return the size of a loss."""
     try:
         return parse_max_drop(text)
@@ -155,7 +155,7 @@ def drop(text: str) -> float:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def share(text: str) -> float:
+def parse_float(text: str) -> float:
     """A number, or what is none."""
     try:
         return float(text)

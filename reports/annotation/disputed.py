@@ -10,16 +10,16 @@ from eyechart.errors import ReportError
 from eyechart.paths import STORE
 
 from ..render import one_line
-from ..runs import Entry, Pool
-from .files import Item, Key, key_path, write_key
-from .items import Asked, case_of, categories, items, second_of
-from .sheet import LARGE, Sheet, opened, pictures, write_sheet
+from ..runs import CaseRun, Runs
+from .files import Item, SheetKey, key_path, write_key
+from .items import DisputedCase, create_items, find_case, find_second_case, parse_categories
+from .sheet import LARGE, Sheet, open_checked_split, pictures, write_sheet
 
 TITLE = "What is in the picture?"
 
 
 @dataclass(frozen=True)
-class Wish:
+class SheetOptions:
     """What is asked for on the command line."""
 
     labels: str
@@ -35,7 +35,7 @@ class Wish:
     part: str = "1/1"
     seed: int = 42
 
-    def chosen(self, rows: list[int]) -> list[int]:
+    def select_rows(self, rows: list[int]) -> list[int]:
         """The part that is asked for of the first images."""
         found = re.fullmatch(r"0*([1-9]\d*)/0*([1-9]\d*)", self.part)
         if found is None or int(found[1]) > int(found[2]):
@@ -45,27 +45,27 @@ class Wish:
         return rows[: self.limit][int(found[1]) - 1 :: int(found[2])]
 
 
-def write(pool: Pool, wish: Wish, out: Path) -> str:
+def write(pool: Runs, wish: SheetOptions, out: Path) -> str:
     """Write the sheet and, beside it, its key; return what there is to say."""
-    asked = asked_for(pool, wish)
-    rows = wish.chosen(asked.rows(wish.seed))
+    asked = find_disputed_case(pool, wish)
+    rows = wish.select_rows(asked.rows(wish.seed))
     if not rows:
-        raise ReportError(nothing(asked, wish))
+        raise ReportError(no_images_message(asked, wish))
     dataset = open_data(asked.entry, wish.data, wish.store)
-    key = Key(
+    key = SheetKey(
         source=asked.source(),
         names=wish.names or ("split" if dataset.names else "mill"),
         seed=wish.seed,
-        items=tuple(items(asked, rows, dataset, wish.names, wish.seed)),
+        items=tuple(create_items(asked, rows, dataset, wish.names, wish.seed)),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_key(key, key_path(out))
-    sheet = Sheet("annotation", TITLE, key.sheet, {"items": [shown(item) for item in key.items]})
+    sheet = Sheet("annotation", TITLE, key.sheet, {"items": [candidate_names(item) for item in key.items]})
     write_sheet(out, sheet, pictures(dataset, rows))
     return summary(key, out)
 
 
-def summary(key: Key, out: Path) -> str:
+def summary(key: SheetKey, out: Path) -> str:
     """What was written, and what to do with it."""
     of = ", ".join(f"{category}: {n}" for category, n in sorted(Counter(item.category for item in key.items).items()))
     size = out.stat().st_size
@@ -77,16 +77,16 @@ def summary(key: Key, out: Path) -> str:
     )
 
 
-def asked_for(pool: Pool, wish: Wish) -> Asked:
+def find_disputed_case(pool: Runs, wish: SheetOptions) -> DisputedCase:
     """The cases that are meant."""
-    pool.chosen(wish.labels)  # refuses a ground truth that no record has
-    scored = [entry for group in pool.groups for entry in group.under(wish.labels)]
-    entry = case_of(scored, wish.model, wish.protocol, wish.labels)
-    second = wish.second and second_of(pool, entry, wish.second, wish.second_protocol, wish.labels)
-    return Asked(entry, wish.labels, categories(wish.category), second or None)
+    pool.select_labels(wish.labels)  # refuses a ground truth that no record has
+    scored = [entry for group in pool.groups for entry in group.scored_under(wish.labels)]
+    entry = find_case(scored, wish.model, wish.protocol, wish.labels)
+    second = wish.second and find_second_case(pool, entry, wish.second, wish.second_protocol, wish.labels)
+    return DisputedCase(entry, wish.labels, parse_categories(wish.category), second or None)
 
 
-def nothing(asked: Asked, wish: Wish) -> str:
+def no_images_message(asked: DisputedCase, wish: SheetOptions) -> str:
     """Why there is no image to look at."""
     said = "; ".join(f"{one.category}: {one.disputed} of {one.images}" for one in asked.counts())
     return (
@@ -95,13 +95,15 @@ def nothing(asked: Asked, wish: Wish) -> str:
     )
 
 
-def open_data(entry: Entry, root: str | None, store: Path) -> Dataset:
+def open_data(entry: CaseRun, root: str | None, store: Path) -> Dataset:
     """Open the split that a case answered, where it was then unless another root is given."""
     record, saw = entry.record, entry.record.data.fingerprint
     name, given = f"{record.benchmark}/{record.split}", root or record.data.root or None
-    return opened(name, given, store, fingerprint=saw, limit=record.limit, seed=record.seed, offline=root is None)
+    return open_checked_split(
+        name, given, store, fingerprint=saw, limit=record.limit, seed=record.seed, offline=root is None
+    )
 
 
-def shown(item: Item) -> list[str]:
+def candidate_names(item: Item) -> list[str]:
     """What the sheet knows of an image: the names, in their order."""
     return [one_line(candidate.name) for candidate in item.candidates]

@@ -34,7 +34,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     candidates: tuple[Candidate, ...]
 
 
-class Count(msgspec.Struct, frozen=True, kw_only=True):
+class CategoryCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many images of a category there are, with a valid prediction, and with one that the labels dispute."""
 
     category: str
@@ -43,7 +43,7 @@ class Count(msgspec.Struct, frozen=True, kw_only=True):
     disputed: int
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class SheetSource(msgspec.Struct, frozen=True, kw_only=True):
     """Which answers are disputed by which labels; sheets of one source may be counted together."""
 
     case: str
@@ -53,14 +53,14 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     labels_sha256: str
     second: str | None
     second_predictions: str | None
-    counts: tuple[Count, ...]
+    counts: tuple[CategoryCounts, ...]
 
 
-class Key(msgspec.Struct, frozen=True, kw_only=True):
+class SheetKey(msgspec.Struct, frozen=True, kw_only=True):
     """Which image is which on a sheet, and which candidate is whose; items are numbered from 1."""
 
     schema: int = SCHEMA
-    source: Source
+    source: SheetSource
     names: str
     seed: int
     items: tuple[Item, ...]
@@ -71,7 +71,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AnnotatorChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An annotator's word on one image: the candidates chosen, by their place from 1, or that none is right."""
 
     chosen: tuple[int, ...] = ()
@@ -79,30 +79,30 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     comment: str = ""
 
     @property
-    def made(self) -> bool:
+    def is_answered(self) -> bool:
         """Whether there is an answer, and not a comment alone."""
         return self.none or bool(self.chosen)
 
 
-class Answers(msgspec.Struct, frozen=True, kw_only=True):
+class SheetAnswers(msgspec.Struct, frozen=True, kw_only=True):
     """What a sheet's button writes: choices by the number of the image."""
 
     schema: int
     sheet: str
-    answers: dict[str, Choice]
+    answers: dict[str, AnnotatorChoice]
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of answers with the key of its sheet."""
 
     path: Path
-    key: Key
-    answers: Answers
+    key: SheetKey
+    answers: SheetAnswers
 
     @property
-    def choices(self) -> dict[int, Choice]:
+    def choices(self) -> dict[int, AnnotatorChoice]:
         """The answers by the place of their image in the key's items."""
-        return {int(number) - 1: choice for number, choice in self.answers.answers.items() if choice.made}
+        return {int(number) - 1: choice for number, choice in self.answers.answers.items() if choice.is_answered}
 
 
 def key_path(sheet: Path) -> Path:
@@ -110,7 +110,7 @@ def key_path(sheet: Path) -> Path:
     return sheet.with_suffix(".key.json")
 
 
-def write_key(key: Key, path: Path) -> None:
+def write_key(key: SheetKey, path: Path) -> None:
     """Write a key, but never over that of another sheet, whose answers could not be read any more."""
     if path.is_file() and read_key(path).sheet != key.sheet:
         raise ReportError(
@@ -120,23 +120,23 @@ def write_key(key: Key, path: Path) -> None:
     path.write_bytes(encode(key))
 
 
-def read_key(path: Path) -> Key:
+def read_key(path: Path) -> SheetKey:
     """Read a key."""
-    return read(path, Key, "the key of a sheet", "Write the sheet again, with the same options.")
+    return read(path, SheetKey, "the key of a sheet", "Write the sheet again, with the same options.")
 
 
-def read_reply(path: Path, folders: Sequence[Path]) -> Reply:
+def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile:
     """Read answers and check them against the key of their sheet, which lies beside them or in one of the folders."""
     again = "Download the answers from the sheet again."
-    answers = read(path, Answers, "the answers to a sheet", again)
+    answers = read(path, SheetAnswers, "the answers to a sheet", again)
     key = find_key(answers.sheet, path, (path.parent, *folders))
     for number, choice in answers.answers.items():
-        if fault := fault_in(number, choice, key):
+        if fault := find_fault(number, choice, key):
             raise ReportError(f"{path}: the answer to picture {number!r} {fault}. {again}")
-    return Reply(path=path, key=key, answers=answers)
+    return AnswerFile(path=path, key=key, answers=answers)
 
 
-def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> Key:
+def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
     """The key of a sheet; others may lie beside it."""
     keys = dict.fromkeys(path for folder in folders for path in sorted(folder.glob("*.key.json")))
     found = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
@@ -149,7 +149,7 @@ def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> Key:
     return found
 
 
-def fault_in(number: str, choice: Choice, key: Key) -> str:
+def find_fault(number: str, choice: AnnotatorChoice, key: SheetKey) -> str:
     """What is wrong with an answer."""
     known = [str(place) for place in range(1, len(key.items) + 1)]
     if number not in known:

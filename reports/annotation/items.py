@@ -20,48 +20,48 @@ from eyechart.errors import ReportError
 from eyechart.metrics.equivalence import expand
 from eyechart.spec import did_you_mean
 
-from ..answers import Bools, Ints, Truth, intact
-from ..runs import Entry, Pool
-from .files import LABELS, MODEL, ORIGINAL, SECOND, Candidate, Count, Item, Source
+from ..answers import Bools, Ints, ScoredLabels, read_verified
+from ..runs import CaseRun, Runs
+from .files import LABELS, MODEL, ORIGINAL, SECOND, Candidate, CategoryCounts, Item, SheetSource
 
 FINEST = ("S+", "S-", "M+", "M-")
 
 
 @dataclass(frozen=True)
-class Asked:
+class DisputedCase:
     """Which case is looked at again, against which labels, in which categories, beside which second model."""
 
-    entry: Entry
+    entry: CaseRun
     labels: str
     categories: tuple[str, ...]
-    second: Entry | None = None
+    second: CaseRun | None = None
 
     @cached_property
-    def truth(self) -> Truth:
+    def scored_labels(self) -> ScoredLabels:
         """The labels in question."""
-        return self.entry.answers.truths[self.labels]
+        return self.entry.answers.label_sets[self.labels]
 
     @cached_property
-    def said(self) -> Ints:
+    def predictions(self) -> Ints:
         """The model's class for each image, -1 where none could be read."""
         return first_classes(self.entry)
 
     @property
     def disputed(self) -> Bools:
         """The images where the model gave a valid prediction, and the labels say that it is wrong."""
-        return np.asarray((self.said >= 0) & (self.truth.correct == 0))
+        return np.asarray((self.predictions >= 0) & (self.scored_labels.correct == 0))
 
-    def counts(self) -> Iterator[Count]:
+    def counts(self) -> Iterator[CategoryCounts]:
         """The sizes of the categories."""
         for category in self.categories:
-            mask = self.truth.mask(category)
-            valid, disputed = (int((mask & which).sum()) for which in (self.said >= 0, self.disputed))
-            yield Count(category=category, images=int(mask.sum()), valid=valid, disputed=disputed)
+            mask = self.scored_labels.mask(category)
+            valid, disputed = (int((mask & which).sum()) for which in (self.predictions >= 0, self.disputed))
+            yield CategoryCounts(category=category, images=int(mask.sum()), valid=valid, disputed=disputed)
 
-    def source(self) -> Source:
+    def source(self) -> SheetSource:
         """What the sheet is made from."""
         record, second = self.entry.record, self.second.record if self.second else None
-        return Source(
+        return SheetSource(
             case=record.case,
             protocol=record.protocol,
             predictions=record.predictions.sha256 if record.predictions else "",
@@ -74,7 +74,7 @@ class Asked:
 
     def rows(self, seed: int) -> list[int]:
         """The disputed images of the categories, in a random order: an order by key would tell their classes."""
-        wanted = np.isin(self.truth.category, self.categories) & self.disputed
+        wanted = np.isin(self.scored_labels.category, self.categories) & self.disputed
         rows: list[int] = np.flatnonzero(wanted).tolist()
         order = Random(f"{seed}|annotate|{self.entry.record.case}|{self.labels}")
         return order.sample(rows, len(rows))
@@ -82,41 +82,46 @@ class Asked:
     def suggestions(self, row: int) -> dict[str, set[int]]:
         """Who suggests which classes for an image."""
         found = {
-            MODEL: {int(self.said[row])},
-            LABELS: {*self.truth.labels[row]},
+            MODEL: {int(self.predictions[row])},
+            LABELS: {*self.scored_labels.labels[row]},
             ORIGINAL: {int(self.entry.answers.original[row])},
-            SECOND: {int(self.others[row])},
+            SECOND: {int(self.second_predictions[row])},
         }
         return {who: classes - {-1} for who, classes in found.items()}
 
     @cached_property
-    def others(self) -> Ints:
+    def second_predictions(self) -> Ints:
         """The second model's class for each image, -1 where there is none."""
-        return first_classes(self.second) if self.second else np.full(len(self.said), -1, np.int64)
+        return first_classes(self.second) if self.second else np.full(len(self.predictions), -1, np.int64)
 
 
-def first_classes(entry: Entry) -> Ints:
+def first_classes(entry: CaseRun) -> Ints:
     """The first class of every answer of a case, -1 for none: an error, or nothing that names a class."""
     if entry.record.predictions is None:
         raise ReportError(f"The record of {entry.record.case} names no answers. Run the case again.")
     path = entry.folder / entry.record.predictions.path
-    rows = csv.DictReader(StringIO(intact(path, entry.folder, entry.record.predictions), newline=""))
+    rows = csv.DictReader(StringIO(read_verified(path, entry.folder, entry.record.predictions), newline=""))
     return np.array([int(row["top1"]) if row["top1"] and not row["error"] else -1 for row in rows], np.int64)
 
 
-def items(asked: Asked, rows: Sequence[int], dataset: Dataset, names: str | None, seed: int) -> list[Item]:
+def create_items(
+    asked: DisputedCase, rows: Sequence[int], dataset: Dataset, names: str | None, seed: int
+) -> list[Item]:
     """The chosen images with their candidates, each class once, in an order of its own for every image."""
-    words, near = names_of(dataset, names), Alike(asked.entry.record.variant.get("equivalences", "none"), dataset)
+    words, near = (
+        read_names(dataset, names),
+        EquivalentClasses(asked.entry.record.variant.get("equivalences", "none"), dataset),
+    )
     keys = asked.entry.answers.keys
-    offers = (tuple(candidates(asked.suggestions(row), words, near, f"{seed}|{keys[row]}")) for row in rows)
+    offers = (tuple(create_candidates(asked.suggestions(row), words, near, f"{seed}|{keys[row]}")) for row in rows)
     return [
-        Item(key=keys[row], category=str(asked.truth.category[row]), candidates=offer)
+        Item(key=keys[row], category=str(asked.scored_labels.category[row]), candidates=offer)
         for row, offer in zip(rows, offers, strict=True)
     ]
 
 
 @dataclass(frozen=True)
-class Alike:
+class EquivalentClasses:
     """Which classes count as one with a class, by the rule that the run was scored with."""
 
     rule: str
@@ -135,7 +140,9 @@ class Alike:
         return {*expand([[label]], self.pairs, self.dataset.classes, strict=strict)[0].tolist()} - {-1}
 
 
-def candidates(suggested: Mapping[str, set[int]], names: Sequence[str], alike: Alike, seed: str) -> Iterator[Candidate]:
+def create_candidates(
+    suggested: Mapping[str, set[int]], names: Sequence[str], alike: EquivalentClasses, seed: str
+) -> Iterator[Candidate]:
     """Every class once, with all who suggested it or an equivalent; the order hangs on the image alone."""
     classes = sorted(set[int]().union(*suggested.values()))
     Random(f"annotate|{seed}").shuffle(classes)
@@ -145,7 +152,7 @@ def candidates(suggested: Mapping[str, set[int]], names: Sequence[str], alike: A
         yield Candidate(label=label, name=names[label], by=by)
 
 
-def names_of(dataset: Dataset, names: str | None) -> tuple[str, ...]:
+def read_names(dataset: Dataset, names: str | None) -> tuple[str, ...]:
     """The names that are shown: those asked for, else the split's own, else Mill's; no two of them equal."""
     if names is None and dataset.names:
         check_unique(dataset.names)
@@ -153,7 +160,7 @@ def names_of(dataset: Dataset, names: str | None) -> tuple[str, ...]:
     return vocabulary(names or "mill", dataset.classes).names
 
 
-def categories(text: str) -> tuple[str, ...]:
+def parse_categories(text: str) -> tuple[str, ...]:
     """The categories asked for: `S-,M-`."""
     found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not found or not {*found} <= {*FINEST}:
@@ -161,7 +168,9 @@ def categories(text: str) -> tuple[str, ...]:
     return found
 
 
-def case_of(scored: Sequence[Entry], model: str, protocol: str | None, labels: str, option: str = "model") -> Entry:
+def find_case(
+    scored: Sequence[CaseRun], model: str, protocol: str | None, labels: str, option: str = "model"
+) -> CaseRun:
     """The one case that is meant: by the model or the whole case id, and by its protocol where there are several."""
     named = [entry for entry in scored if model in (entry.record.model.title, entry.record.case, entry.model)]
     found = [entry for entry in named if protocol in (None, entry.record.protocol)]
@@ -182,10 +191,12 @@ def case_of(scored: Sequence[Entry], model: str, protocol: str | None, labels: s
     )
 
 
-def second_of(pool: Pool, entry: Entry, model: str, protocol: str | None, labels: str) -> Entry:
+def find_second_case(pool: Runs, entry: CaseRun, model: str, protocol: str | None, labels: str) -> CaseRun:
     """The second model's case, of the same images."""
-    group = next(group for group in pool.groups if entry in group.entries)
-    found = case_of([other for other in group.under(labels) if other != entry], model, protocol, labels, "second")
+    group = next(group for group in pool.groups if entry in group.cases)
+    found = find_case(
+        [other for other in group.scored_under(labels) if other != entry], model, protocol, labels, "second"
+    )
     if found.answers.keys != entry.answers.keys:
         raise ReportError(f"{found.folder}: the answers to {found.record.case} are not about the same images.")
     return found

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from eyechart.errors import ReportError
 
-from ..answers import portion
+from ..answers import proportion_of_counts
 from ..render import Cell, Row, Table
-from ..runs import Group, Pool
-from .files import LABELS, MODEL, Choice, Count, Item, Reply, Source, read_reply
+from ..runs import ComparableCases, Runs
+from .files import LABELS, MODEL, AnnotatorChoice, AnswerFile, CategoryCounts, Item, SheetSource, read_answer_file
 
 PREFERRED, PRESERVED, COMBINED, OTHER = "preferred", "preserved", "combined", "other"
 OUTCOMES = (PREFERRED, PRESERVED, COMBINED, OTHER)
@@ -21,23 +21,23 @@ BY_CHOICE: Mapping[tuple[bool, bool], str] = {
 }
 ADDED, REJECTED = f"{PREFERRED} + {COMBINED}", f"{PREFERRED} + {OTHER}"
 SUMS: Mapping[str, tuple[str, str]] = {ADDED: (PREFERRED, COMBINED), REJECTED: (PREFERRED, OTHER)}
-HEADS = ("Category", "", "images", "disputed", "answered", *OUTCOMES, *SUMS)
+COLUMNS = ("Category", "", "images", "disputed", "answered", *OUTCOMES, *SUMS)
 USAGE = "python -m eyechart.reports table F7 RUN… --annotations=answers.json"
 
 
-def f7(pool: Pool, labels: str | None) -> list[Table]:
+def f7(pool: Runs, labels: str | None) -> list[Table]:
     """Figure 7 as a table: by category, what the second pass made of the model's and of the labels' classes."""
-    return [table(source, replies, pool) for source, replies in gather(pool, labels)]
+    return [outcome_table(source, replies, pool) for source, replies in read_answers(pool, labels)]
 
 
-def gather(pool: Pool, labels: str | None) -> list[tuple[Source, list[Reply]]]:
+def read_answers(pool: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
     """Return the answers to the sheets of each source, of all ground truths or of the named one."""
     if not pool.annotations:
         raise ReportError(
             "F7 needs the answers to a sheet of disputed images. Make one with: python -m eyechart.reports annotate, "
             f"and give what comes back: {USAGE}"
         )
-    replies = [read_reply(path, [folder / "reports" for folder, _ in pool.runs]) for path in pool.annotations]
+    replies = [read_answer_file(path, [folder / "reports" for folder, _ in pool.sessions]) for path in pool.annotations]
     found = [(source, of) for source, of in by_source(replies).items() if labels in (None, source.labels)]
     if not found:
         known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
@@ -45,13 +45,13 @@ def gather(pool: Pool, labels: str | None) -> list[tuple[Source, list[Reply]]]:
     return found
 
 
-def by_source(replies: Sequence[Reply]) -> dict[Source, list[Reply]]:
+def by_source(replies: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
     """Answers to the sheets of one source belong together; two answers to one image do not."""
-    found: dict[Source, list[Reply]] = {}
+    found: dict[SheetSource, list[AnswerFile]] = {}
     for reply in replies:
         others = found.setdefault(reply.key.source, [])
         for other in others:
-            if twice := {*asked(other)} & {*asked(reply)}:
+            if twice := {*answered_keys(other)} & {*answered_keys(reply)}:
                 raise ReportError(
                     f"{other.path} and {reply.path} both answer the image {min(twice)}, of {len(twice)} in common. "
                     "Give one of them, or make a table of each."
@@ -60,45 +60,45 @@ def by_source(replies: Sequence[Reply]) -> dict[Source, list[Reply]]:
     return found
 
 
-def asked(reply: Reply) -> Iterator[str]:
+def answered_keys(reply: AnswerFile) -> Iterator[str]:
     """The keys of the images that were answered."""
     return (reply.key.items[place].key for place in reply.choices)
 
 
-def table(source: Source, replies: Sequence[Reply], pool: Pool) -> Table:
+def outcome_table(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs) -> Table:
     """The table of one source."""
-    group = group_of(source, replies, pool)
-    rows = [row for count in source.counts for row in category_rows(count, answered(replies))]
+    group = find_group(source, replies, pool)
+    rows = [row for count in source.counts for row in category_rows(count, answered_items(replies))]
     return Table(
-        title_of(source, replies, pool),
-        HEADS,
+        table_title(source, replies, pool),
+        COLUMNS,
         tuple(rows),
-        (*explained(source, replies), *group.notes()),
-        {"split": group.title, "labels": source.labels, "model": model_of(source, group), "task": source.protocol},
+        (*outcome_notes(source, replies), *group.notes()),
+        {"split": group.title, "labels": source.labels, "model": model_name(source, group), "task": source.protocol},
     )
 
 
-def answered(replies: Sequence[Reply]) -> list[tuple[Item, Choice]]:
+def answered_items(replies: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorChoice]]:
     """Return every answered image with what the annotator chose."""
     return [(reply.key.items[place], choice) for reply in replies for place, choice in reply.choices.items()]
 
 
-def title_of(source: Source, replies: Sequence[Reply], pool: Pool) -> str:
+def table_title(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs) -> str:
     """Return which split, ground truth, model and protocol the answers are about."""
-    group = group_of(source, replies, pool)
-    model = model_of(source, group)
+    group = find_group(source, replies, pool)
+    model = model_name(source, group)
     return f"{group.title}: second annotation pass where {source.labels} disputes {model} ({source.protocol})"
 
 
-def model_of(source: Source, group: Group) -> str:
+def model_name(source: SheetSource, group: ComparableCases) -> str:
     """Return the name of the model whose answers were disputed."""
-    return next(entry.model for entry in group.entries if entry.record.case == source.case)
+    return next(entry.model for entry in group.cases if entry.record.case == source.case)
 
 
-def group_of(source: Source, replies: Sequence[Reply], pool: Pool) -> Group:
+def find_group(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs) -> ComparableCases:
     """The group of the case that the sheet was made from, with the very answers that it was made from."""
     for group in pool.groups:
-        for entry in group.entries:
+        for entry in group.cases:
             made = entry.record.predictions
             if made and (entry.record.case, made.sha256) == (source.case, source.predictions):
                 return group
@@ -108,23 +108,26 @@ def group_of(source: Source, replies: Sequence[Reply], pool: Pool) -> Group:
     )
 
 
-def outcome(item: Item, choice: Choice) -> str:
+def classify_choice(item: Item, choice: AnnotatorChoice) -> str:
     """Which of the four it is; an equivalent of a suggested class stands for it."""
     by = {who for place in choice.chosen for who in item.candidates[place - 1].by}
     return BY_CHOICE[MODEL in by, LABELS in by]
 
 
-def category_rows(count: Count, answered: Sequence[tuple[Item, Choice]]) -> list[Row]:
+def category_rows(count: CategoryCounts, answered: Sequence[tuple[Item, AnnotatorChoice]]) -> list[Row]:
     """Numbers of images, then shares: of the category for the disputed ones, of the answered ones for all others."""
-    found = Counter(outcome(item, choice) for item, choice in answered if item.category == count.category)
+    found = Counter(classify_choice(item, choice) for item, choice in answered if item.category == count.category)
     n = found.total()
     hits = {name: found[name] for name in OUTCOMES} | {name: found[a] + found[b] for name, (a, b) in SUMS.items()}
     numbers: list[Cell] = [count.category, "#", count.images, count.disputed, n, *hits.values()]
-    shares: list[Cell] = [portion(count.disputed, count.images), portion(n, count.disputed)]
-    return [tuple(numbers), (count.category, "%", None, *shares, *(portion(hit, n) for hit in hits.values()))]
+    shares: list[Cell] = [proportion_of_counts(count.disputed, count.images), proportion_of_counts(n, count.disputed)]
+    return [
+        tuple(numbers),
+        (count.category, "%", None, *shares, *(proportion_of_counts(hit, n) for hit in hits.values())),
+    ]
 
 
-def explained(source: Source, replies: Sequence[Reply]) -> Iterator[str]:
+def outcome_notes(source: SheetSource, replies: Sequence[AnswerFile]) -> Iterator[str]:
     """What a reader must know."""
     yield (
         f"Disputed: the model gave a valid prediction, and {source.labels} says that it is wrong. In S- and M- the "
@@ -139,10 +142,10 @@ def explained(source: Source, replies: Sequence[Reply]) -> Iterator[str]:
     yield "Brackets: 95 % Wilson intervals."
     beside = f" and {source.second}" if source.second else ""
     yield f"The names came from {source.case} ({source.protocol}), {source.labels}, the original labels{beside}."
-    yield from left_open(replies)
+    yield from unanswered_notes(replies)
 
 
-def left_open(replies: Sequence[Reply]) -> Iterator[str]:
+def unanswered_notes(replies: Sequence[AnswerFile]) -> Iterator[str]:
     """What the answers say nothing of, and what they say in words."""
     for reply in replies:
         done, size = len(reply.choices), len(reply.key.items)

@@ -20,7 +20,7 @@ from eyechart.spec import did_you_mean
 
 SLOT = re.compile(r"{{(\w+)}}")
 # What a browser shows as it is; all else becomes PNG, which loses nothing.
-SHOWN: Mapping[bytes, str] = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp"}
+BROWSER_FORMATS: Mapping[bytes, str] = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp"}
 LARGE = 200_000_000  # bytes; browsers slow down above
 
 
@@ -34,7 +34,7 @@ class Sheet:
     data: Mapping[str, object]
 
 
-def opened(
+def open_checked_split(
     name: str,
     root: str | None,
     store: Path,
@@ -72,7 +72,7 @@ def pictures(dataset: Dataset, rows: Sequence[int]) -> Iterator[str]:
 
 def data_uri(data: bytes, name: str, *, upright: bool) -> str:
     """An image in its own bytes where every browser shows them, else as PNG."""
-    kind = next((kind for magic, kind in SHOWN.items() if data.startswith(magic)), None)
+    kind = next((kind for magic, kind in BROWSER_FORMATS.items() if data.startswith(magic)), None)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         kind = "webp"
     if kind is None:
@@ -84,7 +84,7 @@ def data_uri(data: bytes, name: str, *, upright: bool) -> str:
 
 def write_sheet(path: Path, sheet: Sheet, images: Iterator[str]) -> None:
     """Write the file picture by picture: all of them at once may be more than the memory holds."""
-    head, tail = filled(sheet)
+    head, tail = render_sheet(sheet)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
@@ -100,11 +100,11 @@ def write_sheet(path: Path, sheet: Sheet, images: Iterator[str]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def filled(sheet: Sheet) -> tuple[str, str]:
+def render_sheet(sheet: Sheet) -> tuple[str, str]:
     """The page before and after its pictures. Only style and code with these hashes are obeyed."""
-    page, style = own("sheet.html"), own("sheet.css")
-    code = own("sheet.js") + own(f"{sheet.kind}.js")
-    form, keys = own(f"{sheet.kind}.html").split("{{keys}}\n")
+    page, style = read_asset("sheet.html"), read_asset("sheet.css")
+    code = read_asset("sheet.js") + read_asset(f"{sheet.kind}.js")
+    form, keys = read_asset(f"{sheet.kind}.html").split("{{keys}}\n")
     policy = {"default-src": "'none'", "img-src": "data:", "style-src": digest(style), "script-src": digest(code),
               "base-uri": "'none'", "form-action": "'none'"}  # fmt: skip
     parts = {
@@ -121,7 +121,7 @@ def filled(sheet: Sheet) -> tuple[str, str]:
     return SLOT.sub(lambda slot: parts[slot[1]], head), SLOT.sub(lambda slot: parts[slot[1]], tail)
 
 
-def own(name: str) -> str:
+def read_asset(name: str) -> str:
     """A file beside this one."""
     return files(__package__).joinpath(name).read_text("utf-8")
 
@@ -136,7 +136,7 @@ def digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def weight(path: Path) -> str:
+def size_note(path: Path) -> str:
     """How large a sheet is, and what to do about one that is much for a browser."""
     size = path.stat().st_size
     return f"{size / 1e6:.1f} MB." + ("" if size < LARGE else " This is much for a browser: take fewer pictures.")

@@ -15,11 +15,11 @@ from eyechart.oodbench.flags import BEATEN, UNLIKELY, drawn
 from eyechart.paths import STORE
 
 from ..render import one_line
-from .sheet import Sheet, opened, pictures, weight, write_sheet
+from .sheet import Sheet, open_checked_split, pictures, size_note, write_sheet
 from .spot_check_files import sheet_id
 
 TITLE = "Is this pair out of distribution?"
-OUT = (SIMPLE, HARD)
+OUT_OF_DISTRIBUTION = (SIMPLE, HARD)
 UNFLAGGED = "does not flag it."
 PRESENT: Mapping[int, str] = {
     0: UNFLAGGED,
@@ -35,7 +35,7 @@ ABSENT: Mapping[int, str] = {
 
 
 @dataclass(frozen=True)
-class Wish:
+class SpotCheckOptions:
     """What is asked for on the command line."""
 
     data: str | None = None
@@ -44,7 +44,7 @@ class Wish:
     seed: int = 42
 
 
-def write(path: Path, wish: Wish, out: Path) -> str:
+def write(path: Path, wish: SpotCheckOptions, out: Path) -> str:
     """Write the sheet of a division file; return what there is to say."""
     if wish.per_set < 1:
         raise ReportError(f"--per-set is {wish.per_set}, expected a number of pairs from 1 up.")
@@ -60,17 +60,17 @@ def write(path: Path, wish: Wish, out: Path) -> str:
     sheet = Sheet("spot_check", TITLE, sheet_id(division, chosen), {"items": items, "about": about})
     write_sheet(out, sheet, pictures(dataset, [rows[place] for place in chosen]))
     of = Counter(whole.pairs[place].set for place in chosen)
-    counts = ", ".join(f"{name}: {of[name]}" for name in OUT)
+    counts = ", ".join(f"{name}: {of[name]}" for name in OUT_OF_DISTRIBUTION)
     return (
-        f"{out}: {len(chosen)} pairs ({counts}), {weight(out)}\n"
+        f"{out}: {len(chosen)} pairs ({counts}), {size_note(out)}\n"
         f"Then: python -m eyechart.reports checked {path} --answers=answers-{sheet.id}.json --out=NEW.json"
     )
 
 
-def open_data(whole: File, wish: Wish) -> Dataset:
+def open_data(whole: File, wish: SpotCheckOptions) -> Dataset:
     """Open the images that were divided."""
     chosen = {name: int(whole.parameters[name]) for name in ("limit", "seed") if name in whole.parameters}
-    return opened(
+    return open_checked_split(
         f"{whole.benchmark}/{whole.split}",
         wish.data,
         wish.store,
@@ -81,10 +81,10 @@ def open_data(whole: File, wish: Wish) -> Dataset:
     )
 
 
-def sample(pairs: Sequence[Pair], wish: Wish) -> list[int]:
+def sample(pairs: Sequence[Pair], wish: SpotCheckOptions) -> list[int]:
     """Places of random pairs of each set of the main benchmark, in a random order of them all."""
     found: list[int] = []
-    for name in OUT:
+    for name in OUT_OF_DISTRIBUTION:
         places = [place for place, pair in enumerate(pairs) if pair.set == name and pair.main]
         known = [f"{pairs[place].key}|{pairs[place].category}|{pairs[place].present}" for place in places]
         found += [places[at] for at in drawn(known, wish.per_set, wish.seed, f"check|{name}")]

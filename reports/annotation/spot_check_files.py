@@ -16,40 +16,40 @@ ACCEPT, REJECT, UNSURE = "accept", "reject", "unsure"
 AGAIN = "Download the answers from the sheet again."
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Somebody's word on one pair; nothing said where there is a comment alone."""
 
     said: Literal["accept", "reject", "unsure", ""] = ""
     comment: str = ""
 
 
-class Verdicts(msgspec.Struct, frozen=True, kw_only=True):
+class VerdictsFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a sheet's button writes: verdicts by the number of the picture, and the pairs by the division's numbers."""
 
     schema: int
     sheet: str
     division: str
     pairs: tuple[int, ...]
-    answers: dict[str, Verdict]
+    answers: dict[str, PairVerdict]
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedSheet(msgspec.Struct, frozen=True, kw_only=True):
     """A file of verdicts."""
 
     path: Path
     sha256: str
-    found: Verdicts
+    answers: VerdictsFile
 
     @property
     def verdicts(self) -> dict[int, str]:
         """What was said, by the pair's number in the division."""
-        answers = self.found.answers.items()
-        return {self.found.pairs[int(number) - 1]: verdict.said for number, verdict in answers if verdict.said}
+        answers = self.answers.answers.items()
+        return {self.answers.pairs[int(number) - 1]: verdict.said for number, verdict in answers if verdict.said}
 
     @property
     def comments(self) -> int:
         """How many pairs have a comment."""
-        return sum(bool(verdict.comment.strip()) for verdict in self.found.answers.values())
+        return sum(bool(verdict.comment.strip()) for verdict in self.answers.answers.values())
 
 
 def sheet_id(division: str, pairs: Sequence[int]) -> str:
@@ -57,9 +57,9 @@ def sheet_id(division: str, pairs: Sequence[int]) -> str:
     return sha256(msgspec.json.encode([division, pairs])).hexdigest()[:16]
 
 
-def read_checked(path: Path, division: str, whole: File) -> Checked:
+def read_checked_sheet(path: Path, division: str, whole: File) -> CheckedSheet:
     """Read verdicts on pairs of a division; those on another one, or on pairs that it does not have, are refused."""
-    found = read(path, Verdicts, "the answers to a sheet of a spot check", AGAIN)
+    found = read(path, VerdictsFile, "the answers to a sheet of a spot check", AGAIN)
     if found.division != division:
         raise ReportError(
             f"{path} answers a sheet about the division {found.division[:12]}…, and this one is {division[:12]}…. Give "
@@ -70,4 +70,4 @@ def read_checked(path: Path, division: str, whole: File) -> Checked:
     known = {str(number) for number in range(1, len(found.pairs) + 1)}
     if strangers := {*found.answers} - known:
         raise ReportError(f"{path} answers a picture {min(strangers)!r}, and its sheet has 1 to {len(known)}. {AGAIN}")
-    return Checked(path=path, sha256=sha256(path.read_bytes()).hexdigest(), found=found)
+    return CheckedSheet(path=path, sha256=sha256(path.read_bytes()).hexdigest(), answers=found)

@@ -5,50 +5,51 @@ from dataclasses import dataclass, replace
 
 from eyechart.errors import ReportError
 
-from ..answers import COLUMNS, change, portion, share
-from ..render import Number, Row, Table
-from ..runs import Entry, Group, Pool
-from .chosen import headline
-from .columns import compared_images, coverage_note
+from ..answers import CATEGORIES, paired_change, proportion, proportion_of_counts
+from ..render import NumberCell, Row, Table
+from ..runs import CaseRun, ComparableCases, Runs
+from .best_variant import best_variants
+from .estimators import compared_images, coverage_note
 
 CASES = "Make them with: pytest -k imagenet"
 BEFORE, AFTER, CHANGED, BOTH = "before", "after", "Δ", "both"
 WILSON = "Brackets: 95 % intervals, Wilson."
 INTERVALS = "Brackets: 95 % intervals, Wilson for shares, Bonett and Price for Δ, whose images are paired."
-RANKED = (BEFORE, *(name for name in COLUMNS if name != "N"))
+RANKED = (BEFORE, *(name for name in CATEGORIES if name != "N"))
 
 
 @dataclass(frozen=True)
-class Standing:
+class CategoryRow:
     """One row: a model with its accuracy under the reference, under other labels by category, and under both."""
 
     model: str
     task: str
-    numbers: Mapping[str, Number]
+    cells: Mapping[str, NumberCell]
 
 
-def standing(entry: Entry, task: str, reference: str, labels: str) -> Standing:
+def category_row(entry: CaseRun, task: str, reference: str, labels: str) -> CategoryRow:
     """Score one case by category, over the images that both ground truths score."""
-    before, after = (entry.answers.truths[name] for name in (reference, labels))
+    before, after = (entry.answers.label_sets[name] for name in (reference, labels))
     known = compared_images([entry.answers], (reference, labels))
-    numbers = {name: share(after.correct, after.mask(name) & known) for name in COLUMNS}
-    numbers[BEFORE], numbers[AFTER] = share(before.correct, known), numbers["A"]
-    numbers[CHANGED] = change(before.correct, after.correct)
-    numbers[BOTH] = share(before.correct * after.correct, known)
-    return Standing(entry.model, task, numbers)
+    numbers = {name: proportion(after.correct, after.mask(name) & known) for name in CATEGORIES}
+    numbers[BEFORE], numbers[AFTER] = proportion(before.correct, known), numbers["A"]
+    numbers[CHANGED] = paired_change(before.correct, after.correct)
+    numbers[BOTH] = proportion(before.correct * after.correct, known)
+    return CategoryRow(entry.model, task, numbers)
 
 
-def standings(group: Group, labels: str) -> list[Standing]:
+def category_rows(group: ComparableCases, labels: str) -> list[CategoryRow]:
     """Every case of a group that was scored under the reference and these labels."""
-    tasks = group.tasks()
+    tasks = group.task_names()
     return [
-        standing(entry, tasks[id(entry)], group.reference, labels) for entry in group.under(group.reference, labels)
+        category_row(entry, tasks[id(entry)], group.reference, labels)
+        for entry in group.scored_under(group.reference, labels)
     ]
 
 
-def ranked(numbers: Sequence[Number]) -> list[Number]:
+def add_ranks(numbers: Sequence[NumberCell]) -> list[NumberCell]:
     """Give every number its rank, 1 for the highest; equal ones share it, and the next has the next."""
-    values = [round(number.value, 12) if number.known and number.value is not None else None for number in numbers]
+    values = [round(number.value, 12) if number.is_defined and number.value is not None else None for number in numbers]
     levels = sorted({value for value in values if value is not None}, reverse=True)
     return [
         number if value is None else replace(number, rank=levels.index(value) + 1)
@@ -56,11 +57,11 @@ def ranked(numbers: Sequence[Number]) -> list[Number]:
     ]
 
 
-def category_table(rows: Sequence[Standing], group: str, reference: str, labels: str, notes: Sequence[str]) -> Table:
+def category_table(rows: Sequence[CategoryRow], group: str, reference: str, labels: str, notes: Sequence[str]) -> Table:
     """Lay out standings as Table 4: values in per cent, ranks in parentheses."""
-    names = (BEFORE, "A", CHANGED, *COLUMNS[1:], BOTH)
-    columns = {name: [row.numbers[name] for row in rows] for name in names}
-    columns |= {name: ranked(columns[name]) for name in RANKED}
+    names = (BEFORE, "A", CHANGED, *CATEGORIES[1:], BOTH)
+    columns = {name: [row.cells[name] for row in rows] for name in names}
+    columns |= {name: add_ranks(columns[name]) for name in RANKED}
     heads = {BEFORE: reference, BOTH: f"{reference} ∩ {labels}"}
     table = Table(
         f"{group}: accuracy (%) on label categories, {reference} and {labels}",
@@ -72,7 +73,7 @@ def category_table(rows: Sequence[Standing], group: str, reference: str, labels:
     return replace(table, data=replace(table, columns=("Model", "Task", reference, *names[1:])))
 
 
-def explained(reference: str, labels: str) -> list[str]:
+def category_notes(reference: str, labels: str) -> list[str]:
     """What a reader of Table 4 must know."""
     return [
         f"{reference}: original labels. A to N: label categories of {labels}.",
@@ -82,81 +83,81 @@ def explained(reference: str, labels: str) -> list[str]:
     ]
 
 
-def t4(pool: Pool, labels: str | None) -> list[Table]:
+def t4(pool: Runs, labels: str | None) -> list[Table]:
     """Table 4: models × label categories, with ranks, the change from the original labels, and both."""
     tables = []
-    for group, name in compared(pool, labels, "T4"):
-        rows = standings(group, name)
-        notes = [*explained(group.reference, name), *group.notes()]
+    for group, name in groups_with_second_labels(pool, labels, "T4"):
+        rows = category_rows(group, name)
+        notes = [*category_notes(group.reference, name), *group.notes()]
         tables.append(category_table(rows, group.title, group.reference, name, notes))
     return tables
 
 
-def f3(pool: Pool, labels: str | None) -> list[Table]:
+def f3(pool: Runs, labels: str | None) -> list[Table]:
     """Figure 3 as a table: accuracy under the original and the new labels, and the change."""
-    return [f3_table(group, name) for group, name in compared(pool, labels, "F3")]
+    return [f3_table(group, name) for group, name in groups_with_second_labels(pool, labels, "F3")]
 
 
-def f3_table(group: Group, labels: str) -> Table:
+def f3_table(group: ComparableCases, labels: str) -> Table:
     """The changes of one group."""
-    rows = standings(group, labels)
+    rows = category_rows(group, labels)
     table = Table(
         f"{group.title}: accuracy (%), change from {group.reference} to {labels}",
         ("Model", "Task", group.reference, labels, CHANGED),
-        tuple((row.model, row.task, *(row.numbers[name] for name in (BEFORE, AFTER, CHANGED))) for row in rows),
+        tuple((row.model, row.task, *(row.cells[name] for name in (BEFORE, AFTER, CHANGED))) for row in rows),
         (coverage_note((group.reference, labels)), INTERVALS, *group.notes()),
         {"split": group.title, "labels": labels},
     )
     return replace(table, data=replace(table, columns=("Model", "Task", BEFORE, AFTER, CHANGED)))
 
 
-def t2(pool: Pool, labels: str | None) -> list[Table]:
+def t2(pool: Runs, labels: str | None) -> list[Table]:
     """Table 2: how many images of each category there are, under each ground truth."""
-    chosen = pool.chosen(labels) if labels else [(group, group.labels) for group in pool.groups]
-    known = [(group, [name for name in names if group.under(name)]) for group, names in chosen]
+    chosen = pool.select_labels(labels) if labels else [(group, group.labels) for group in pool.groups]
+    known = [(group, [name for name in names if group.scored_under(name)]) for group, names in chosen]
     if not any(names for _, names in known):
-        raise ReportError(f"T2 counts images by their answers' labels; these runs have {listed(pool)}. {CASES}")
+        raise ReportError(f"T2 counts images by their answers' labels; these runs have {describe_runs(pool)}. {CASES}")
     return [t2_table(group, names) for group, names in known if names]
 
 
-def t2_table(group: Group, labels: Sequence[str]) -> Table:
+def t2_table(group: ComparableCases, labels: Sequence[str]) -> Table:
     """The counts and shares of one group."""
     rows = tuple(row for name in labels for row in t2_rows(group, name))
     said = "Shares are of the images that the ground truth speaks of. Brackets: 95 % Wilson intervals."
     return Table(
         f"{group.title}: images per label category",
-        ("Labels", "", *COLUMNS),
+        ("Labels", "", *CATEGORIES),
         rows,
         (said, *group.notes()),
         {"split": group.title},
     )
 
 
-def t2_rows(group: Group, labels: str) -> list[Row]:
+def t2_rows(group: ComparableCases, labels: str) -> list[Row]:
     """Numbers of images, then their shares."""
-    truth = group.under(labels)[0].answers.truths[labels]
-    counts = [int(truth.mask(name).sum()) for name in COLUMNS]
-    shares = [replace(portion(count, counts[0]), n=None) for count in counts]
+    truth = group.scored_under(labels)[0].answers.label_sets[labels]
+    counts = [int(truth.mask(name).sum()) for name in CATEGORIES]
+    shares = [replace(proportion_of_counts(count, counts[0]), n=None) for count in counts]
     return [(labels, "#", *counts), (labels, "%", *shares)]
 
 
-def compared(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, str]]:
+def groups_with_second_labels(pool: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
     """Every group with every ground truth that stands beside its original labels, each model's best answers chosen."""
     found = [
         (chosen, other)
-        for group, names in pool.chosen(labels)
+        for group, names in pool.select_labels(labels)
         for other in names
-        if other != group.reference and (chosen := headline(group, other)).under(group.reference, other)
+        if other != group.reference and (chosen := best_variants(group, other)).scored_under(group.reference, other)
     ]
     if not found:
         raise ReportError(
             f"{name} compares a second ground truth with the original labels, over answers that range over all classes;"
-            f" these runs have {listed(pool)}. Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
+            f" these runs have {describe_runs(pool)}. Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
         )
     return found
 
 
-def listed(pool: Pool) -> str:
+def describe_runs(pool: Runs) -> str:
     """What the runs have: `zero_shot under ImGT`."""
-    found = [entry for group in pool.groups for entry in group.entries]
+    found = [entry for group in pool.groups for entry in group.cases]
     return "; ".join(dict.fromkeys(f"{e.record.protocol} under {', '.join(e.labels) or 'no labels'}" for e in found))

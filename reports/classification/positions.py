@@ -2,38 +2,38 @@
 
 from collections.abc import Iterator
 
-from ..answers import Bools, change, share
+from ..answers import Bools, paired_change, proportion
 from ..render import Cell, Table
-from ..runs import Entry, Group, NothingToShowError, Pool
-from .ablations import BATCHES, batch, compared, more_outside
-from .categories import INTERVALS, listed
-from .columns import COVERED_BY_BLOCK, aligned, block_images, counted, coverage_note, words
+from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
+from .ablations import BATCHES, ablation_blocks, images_per_request, out_of_prompt_change
+from .categories import INTERVALS, describe_runs
+from .estimators import COVERED_BY_BLOCK, as_count, block_images, check_same_images, coverage_note, text_columns
 
 RANDOM = "random"
 
 
-def t13(pool: Pool, labels: str | None) -> list[Table]:
+def t13(pool: Runs, labels: str | None) -> list[Table]:
     """Table 13: the same images in requests of one, five and ten, by their place in the largest."""
-    found = [(group, truth) for group, truth in pool.each(labels) if blocks(group, truth)]
+    found = [(group, truth) for group, truth in pool.iter_labels(labels) if request_size_blocks(group, truth)]
     if not found:
-        raise NothingToShowError(
+        raise EmptyTableError(
             "T13 looks at images by their place in requests of several sizes, in random order; these runs have "
-            f"{listed(pool)}. Make them with: {BATCHES.remedy}"
+            f"{describe_runs(pool)}. Make them with: {BATCHES.remedy}"
         )
     return [t13_table(group, truth) for group, truth in found]
 
 
-def blocks(group: Group, labels: str) -> list[list[Entry]]:
+def request_size_blocks(group: ComparableCases, labels: str) -> list[list[CaseRun]]:
     """The models with requests of several sizes."""
-    mixed = [entry for entry in group.entries if entry.choice("order", RANDOM) == RANDOM]
-    return compared(BATCHES, group.only(mixed), labels)
+    mixed = [entry for entry in group.cases if entry.option("order", RANDOM) == RANDOM]
+    return ablation_blocks(BATCHES, group.select(mixed), labels)
 
 
-def t13_table(group: Group, labels: str) -> Table:
+def t13_table(group: ComparableCases, labels: str) -> Table:
     """One group's rows."""
-    found = blocks(group, labels)
-    shown = group.only(entry for block in found for entry in block)
-    names = shown.names(BATCHES.choices)
+    found = request_size_blocks(group, labels)
+    shown = group.select(entry for block in found for entry in block)
+    names = shown.model_names(BATCHES.options)
     rows = [row for block in found for row in block_rows(names[id(block[0])], block, group.reference, labels)]
     said = (
         "Img Pos.: the place of an image in the largest requests; all rows of a place are about the same images.",
@@ -45,25 +45,25 @@ def t13_table(group: Group, labels: str) -> Table:
         f"{group.title}: places in a request, accuracy (%), {group.reference} and {labels}",
         tuple(rows[0]),
         tuple(tuple(row.values()) for row in rows),
-        (*said, *shown.notes(BATCHES.choices)),
+        (*said, *shown.notes(BATCHES.options)),
         {"split": group.title, "labels": labels},
     )
 
 
-def block_rows(name: str, block: list[Entry], reference: str, labels: str) -> Iterator[dict[str, Cell]]:
+def block_rows(name: str, block: list[CaseRun], reference: str, labels: str) -> Iterator[dict[str, Cell]]:
     """One model's rows: the images at each place, in requests of every size."""
-    largest, images = words(aligned(block)[-1]).place, block_images(block, (reference, labels))
-    for place in map(batch, block):
+    largest, images = text_columns(check_same_images(block)[-1]).position, block_images(block, (reference, labels))
+    for place in map(images_per_request, block):
         for entry in block:
-            who: dict[str, Cell] = {"Model": name, "Img Pos.": str(place), "Batch": str(batch(entry))}
-            yield who | dict(numbers(entry, block[0], reference, labels, images & (largest == place)))
+            who: dict[str, Cell] = {"Model": name, "Img Pos.": str(place), "Batch": str(images_per_request(entry))}
+            yield who | dict(row_cells(entry, block[0], reference, labels, images & (largest == place)))
 
 
-def numbers(entry: Entry, first: Entry, reference: str, labels: str, chosen: Bools) -> Iterator[tuple[str, Cell]]:
+def row_cells(entry: CaseRun, first: CaseRun, reference: str, labels: str, chosen: Bools) -> Iterator[tuple[str, Cell]]:
     """One row's numbers, each with its change from the smallest requests."""
     for head, name in {reference: reference, "A": labels}.items():
-        one, other = (each.answers.truths[name] for each in (first, entry))
-        yield head, share(other.correct, chosen)
-        yield f"{head} Δ", change(one.correct, other.correct, chosen) if entry is not first else None
-    yield "OOP", counted(share(words(entry).outside, chosen))
-    yield "OOP Δ", more_outside(first, entry, chosen) if entry is not first else None
+        one, other = (each.answers.label_sets[name] for each in (first, entry))
+        yield head, proportion(other.correct, chosen)
+        yield f"{head} Δ", paired_change(one.correct, other.correct, chosen) if entry is not first else None
+    yield "OOP", as_count(proportion(text_columns(entry).out_of_prompt, chosen))
+    yield "OOP Δ", out_of_prompt_change(first, entry, chosen) if entry is not first else None

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from eyechart.errors import ReportError
 
-from ..render import DIFFERENCE, FRACTION, MISSING, Cell, Number, Table
-from ..runs import Entry, Group, Pool
+from ..render import DIFFERENCE, FRACTION, MISSING, Cell, NumberCell, Table
+from ..runs import CaseRun, ComparableCases, Runs
 
 COLUMNS = ("Model", "Mill (acc)", "Reported", "Source", "Δ")
 
 
-def mill_imagenet(pool: Pool, labels: str | None) -> list[Table]:
+def mill_imagenet(pool: Runs, labels: str | None) -> list[Table]:
     """Mill's table: model, our accuracy under the original labels, what was reported, by whom, and the difference."""
-    pool.chosen(labels)
+    pool.select_labels(labels)
     found = [table for group in pool.groups for table in mill_tables(group, labels or group.reference)]
     if not found:
         raise ReportError(
@@ -22,19 +22,19 @@ def mill_imagenet(pool: Pool, labels: str | None) -> list[Table]:
     return found
 
 
-def mill_tables(group: Group, labels: str) -> Iterator[Table]:
+def mill_tables(group: ComparableCases, labels: str) -> Iterator[Table]:
     """The table of a group of imagenet's with one answer an image; none of another group."""
-    entries = group.under(labels)
-    if entries and group.entries[0].record.benchmark == "imagenet":
-        yield mill_table(group.only(entries), labels)
+    entries = group.scored_under(labels)
+    if entries and group.cases[0].record.benchmark == "imagenet":
+        yield mill_table(group.select(entries), labels)
 
 
-def mill_table(group: Group, labels: str) -> Table:
+def mill_table(group: ComparableCases, labels: str) -> Table:
     """One group's table."""
     return Table(
         f"{group.title}: top-1 accuracy under {labels} beside reported numbers",
         COLUMNS,
-        tuple(mill_row(entry, group, labels) for entry in group.entries),
+        tuple(mill_row(entry, group, labels) for entry in group.cases),
         (
             "Fractions; brackets: 95 % Wilson interval. Reported numbers are for imagenet/val, in full.",
             *group.notes(),
@@ -43,17 +43,17 @@ def mill_table(group: Group, labels: str) -> Table:
     )
 
 
-def mill_row(entry: Entry, group: Group, labels: str) -> tuple[Cell, ...]:
+def mill_row(entry: CaseRun, group: ComparableCases, labels: str) -> tuple[Cell, ...]:
     """One model; a protocol other than Mill's is named."""
-    task = group.tasks()[id(entry)]
+    task = group.task_names()[id(entry)]
     model = entry.model.replace("/", " / ", 1) if entry.record.model.backend == "open_clip" else entry.model
     found = entry.metric("acc1", labels)
-    ours = Number(found.value, found.n, found.ci, style=FRACTION) if found else None
+    ours = NumberCell(found.value, found.n, found.ci, style=FRACTION) if found else None
     theirs = entry.record.reported if labels == group.reference else None
     return (
         model if task == "zero_shot" else f"{model} ({task})",
         ours,
-        Number(theirs.value if theirs else None, style=FRACTION),
+        NumberCell(theirs.value if theirs else None, style=FRACTION),
         theirs.source if theirs else MISSING,
-        Number(theirs.delta if theirs else None, style=DIFFERENCE),
+        NumberCell(theirs.delta if theirs else None, style=DIFFERENCE),
     )

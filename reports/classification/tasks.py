@@ -4,65 +4,72 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..render import Cell, Table
-from ..runs import Entry, Group, NothingToShowError, Pool
-from .categories import INTERVALS, listed
-from .chosen import IN_WORDS, accuracy, asked, best, oddity
-from .columns import COVERED_BY_BLOCK, block_images, coverage_note, moved, right, spots
+from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs
+from .best_variant import TEXT_PROTOCOLS, accuracy, non_default_flags, prompt_options, select_best
+from .categories import INTERVALS, describe_runs
+from .estimators import COVERED_BY_BLOCK, accuracy_cell, accuracy_change, block_images, column_keys, coverage_note
 
 ORDER = ("open_world", "closed_world_plus", "closed_world")
 CLOSED = "closed_world"
 
 
-def t6(pool: Pool, labels: str | None) -> list[Table]:
+def t6(pool: Runs, labels: str | None) -> list[Table]:
     """Table 6: accuracy in CW, CW+ and OW by label category, and the change from CW."""
-    found = [(group, truth) for group, name in pool.each(labels) for group, truth in compared(group, name)]
+    found = [(group, truth) for group, name in pool.iter_labels(labels) for group, truth in select_cases(group, name)]
     if not found:
-        raise NothingToShowError(
-            f"T6 puts CW, CW+ and OW side by side; these runs have {listed(pool)}. "
+        raise EmptyTableError(
+            f"T6 puts CW, CW+ and OW side by side; these runs have {describe_runs(pool)}. "
             'Make them with: pytest -k "closed_world or open_world"'
         )
     return [t6_table(group, truth) for group, truth in found]
 
 
-def compared(group: Group, labels: str) -> list[tuple[Group, str]]:
+def select_cases(group: ComparableCases, labels: str) -> list[tuple[ComparableCases, str]]:
     """The answers in words of a group, if they are of two tasks or more; of several encoders, the best."""
-    words = group.of(*IN_WORDS).under(group.reference, labels)
-    found = best(words, lambda e: (e.model, e.record.protocol, asked(e)), labels, group.reference)
+    words = group.with_protocols(*TEXT_PROTOCOLS).scored_under(group.reference, labels)
+    found = select_best(words, lambda e: (e.model, e.record.protocol, prompt_options(e)), labels, group.reference)
     if len({entry.record.protocol for entry in found}) < 2:
         return []
-    shown = ordered(side_by_side(found), group.reference)
+    shown = sort_cases(with_common_settings(found), group.reference)
     said = (
         f"Of several encoders the most accurate under {labels} is shown, and of several ways of asking those that have "
         f"more than one task; {len(words) - len(shown)} more are left out: T11 to T14 and T18 compare them."
     )
-    return [(group.only(shown, *[said] * (len(shown) < len(words))), labels)]
+    return [(group.select(shown, *[said] * (len(shown) < len(words))), labels)]
 
 
-def side_by_side(entries: Sequence[Entry]) -> list[Entry]:
+def with_common_settings(entries: Sequence[CaseRun]) -> list[CaseRun]:
     """The ways of asking a model that have more than one task; all of a model that has no such."""
-    tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((entry.model, asked(entry)) for entry in entries)
+    tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((entry.model, prompt_options(entry)) for entry in entries)
     several = {model for (model, _), count in tasks.items() if count > 1}
-    return [entry for entry in entries if tasks[entry.model, asked(entry)] > 1 or entry.model not in several]
+    return [entry for entry in entries if tasks[entry.model, prompt_options(entry)] > 1 or entry.model not in several]
 
 
-def ordered(entries: list[Entry], reference: str) -> list[Entry]:
+def sort_cases(entries: list[CaseRun], reference: str) -> list[CaseRun]:
     """Models by their best accuracy; of each, the usual way of asking first; then OW, CW+, CW."""
     top: dict[str, float] = {}
     for entry in entries:
         top[entry.model] = max(top.get(entry.model, -1.0), accuracy(entry, reference))
-    return sorted(entries, key=lambda e: (top[e.model], e.model, oddity(e), asked(e), ORDER.index(e.record.protocol)))
+    return sorted(
+        entries,
+        key=lambda e: (top[e.model], e.model, non_default_flags(e), prompt_options(e), ORDER.index(e.record.protocol)),
+    )
 
 
-def t6_table(group: Group, labels: str) -> Table:
+def t6_table(group: ComparableCases, labels: str) -> Table:
     """One group's table."""
-    tasks = group.tasks()
-    ways: dict[tuple[str, tuple[str, ...]], list[Entry]] = {}
-    for entry in group.entries:
-        ways.setdefault((entry.model, asked(entry)), []).append(entry)
-    heads = [head for name in spots(group.reference, labels) for head in (name, f"{name} Δ")]
+    tasks = group.task_names()
+    ways: dict[tuple[str, tuple[str, ...]], list[CaseRun]] = {}
+    for entry in group.cases:
+        ways.setdefault((entry.model, prompt_options(entry)), []).append(entry)
+    heads = [head for name in column_keys(group.reference, labels) for head in (name, f"{name} Δ")]
     rows = [
-        (entry.model, tasks[id(entry)], *cells(entry, ways[entry.model, asked(entry)], group.reference, labels))
-        for entry in group.entries
+        (
+            entry.model,
+            tasks[id(entry)],
+            *row_cells(entry, ways[entry.model, prompt_options(entry)], group.reference, labels),
+        )
+        for entry in group.cases
     ]
     said = (
         f"{group.reference}: original labels. A to M-: label categories of {labels}.",
@@ -80,12 +87,12 @@ def t6_table(group: Group, labels: str) -> Table:
     )
 
 
-def cells(entry: Entry, block: Sequence[Entry], reference: str, labels: str) -> list[Cell]:
+def row_cells(entry: CaseRun, block: Sequence[CaseRun], reference: str, labels: str) -> list[Cell]:
     """One row's numbers, each with its change from closed world, over the images that the whole block answered."""
     closed = next((each for each in block if each.record.protocol == CLOSED), None)
     images = block_images(block, (reference, labels))
     found: list[Cell] = []
-    for spot in spots(reference, labels).values():
-        change = moved(closed, entry, spot, images) if closed and closed is not entry else None
-        found += [right(entry, spot, images), change]
+    for spot in column_keys(reference, labels).values():
+        change = accuracy_change(closed, entry, spot, images) if closed and closed is not entry else None
+        found += [accuracy_cell(entry, spot, images), change]
     return found

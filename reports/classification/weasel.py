@@ -7,11 +7,11 @@ import numpy as np
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
-from ..answers import Answered, Bools, Floats, change, share
-from ..render import CHANGE, Cell, Number, Table
-from ..runs import Entry, Group, Pool
+from ..answers import Bools, Floats, ImageAnswers, paired_change, proportion
+from ..render import CHANGE, Cell, NumberCell, Table
+from ..runs import CaseRun, ComparableCases, Runs
 from .categories import INTERVALS
-from .columns import coverage_note, scored_by_all
+from .estimators import coverage_note, scored_by_all
 
 NAME = "WeaselGT"
 # "domestic ferret" is the study's name for ImageNet's class 359, black-footed ferret.
@@ -19,26 +19,26 @@ FAMILY = {356: "weasel", 357: "mink", 358: "polecat", 359: "domestic ferret"}
 LABELS_TASK = "labels"  # what stands under Task where the original labels answer
 
 
-def said(group: Group) -> list[str]:
+def weasel_notes(group: ComparableCases) -> list[str]:
     """What a reader of both tables must know."""
     return [f"The row {group.reference} treats the original labels as predictions.", INTERVALS]
 
 
-def weasels(entry: Entry, labels: str) -> Bools:
+def weasel_mask(entry: CaseRun, labels: str) -> Bools:
     """The images of the family: the original label or one of the new ones is among the four classes."""
     answers = entry.answers
-    truth = answers.truths[labels]
-    return truth.annotated & (truth.touches([*FAMILY]) | np.isin(answers.original, [*FAMILY]))
+    truth = answers.label_sets[labels]
+    return truth.annotated & (truth.has_any([*FAMILY]) | np.isin(answers.original, [*FAMILY]))
 
 
-def studied(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, str]]:
+def weasel_groups(pool: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
     """The groups that were scored under the study's ground truth and have images of the family."""
     wanted = labels or NAME
-    pool.chosen(labels)
+    pool.select_labels(labels)
     found = [
         (group, wanted)
         for group in pool.groups
-        if (entries := group.under(group.reference, wanted)) and weasels(entries[0], wanted).any()
+        if (entries := group.scored_under(group.reference, wanted)) and weasel_mask(entries[0], wanted).any()
     ]
     known = list(dict.fromkeys(name for group in pool.groups for name in group.labels))
     if not found:
@@ -50,20 +50,23 @@ def studied(pool: Pool, labels: str | None, name: str) -> list[tuple[Group, str]
     return found
 
 
-def correctness(answers: Answered, labels: str, *, originals: bool) -> Floats:
+def correctness(answers: ImageAnswers, labels: str, *, originals: bool) -> Floats:
     """How right the model was, or the original labels would be, on every image."""
-    return answers.originals_scored(labels) if originals else answers.truths[labels].correct
+    return answers.score_original_labels(labels) if originals else answers.label_sets[labels].correct
 
 
-def t9(pool: Pool, labels: str | None) -> list[Table]:
+def t9(pool: Runs, labels: str | None) -> list[Table]:
     """Table 9: accuracy on everything and on the weasel family, under the original and the new labels."""
-    return [t9_table(group, name) for group, name in studied(pool, labels, "T9")]
+    return [t9_table(group, name) for group, name in weasel_groups(pool, labels, "T9")]
 
 
-def t9_table(group: Group, labels: str) -> Table:
+def t9_table(group: ComparableCases, labels: str) -> Table:
     """One group: the original labels as a model of their own, then every model."""
-    entries, others = group.under(group.reference, labels), [name for name in group.others if name != labels]
-    tasks = group.tasks()
+    entries, others = (
+        group.scored_under(group.reference, labels),
+        [name for name in group.other_labels if name != labels],
+    )
+    tasks = group.task_names()
     originals = (group.reference, LABELS_TASK, *t9_cells(entries[0], group, labels, others, originals=True))
     models = [
         (entry.model, tasks[id(entry)], *t9_cells(entry, group, labels, others, originals=False)) for entry in entries
@@ -78,44 +81,46 @@ def t9_table(group: Group, labels: str) -> Table:
             f"Weasels: images of the classes 356–359 that {labels} speaks of.",
             coverage_note((group.reference, *others), "Columns of all"),
             coverage_note((group.reference, labels), "Columns of weasels"),
-            *said(group),
+            *weasel_notes(group),
             *group.notes(),
         ),
         {"split": group.title},
     )
 
 
-def t9_cells(entry: Entry, group: Group, labels: str, others: Sequence[str], *, originals: bool) -> list[Cell]:
+def t9_cells(
+    entry: CaseRun, group: ComparableCases, labels: str, others: Sequence[str], *, originals: bool
+) -> list[Cell]:
     """One row's numbers, each block of columns over the images that all of its ground truths score."""
     answers = entry.answers
-    names = [name for name in (group.reference, *others, labels) if name in answers.truths]
+    names = [name for name in (group.reference, *others, labels) if name in answers.label_sets]
     outcomes = {name: correctness(answers, name, originals=originals) for name in names}
     before, after = outcomes[group.reference], outcomes[labels]
     everything = scored_by_all(found for name, found in outcomes.items() if name != labels)
-    family = weasels(entry, labels) & scored_by_all((before, after))
-    cells: list[Cell] = [share(before, everything), share(before, family)]
+    family = weasel_mask(entry, labels) & scored_by_all((before, after))
+    cells: list[Cell] = [proportion(before, everything), proportion(before, family)]
     for name in others:
-        cells += compared_with(before, outcomes.get(name), everything)
-    truth = answers.truths[labels]
-    parts = [share(after, family & truth.mask(part)) for part in ("S+", "S-")]
-    return [*cells, share(after, family), change(before, after, family), *parts]
+        cells += accuracy_and_change(before, outcomes.get(name), everything)
+    truth = answers.label_sets[labels]
+    parts = [proportion(after, family & truth.mask(part)) for part in ("S+", "S-")]
+    return [*cells, proportion(after, family), paired_change(before, after, family), *parts]
 
 
-def compared_with(before: Floats, after: Floats | None, images: Bools) -> list[Cell]:
+def accuracy_and_change(before: Floats, after: Floats | None, images: Bools) -> list[Cell]:
     """Accuracy under one more ground truth and its change; nothing where the case was not scored under it."""
     if after is None:
         return [None, None]
-    return [share(after, images), change(before, after, images)]
+    return [proportion(after, images), paired_change(before, after, images)]
 
 
-def t10(pool: Pool, labels: str | None) -> list[Table]:
+def t10(pool: Runs, labels: str | None) -> list[Table]:
     """Table 10: the recall of each class of the family under the original and the new labels."""
-    return [t10_table(group, name) for group, name in studied(pool, labels, "T10")]
+    return [t10_table(group, name) for group, name in weasel_groups(pool, labels, "T10")]
 
 
-def t10_table(group: Group, labels: str) -> Table:
+def t10_table(group: ComparableCases, labels: str) -> Table:
     """One group: the original labels as a model of their own, then every model."""
-    entries, tasks = group.under(group.reference, labels), group.tasks()
+    entries, tasks = group.scored_under(group.reference, labels), group.task_names()
     heads = [f"{kind} {what}" for kind in FAMILY.values() for what in (group.reference, labels, "Δ")]
     originals = (group.reference, LABELS_TASK, *t10_cells(entries[0], group.reference, labels, originals=True))
     models = [
@@ -128,19 +133,19 @@ def t10_table(group: Group, labels: str) -> Table:
         (originals, *models),
         (
             "Domestic ferret is class 359. Each ground truth has its own images of a class: Δ has no paired interval.",
-            *said(group),
+            *weasel_notes(group),
             *group.notes(),
         ),
         {"split": group.title},
     )
 
 
-def t10_cells(entry: Entry, reference: str, labels: str, *, originals: bool) -> list[Cell]:
+def t10_cells(entry: CaseRun, reference: str, labels: str, *, originals: bool) -> list[Cell]:
     """Recall under both ground truths and the difference, class by class."""
     cells: list[Cell] = []
     for kind in FAMILY:
         before, after = (recall(entry.answers, name, kind, originals=originals) for name in (reference, labels))
-        cells += [before, after, Number(difference(before.value, after.value), style=CHANGE)]
+        cells += [before, after, NumberCell(difference(before.value, after.value), style=CHANGE)]
     return cells
 
 
@@ -149,6 +154,8 @@ def difference(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def recall(answers: Answered, labels: str, kind: int, *, originals: bool) -> Number:
+def recall(answers: ImageAnswers, labels: str, kind: int, *, originals: bool) -> NumberCell:
     """The share of a class's single-label images that are right."""
-    return share(correctness(answers, labels, originals=originals), answers.truths[labels].one == kind)
+    return proportion(
+        correctness(answers, labels, originals=originals), answers.label_sets[labels].single_label == kind
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from eyechart.protocol.options import is_share
 
 from ..render import Row, Table
-from ..runs import Pool
+from ..runs import Runs
 from .blocks import APART, OUT, Block, asked, called, entries_of, notes
 from .cases import nothing, source
 from .existence import TIME, numbers
@@ -59,11 +59,11 @@ class Ablation:
     said: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
 
-    def __call__(self, pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG002
+    def __call__(self, pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG002
         """A table a data set."""
         return [self.made(split, found) for split, found in self.homes(pool).items()]
 
-    def homes(self, pool: Pool) -> dict[str, list[Compared]]:
+    def homes(self, pool: Runs) -> dict[str, list[Compared]]:
         """What differs in the choices alone and has two values or more, by data set."""
         found: dict[str, list[Compared]] = {}
         for blocks in differing(pool, self.table, self.choices):
@@ -110,20 +110,20 @@ def whole(found: Sequence[Compared]) -> Iterator[str]:
         yield MAIN_NOTE
 
 
-def differing(pool: Pool, name: str, choices: Sequence[str]) -> list[list[Block]]:
+def differing(pool: Runs, name: str, choices: Sequence[str]) -> list[list[Block]]:
     """What differs in some choices alone, in the order of the runs; an initial benchmark replaces the main one."""
     found: dict[tuple[str, ...], dict[str, Block]] = {}
     for block in sorted(asked(pool, name), key=lambda block: block.initial):
         entry = block.entries[0]
         data = (entry.record.split, entry.record.data.fingerprint, str(entry.record.limit))
-        key = (*data, block.model, block.mark, entry.worded((*APART, *choices)))
-        found.setdefault(key, {})[entry.choice(choices[0])] = block
+        key = (*data, block.model, block.mark, entry.prompt_settings_without((*APART, *choices)))
+        found.setdefault(key, {})[entry.option(choices[0])] = block
     return [[*values.values()] for _, values in sorted(found.items(), key=lambda item: item[0])]
 
 
 def threshold(block: Block) -> float:
     """The threshold of a division, below all others where a file does not say it."""
-    said = block.entries[0].choice("threshold")
+    said = block.entries[0].option("threshold")
     return float(said) if is_share(said) else UNKNOWN
 
 

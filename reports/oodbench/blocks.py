@@ -10,7 +10,7 @@ from eyechart.oodbench.divisions import HARD, SETS, SIMPLE
 
 from ..answers import Bools, Ints
 from ..render import Table
-from ..runs import Entry, Pool, remarks
+from ..runs import CaseRun, Runs, collect_notes
 from .cases import EXISTENCE, as_published, distinct, nothing, source
 from .pairs import INITIAL
 
@@ -30,7 +30,7 @@ MEANING = (
 class Block:
     """The cases of one model that were asked in one way, one a data set."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CaseRun, ...]
 
     @property
     def model(self) -> str:
@@ -39,12 +39,12 @@ class Block:
 
     def worded(self, without: Collection[str] = ()) -> str:
         """How the pairs were divided and the questions put, but for the choices that a table compares."""
-        return self.entries[0].worded((*APART, *without))
+        return self.entries[0].prompt_settings_without((*APART, *without))
 
     @property
     def mark(self) -> str:
         """What stands behind a set's name where the model was to reason first."""
-        return COT if self.entries[0].choice("reasoning") == "cot" else ""
+        return COT if self.entries[0].option("reasoning") == "cot" else ""
 
     @property
     def seed(self) -> int:
@@ -54,7 +54,7 @@ class Block:
     @property
     def initial(self) -> bool:
         """Whether all that was flagged was asked about."""
-        return all(entry.choice("benchmark") == "initial" for entry in self.entries)
+        return all(entry.option("benchmark") == "initial" for entry in self.entries)
 
     @cached_property
     def about(self) -> tuple[tuple[str, str], ...]:
@@ -90,11 +90,11 @@ class Block:
         yield from (name for name in wanted if len(self.rows(name)[0]))
 
 
-def asked(pool: Pool, name: str) -> list[Block]:
+def asked(pool: Runs, name: str) -> list[Block]:
     """Every model, way of asking and data set; of two cases that asked the same, the one that asked about more."""
     found: dict[tuple[object, ...], Block] = {}
     for group in pool.groups:
-        for entry in group.of(EXISTENCE).entries:
+        for entry in group.with_protocols(EXISTENCE).cases:
             block = Block((entry,))
             key = (block.model, block.worded(), block.about)
             found[key] = max(found.get(key, block), block, key=size)
@@ -138,7 +138,7 @@ def made_of(found: Sequence[Sequence[Block]], make: Callable[[Sequence[Block]], 
     return distinct(list(map(make, found)), [entries_of(blocks) for blocks in found], MARKED)
 
 
-def entries_of(blocks: Sequence[Block]) -> list[Entry]:
+def entries_of(blocks: Sequence[Block]) -> list[CaseRun]:
     """Every case of some blocks."""
     return [entry for block in blocks for entry in block.entries]
 
@@ -171,10 +171,10 @@ def notes(blocks: Sequence[Block], without: Collection[str] = ()) -> Iterator[st
         for place, way in enumerate(ways):
             which = f" ({letter(place)})" if len(ways) > 1 else ""
             yield f"Set{mark}{which}: {way or 'no choices'}."
-    yield from remarks(entries_of(blocks))
+    yield from collect_notes(entries_of(blocks))
 
 
-def described(entry: Entry) -> str:
+def described(entry: CaseRun) -> str:
     """One data set: its images, its main benchmark's pairs and how many there are of each set."""
     record, pairs = entry.record, entry.pairs
     sizes = ", ".join(f"{name} {int(pairs.of(name).sum()):,}" for name in SETS)

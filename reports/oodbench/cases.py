@@ -7,8 +7,8 @@ from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
 from eyechart.protocol.registry import get_protocol
 from eyechart.spec import pieces
 
-from ..render import Number, Table
-from ..runs import Entry, Group, NothingToShowError, Pool, model_name, remarks
+from ..render import NumberCell, Table
+from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs, collect_notes, model_name
 
 OODBENCH = "OODBench"
 EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
@@ -19,39 +19,39 @@ NAMES = {MINED: "Hard Sample"}
 BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over {}."
 
 
-def source(entry: Entry) -> str:
+def source(entry: CaseRun) -> str:
     """The data set as the published tables call it."""
-    name = entry.choice("source", entry.record.split)
+    name = entry.option("source", entry.record.split)
     return SOURCES.get(name.casefold(), name)
 
 
-def division(entry: Entry) -> str:
+def division(entry: CaseRun) -> str:
     """The sha256 of the division that was asked about."""
     return entry.record.data.labels.get(OODBENCH, "")
 
 
-def alike(pool: Pool, protocol: str, without: Collection[str] = ()) -> list[Group]:
+def alike(pool: Runs, protocol: str, without: Collection[str] = ()) -> list[ComparableCases]:
     """The cases of a protocol, those of one division that were asked in one way together."""
-    found: dict[tuple[int, str, str], list[Entry]] = {}
-    homes = {place: group.of(protocol) for place, group in enumerate(pool.groups)}
+    found: dict[tuple[int, str, str], list[CaseRun]] = {}
+    homes = {place: group.with_protocols(protocol) for place, group in enumerate(pool.groups)}
     for place, group in homes.items():
-        for entry in group.entries:
-            found.setdefault((place, division(entry), entry.worded(without)), []).append(entry)
-    return [homes[place].only(sorted(entries, key=by_name)) for (place, *_), entries in found.items()]
+        for entry in group.cases:
+            found.setdefault((place, division(entry), entry.prompt_settings_without(without)), []).append(entry)
+    return [homes[place].select(sorted(entries, key=by_name)) for (place, *_), entries in found.items()]
 
 
-def pooled(pool: Pool, protocol: str, without: Collection[str] = FOLLOWS) -> list[list[Entry]]:
+def pooled(pool: Runs, protocol: str, without: Collection[str] = FOLLOWS) -> list[list[CaseRun]]:
     """The cases of a protocol that may be pooled over data sets: asked in one way, a model once a data set."""
-    found: dict[tuple[str, object], list[Entry]] = {}
+    found: dict[tuple[str, object], list[CaseRun]] = {}
     for group in pool.groups:
-        for entry in group.of(protocol).entries:
-            found.setdefault((entry.worded(without), entry.record.limit), []).append(entry)
+        for entry in group.with_protocols(protocol).cases:
+            found.setdefault((entry.prompt_settings_without(without), entry.record.limit), []).append(entry)
     return [sorted(once, key=by_name) for entries in found.values() for once in rounds(entries)]
 
 
-def rounds(entries: Iterable[Entry]) -> list[list[Entry]]:
+def rounds(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
     """The same cases in as few lists as it takes for a model to stand once with each data set in each."""
-    made: list[dict[tuple[str, str], Entry]] = []
+    made: list[dict[tuple[str, str], CaseRun]] = []
     for entry in entries:
         key = (entry.model, entry.record.split)
         home = next((each for each in made if key not in each), None)
@@ -61,30 +61,30 @@ def rounds(entries: Iterable[Entry]) -> list[list[Entry]]:
     return [list(each.values()) for each in made]
 
 
-def by_model(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+def by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
     """The cases of each model, in their order."""
-    found: dict[str, list[Entry]] = {}
+    found: dict[str, list[CaseRun]] = {}
     for entry in entries:
         found.setdefault(entry.model, []).append(entry)
     return found
 
 
-def by_name(entry: Entry) -> tuple[str, str]:
+def by_name(entry: CaseRun) -> tuple[str, str]:
     """Sorts by model, then by data set."""
     return entry.model, entry.record.split
 
 
-def as_published(entry: Entry) -> tuple[int, str]:
+def as_published(entry: CaseRun) -> tuple[int, str]:
     """Sorts data sets as the published tables have them."""
     names = [*SOURCES.values()]
     place = names.index(source(entry)) if source(entry) in names else len(names)
     return place, entry.record.split
 
 
-def number(entry: Entry, name: str, category: str) -> Number:
+def number(entry: CaseRun, name: str, category: str) -> NumberCell:
     """One number of a case, of one set."""
     found = entry.metric(name, OODBENCH, category)
-    return Number(None) if found is None else Number(found.value, found.n, found.ci)
+    return NumberCell(None) if found is None else NumberCell(found.value, found.n, found.ci)
 
 
 def rank(name: str) -> tuple[int, str]:
@@ -98,7 +98,7 @@ def typed(name: str) -> str:
     return NAMES.get(name, name)
 
 
-def about(entries: Sequence[Entry], without: Collection[str] = FOLLOWS) -> tuple[str, ...]:
+def about(entries: Sequence[CaseRun], without: Collection[str] = FOLLOWS) -> tuple[str, ...]:
     """Which images, division and questions numbers come from."""
     shown = dict.fromkeys(
         f"{source(e)}: {e.record.benchmark}/{e.record.split}, {e.record.data.n:,} images"
@@ -106,11 +106,11 @@ def about(entries: Sequence[Entry], without: Collection[str] = FOLLOWS) -> tuple
         f"{e.record.data.fingerprint[:12]}; division {division(e)[:12] or 'none'}."
         for e in entries
     )
-    put = dict.fromkeys(f"{e.record.protocol}: {e.worded(without) or 'no choices'}." for e in entries)
-    return (*shown, *put, *remarks(entries))
+    put = dict.fromkeys(f"{e.record.protocol}: {e.prompt_settings_without(without) or 'no choices'}." for e in entries)
+    return (*shown, *put, *collect_notes(entries))
 
 
-def told_apart(titles: Sequence[str], cases: Sequence[Sequence[Entry]], marked: Collection[str] = ()) -> list[str]:
+def told_apart(titles: Sequence[str], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()) -> list[str]:
     """Titles, with the choices in which their cases differ behind those that are the same; else with a number.
 
     Choices that rows are marked with are left out.
@@ -123,7 +123,7 @@ def told_apart(titles: Sequence[str], cases: Sequence[Sequence[Entry]], marked: 
     return [title if number == 1 else f"{title} ({number})" for title, number in zip(whole, again, strict=True)]
 
 
-def differences(one: Sequence[Entry], every: Sequence[Sequence[Entry]], marked: Collection[str]) -> list[str]:
+def differences(one: Sequence[CaseRun], every: Sequence[Sequence[CaseRun]], marked: Collection[str]) -> list[str]:
     """The choices that are not the same in all tables, as one of them has them: `threshold 0.01`."""
     return [
         f"{name.replace('_', ' ')} {said}"
@@ -132,7 +132,7 @@ def differences(one: Sequence[Entry], every: Sequence[Sequence[Entry]], marked: 
     ]
 
 
-def chosen(entries: Sequence[Entry]) -> Mapping[str, str]:
+def chosen(entries: Sequence[CaseRun]) -> Mapping[str, str]:
     """Every choice of some cases that a table is about."""
     protocols = dict.fromkeys(entry.record.protocol for entry in entries)
     known = dict.fromkeys(option.name for name in protocols for option in get_protocol(name).options)
@@ -140,23 +140,23 @@ def chosen(entries: Sequence[Entry]) -> Mapping[str, str]:
     return {name: " or ".join(sorted({spoken(name, entry) for entry in entries})) for name in names}
 
 
-def spoken(name: str, entry: Entry) -> str:
+def spoken(name: str, entry: CaseRun) -> str:
     """One choice as a title has it."""
-    value = entry.choice(name, "—")
+    value = entry.option(name, "—")
     return " & ".join(map(model_name, pieces(value, "+"))) if name == "detectors" else value
 
 
-def distinct(tables: Sequence[Table], cases: Sequence[Sequence[Entry]], marked: Collection[str] = ()) -> list[Table]:
+def distinct(tables: Sequence[Table], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()) -> list[Table]:
     """Tables of one kind, no two with the same title."""
     titles = told_apart([table.title for table in tables], cases, marked)
     return [replace(table, title=title) for table, title in zip(tables, titles, strict=True)]
 
 
-def protocols(pool: Pool) -> str:
+def protocols(pool: Runs) -> str:
     """What the runs have: `detection, existence`."""
-    return ", ".join(sorted({entry.record.protocol for entry in pool.entries}))
+    return ", ".join(sorted({entry.record.protocol for entry in pool.cases}))
 
 
-def nothing(pool: Pool, name: str, what: str, command: str) -> NothingToShowError:
+def nothing(pool: Runs, name: str, what: str, command: str) -> EmptyTableError:
     """Says what a table is about, what the runs have instead, and the command that makes it."""
-    return NothingToShowError(f"{name} {what}; these runs have {protocols(pool)}. Make it with: {command}")
+    return EmptyTableError(f"{name} {what}; these runs have {protocols(pool)}. Make it with: {command}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ..render import Table
-from ..runs import Pool
+from ..runs import Runs
 from . import (
     ablations,
     charts,
@@ -28,7 +28,7 @@ from . import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
     "oodbench-F2": division.f2,
     "oodbench-F6": coverage.f6,
     "oodbench-F8": division.f8,
@@ -48,7 +48,7 @@ TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
     **degradation.TABLES,
     **signatures.TABLES,
 }
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     "oodbench-F2": charts.f2,
     "oodbench-F6": charts.f6,
     "oodbench-F8": charts.f8,

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..panels import ASIDE, headed, panels
+from ..panels import LEGEND_ASIDE, create_panels, set_title
 from ..render import one_line
-from ..runs import Pool
+from ..runs import Runs
 from .blocks import entries_of
 from .cases import told_apart
 from .coverage import Covered, covered
@@ -23,12 +23,12 @@ UNDER = 0.44  # below the middle of a bar, where an interval hides no number
 Bars = list[tuple[str, Counter[str]]]
 
 
-def f2(pool: Pool, _: str | None) -> "Figure":
+def f2(pool: Runs, _: str | None) -> "Figure":
     """Figure 2: the main benchmark by category."""
     return by_category(sizes(pool, "oodbench-F2", initial=False))
 
 
-def f8(pool: Pool, _: str | None) -> "Figure":
+def f8(pool: Runs, _: str | None) -> "Figure":
     """Figure 8: the initial benchmark by category."""
     return by_category(sizes(pool, "oodbench-F8", initial=True))
 
@@ -37,15 +37,15 @@ def by_category(found: Sequence[Sequence[Sizes]]) -> "Figure":
     """The data sets of every way of dividing in one panel, then one with its categories for each."""
     drawn: list[tuple[str, Bars, Sequence[Sizes]]] = []
     for every in found:
-        divided = every[0].entry.choice("detectors")
+        divided = every[0].entry.option("detectors")
         if len(every) > 1:
             drawn.append((f"all data sets, {divided}", [(made.source, made.total) for made in every], every))
         drawn += [(f"{made.title}, {divided}", categories(made), [made]) for made in every]
-    figure, axes = panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
+    figure, axes = create_panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
     titles = told_apart([title for title, *_ in drawn], [[made.entry for made in of] for *_, of in drawn])
     for (ax,), title, (_, bars, (made, *_)) in zip(axes, titles, drawn, strict=True):
         stacked(ax, bars, made)
-        headed(ax, f"{title}: {sum(out(counts) for _, counts in bars):,} pairs")
+        set_title(ax, f"{title}: {sum(out(counts) for _, counts in bars):,} pairs")
     return figure
 
 
@@ -67,17 +67,17 @@ def stacked(ax: "Axes", bars: Bars, made: Sizes) -> None:
     ax.set_ylim(len(bars) - 0.5, -0.5)
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("image–category pairs", fontsize=8)
-    ax.legend(**ASIDE)
+    ax.legend(**LEGEND_ASIDE)
 
 
-def f6(pool: Pool, _: str | None) -> "Figure":
+def f6(pool: Runs, _: str | None) -> "Figure":
     """Figure 6: the pairs that a model answers wrongly, then those that only the next one does, and so on."""
     found = covered(pool)
-    figure, axes = panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in found], 1, 8)
+    figure, axes = create_panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in found], 1, 8)
     titles = told_apart([sets[0].split for sets in found], [entries_of(sets[0].blocks) for sets in found])
     for (ax,), title, sets in zip(axes, titles, found, strict=True):
         overlaps(ax, sets)
-        headed(ax, f"{title}, n={sets[0].n:,} pairs")
+        set_title(ax, f"{title}, n={sets[0].n:,} pairs")
     return figure
 
 
@@ -99,4 +99,4 @@ def overlaps(ax: "Axes", sets: Sequence[Covered]) -> None:
     ax.set_ylim(len(sets) - 0.5, -0.5)
     ax.set_xlim(0, 100)
     ax.set_xlabel("pairs in a model's own OOD set (%), with the 95 % interval of all together", fontsize=8)
-    ax.legend(**ASIDE, title="first, then additionally", title_fontsize=7)
+    ax.legend(**LEGEND_ASIDE, title="first, then additionally", title_fontsize=7)

@@ -8,9 +8,9 @@ import numpy as np
 
 from eyechart.oodbench.divisions import HARD, SIMPLE
 
-from ..answers import Bools, Ints, clustered_portion
-from ..render import Number, Row, Table
-from ..runs import Pool, remarks
+from ..answers import Bools, Ints, clustered_proportion
+from ..render import NumberCell, Row, Table
+from ..runs import Runs, collect_notes
 from .blocks import Block, asked, described, entries_of, tabled
 from .cases import distinct, nothing
 
@@ -43,15 +43,17 @@ class Covered:
         return f"{record.benchmark}/{record.split}"
 
     @cached_property
-    def shares(self) -> list[tuple[Number, Number, Number]]:
+    def shares(self) -> list[tuple[NumberCell, NumberCell, NumberCell]]:
         """Of each model: its own pairs, those that no model before it has, and those that it or one before it has."""
         covered = np.logical_or.accumulate(self.wrong, axis=0)
         added = np.diff(covered.astype(np.int64), axis=0, prepend=0) > 0
-        own, more, every = ([clustered_portion(row, self.images) for row in of] for of in (self.wrong, added, covered))
+        own, more, every = (
+            [clustered_proportion(row, self.images) for row in of] for of in (self.wrong, added, covered)
+        )
         return list(zip(own, more, every, strict=True))
 
 
-def covered(pool: Pool) -> list[list[Covered]]:
+def covered(pool: Runs) -> list[list[Covered]]:
     """Each division's sets, asked in one way, with the models in the order of their own shares."""
     found = [of_blocks(blocks) for of in tabled(asked(pool, "oodbench-F6")) for blocks in in_one_way(of)]
     if not any(found):
@@ -94,7 +96,7 @@ def wrong_or_lost(block: Block, name: str) -> tuple[Bools, Bools]:
     return wrong, ~(wrong | answered)
 
 
-def f6(pool: Pool, _: str | None) -> list[Table]:
+def f6(pool: Runs, _: str | None) -> list[Table]:
     """Figure 6 as a table: the share of pairs that models answer wrongly, model by model."""
     found = covered(pool)
     return distinct(list(map(coverage_table, found)), [entries_of(of[0].blocks) for of in found])
@@ -112,7 +114,7 @@ def coverage_table(found: Sequence[Covered]) -> Table:
     if lost := found[0].lost:
         said.append(f"{lost:,} pairs are left out: not every model has answered them.")
     said += [*dict.fromkeys(map(described, entries_of(blocks))), f"Set: {blocks[0].worded() or 'no choices'}."]
-    said += remarks(entries_of(blocks))
+    said += collect_notes(entries_of(blocks))
     return Table(
         f"{found[0].split}: overlap of OODBench's pairs with models' own OOD sets (%)",
         ("Data Type", "Model", "Own", "Additional", "Covered"),

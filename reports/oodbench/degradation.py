@@ -12,14 +12,14 @@ from eyechart.metrics.resampling import percentile
 from eyechart.oodbench.divisions import ID
 
 from ..answers import Floats
-from ..render import Cell, Number, Row, Style, Table
-from ..runs import Pool
+from ..render import Cell, NumberCell, NumberFormat, Row, Table
+from ..runs import Runs
 from .blocks import MARKED, OUT, Block, asked, called, entries_of, notes, pooled, tabled
 from .cases import distinct, nothing
 from .existence import joined
 from .measures import HEADS, TIMES, ends
 
-CHANGED, CHANCE = Style(100, 2, signed=True), Style(1, 4)
+CHANGED, CHANCE = NumberFormat(100, 2, signed=True), NumberFormat(1, 4)
 FALL = f"Δ: ID less OOD, in % points; brackets: 95 % intervals of {TIMES:,} resamples of images, within each data set."
 SHUFFLED = (
     f"p: how often {TIMES:,} shuffles of whole images between ID and OOD, within each data set, fall as much (an image "
@@ -54,15 +54,15 @@ class Fall:
         """How many answers there are to both sets."""
         return sum(int(self.block.counts(name)[:, :4].sum()) for name in (ID, self.name))
 
-    def delta(self, measure: str) -> Number:
+    def delta(self, measure: str) -> NumberCell:
         """How far a measure falls."""
         found = self.found[measure]
-        return Number(found.delta, ci=ends(found.ci), style=CHANGED)
+        return NumberCell(found.delta, ci=ends(found.ci), style=CHANGED)
 
-    def chance(self, measure: str) -> Number:
+    def chance(self, measure: str) -> NumberCell:
         """How likely it is to fall as far by chance."""
         found = self.found[measure]
-        return Number(found.p, ci=ends(found.p_ci), style=CHANCE)
+        return NumberCell(found.p, ci=ends(found.p_ci), style=CHANCE)
 
 
 AnyFall = TypeVar("AnyFall", bound=Fall)
@@ -85,7 +85,7 @@ def fallen(block: Block) -> Iterator[str]:
     yield from (name for name in OUT if {ID, name} <= sets)
 
 
-def together(pool: Pool, name: str) -> list[list[Fall]]:
+def together(pool: Runs, name: str) -> list[list[Fall]]:
     """All data sets pooled."""
     found = falls(tabled(pooled(asked(pool, name))))
     if not found:
@@ -93,7 +93,7 @@ def together(pool: Pool, name: str) -> list[list[Fall]]:
     return found
 
 
-def degraded(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+def degraded(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """How far every measure falls: all data sets pooled, then each alone."""
     found = together(pool, "oodbench-degradation")
     seen = {of[0].block.about for of in found}
@@ -128,7 +128,7 @@ def titled(found: Sequence[Fall], what: str, columns: Sequence[str], rows: Seque
     )
 
 
-def f9(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+def f9(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Figure 9 as a table: how far the measures fall if pairs are shuffled, and how far they do fall."""
     columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Shuffled Δ", "p")
     said = (FALL, SHUFFLED, SPREAD)
@@ -142,7 +142,7 @@ def permuted(fall: Fall, measure: str) -> Iterator[Cell]:
     """The cells of one measure in Figure 9."""
     null = known(fall.found[measure].null)
     yield fall.delta(measure)
-    yield Number(float(null.mean()) if null.size else None, ci=ends(percentile(null)), style=CHANGED)
+    yield NumberCell(float(null.mean()) if null.size else None, ci=ends(percentile(null)), style=CHANGED)
     yield fall.chance(measure)
 
 
@@ -162,7 +162,7 @@ def long_rows(
             yield names[id(fall.block)], fall.kind, size(fall), head, *cells(fall, measure)
 
 
-TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
     "oodbench-degradation": degraded,
     "oodbench-F9": f9,
 }

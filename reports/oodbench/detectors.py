@@ -14,7 +14,7 @@ from eyechart.protocol.options import SET
 from eyechart.spec import parse, pieces
 
 from ..answers import Ints
-from ..render import Number, Row, Style
+from ..render import NumberCell, NumberFormat, Row
 from ..runs import model_name
 from .ablations import Ablation, Compared
 from .blocks import Block
@@ -24,13 +24,13 @@ from .pairs import Pairs
 
 OPTION = "existence.detectors"
 CHOICES = ("detectors", "detector_templates")
-CHANGED = Style(100, 2, signed=True)
+CHANGED = NumberFormat(100, 2, signed=True)
 DELTA = "Δ: the first detectors' value less that of these, as published; an image is drawn for both with all its pairs."
 
 
 def detectors(block: Block) -> tuple[str, ...]:
     """The detectors of a division."""
-    return tuple(pieces(block.entries[0].choice("detectors"), "+"))
+    return tuple(pieces(block.entries[0].option("detectors"), "+"))
 
 
 def joined(block: Block) -> str:
@@ -86,7 +86,7 @@ def t9_rows(found: Compared, model: str) -> Iterator[Row]:
             yield model, "Δ", name + block.mark, None, *apart(first, block, name), None
 
 
-def apart(first: Block, other: Block, name: str) -> list[Number]:
+def apart(first: Block, other: Block, name: str) -> list[NumberCell]:
     """How much higher the first block's measures of a set are, with intervals from the images of both."""
     rows, images = united([block.entries[0].pairs for block in (first, other)], name)
     found = []
@@ -94,7 +94,7 @@ def apart(first: Block, other: Block, name: str) -> list[Number]:
         one, two = measures(totals[..., :4]), measures(totals[..., 4:])
         found.append({head: one[head] - two[head] for head in HEADS})
     value, draws = found
-    return [Number(float(value[head]), ci=ends(percentile(draws[head])), style=CHANGED) for head in HEADS]
+    return [NumberCell(float(value[head]), ci=ends(percentile(draws[head])), style=CHANGED) for head in HEADS]
 
 
 def united(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:

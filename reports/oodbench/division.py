@@ -8,7 +8,7 @@ from functools import partial
 from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
 
 from ..render import Row, Table
-from ..runs import Entry, Pool
+from ..runs import CaseRun, Runs
 from .cases import (
     EXISTENCE,
     PROGRESSION,
@@ -33,7 +33,7 @@ Counts = Mapping[str, Counter[str]]
 class Sizes:
     """How many pairs of each set one data set has, by category; `initial`: of everything that was flagged."""
 
-    entry: Entry
+    entry: CaseRun
     title: str
     initial: bool
     counts: Counts
@@ -73,12 +73,12 @@ def out(counts: Counter[str]) -> int:
     return sum(counts[name] for name in OUT)
 
 
-def f2(pool: Pool, _: str | None) -> list[Table]:
+def f2(pool: Runs, _: str | None) -> list[Table]:
     """Figure 2 as a table: the main benchmark."""
     return sizes_tables(sizes(pool, "oodbench-F2", initial=False))
 
 
-def f8(pool: Pool, _: str | None) -> list[Table]:
+def f8(pool: Runs, _: str | None) -> list[Table]:
     """Figure 8 as a table: the initial benchmark, before downsampling."""
     return sizes_tables(sizes(pool, "oodbench-F8", initial=True))
 
@@ -88,13 +88,13 @@ def sizes_tables(found: Sequence[Sequence[Sizes]]) -> list[Table]:
     return distinct(list(map(sizes_table, found)), [[made.entry for made in of] for of in found])
 
 
-def sizes(pool: Pool, name: str, *, initial: bool) -> list[list[Sizes]]:
+def sizes(pool: Runs, name: str, *, initial: bool) -> list[list[Sizes]]:
     """The sizes of every division, the data sets that were divided in one way together."""
     found: dict[tuple[object, ...], list[Sizes]] = {}
     for entry, title in divided(pool):
         counts = read(entry.record, entry.folder, DIVISION, partial(tallied, initial=initial))
         made = Sizes(entry, title, initial, counts)
-        home = found.setdefault((*map(entry.choice, MADE_BY), entry.record.limit), [])
+        home = found.setdefault((*map(entry.option, MADE_BY), entry.record.limit), [])
         if all((made.title, made.divided) != (other.title, other.divided) for other in home):
             home.append(made)
     if not found:
@@ -102,12 +102,12 @@ def sizes(pool: Pool, name: str, *, initial: bool) -> list[list[Sizes]]:
     return [sorted(every, key=lambda made: as_published(made.entry)) for every in found.values()]
 
 
-def divided(pool: Pool) -> Iterator[tuple[Entry, str]]:
+def divided(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
     """One case of every division, with its data set's title; those with mined pairs first."""
     groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in alike(pool, protocol)]
     seen = set()
-    for group in sorted(groups, key=lambda group: group.entries[0].choice("hard", "none") == "none"):
-        first = group.entries[0]
+    for group in sorted(groups, key=lambda group: group.cases[0].option("hard", "none") == "none"):
+        first = group.cases[0]
         if (key := (group.title, division(first))) not in seen and DIVISION in first.record.artifacts:
             seen.add(key)
             yield first, group.title
@@ -131,7 +131,7 @@ def sizes_table(found: Sequence[Sizes]) -> Table:
         rows.append((made.source, ALL, *counted(made.total, names)))
         rows += [(made.source, category, *counted(counts, names)) for category, counts in made.ordered()]
     which = "initial" if found[0].initial else "main"
-    asked = ", ".join(f"{name} {found[0].entry.choice(name) or '—'}" for name in MADE_BY)
+    asked = ", ".join(f"{name} {found[0].entry.option(name) or '—'}" for name in MADE_BY)
     said = "Numbers of image–category pairs; each pair is asked about in two opposite questions."
     return Table(
         f"OODBench: sizes of the {which} benchmark's sets by category",

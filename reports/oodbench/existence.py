@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from ..render import Cell, Number, Row, Table
-from ..runs import Pool
+from ..render import Cell, NumberCell, Row, Table
+from ..runs import Runs
 from .blocks import OUT, WIDE, Block, asked, called, made_of, notes, pooled, tabled
 from .cases import SOURCES, nothing, source
 from .measures import HEADS, RATES, measured
@@ -13,7 +13,7 @@ from .progression import timed, took
 
 TIME = "Time"
 COLUMNS = ("Model", "Data Type", "Num", *HEADS.values())
-CHANCE: tuple[Cell, ...] = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
+CHANCE: tuple[Cell, ...] = (*(NumberCell(0.5) for name in HEADS if name != "mcc"), NumberCell(0.0))
 OF_CHANCE = ("Random Chance", "ID/OOD-S/OOD-H", None)
 BOTH = " --eye-set=existence.reasoning=direct,cot --eye-data=ROOT"
 APOSTROPHE = (
@@ -22,7 +22,7 @@ APOSTROPHE = (
 )
 
 
-def t1(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+def t1(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Table 1: every model by set, all data sets pooled."""
     return made_of(tabled(pooled(asked(pool, "oodbench-T1"))), t1_table)
 
@@ -38,7 +38,7 @@ def t1_table(blocks: Sequence[Block]) -> Table:
     return Table(
         f"OODBench: existence (%), {data}",
         (*COLUMNS, *RATES.values()),
-        ((*OF_CHANCE, *CHANCE, Number(0.5), None), *rows),
+        ((*OF_CHANCE, *CHANCE, NumberCell(0.5), None), *rows),
         (said, *notes(blocks)),
         {"data": data, "pairs": blocks[0].about[0][1][:12]},
     )
@@ -56,10 +56,10 @@ def numbers(block: Block, name: str, heads: Sequence[str] = (*HEADS, *RATES)) ->
     return [int(counts[:, :4].sum()), *(found[head] for head in heads)]
 
 
-def of_source(name: str, wanted: str) -> Callable[[Pool, str | None], list[Table]]:
+def of_source(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
     """Tables 10 to 13: one data set, the initial benchmark where it was asked, and the time."""
 
-    def made(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+    def made(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
         found = [block for block in asked(pool, name) if source(block.entries[0]) == wanted]
         if not found:
             what, command = f"shows what models see in {wanted}", f'pytest -k "oodbench and existence"{BOTH}'
@@ -79,7 +79,7 @@ def source_table(blocks: Sequence[Block], wanted: str) -> Table:
     return Table(
         f"{record.benchmark}/{record.split}: {wanted}, existence (%)",
         (*COLUMNS, *RATES.values(), TIME),
-        ((*OF_CHANCE, *CHANCE, Number(0.5), None, None), *rows),
+        ((*OF_CHANCE, *CHANCE, NumberCell(0.5), None, None), *rows),
         (*said, *notes(blocks)),
         {"split": f"{record.benchmark}/{record.split}", "pairs": blocks[0].about[0][1][:12]},
     )
@@ -92,7 +92,7 @@ def time(block: Block, name: str) -> str | None:
     return None if block.initial and name in OUT else took(block.entries[0], name)
 
 
-def t18(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+def t18(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Table 18: models of several scales beneath one another, data set by data set."""
     singles = [block for block in asked(pool, "oodbench-T18") if not block.mark]
     found = sorted((of for of in tabled(singles) if several(of)), key=lambda of: of[0].entries[0].record.split)
@@ -138,7 +138,7 @@ def scale_rows(blocks: Sequence[Block]) -> Iterator[Row]:
                 yield names[id(block)], name, *numbers(block, name, tuple(HEADS))
 
 
-TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
     "oodbench-T1": t1,
     **{
         f"oodbench-T{place}": of_source(f"oodbench-T{place}", wanted)

@@ -8,9 +8,9 @@ import numpy as np
 
 from eyechart.oodbench.divisions import HARD
 
-from ..panels import ASIDE, LETTER, SMALL, counted, inches, panels, wrapped
+from ..panels import LEGEND_ASIDE, LETTER_WIDTH, SMALLEST_FONT, create_panels, format_counts, text_width, wrap_name
 from ..render import one_line
-from ..runs import Pool
+from ..runs import Runs
 from .ablations import Compared, benchmark
 from .blocks import MARKED, called, entries_of
 from .cases import told_apart
@@ -30,19 +30,19 @@ TITLE = 56  # letters of a line above a panel of Figure 13
 AnyFall = TypeVar("AnyFall", bound=Fall)
 
 
-def f9(pool: Pool, _: str | None) -> "Figure":
+def f9(pool: Runs, _: str | None) -> "Figure":
     """Figure 9: the falls of shuffled pairs, a violin a model, and those that there are, with their intervals."""
     rows = [(head, of) for head, found in headings(together(pool, "oodbench-F9")) for of in by_set(found)]
-    names = [[*map(wrapped, called([fall.block for fall in falls]).values())] for _, falls in rows]
+    names = [[*map(wrap_name, called([fall.block for fall in falls]).values())] for _, falls in rows]
     heights = [BAND * len(falls) + 1.0 for _, falls in rows]
-    width = ACROSS + inches((name for row in names for name in row), SMALL)
-    figure, axes = panels(heights, len(HEADS), width)
+    width = ACROSS + text_width((name for row in names for name in row), SMALLEST_FONT)
+    figure, axes = create_panels(heights, len(HEADS), width)
     for line, (head, falls), marks, height in zip(axes, rows, names, heights, strict=True):
         for place, (ax, (measure, name)) in enumerate(zip(line, HEADS.items(), strict=True)):
             violins(ax, falls, measure)
-            ax.set_yticks(range(len(falls)), ["" if place else mark for mark in marks], fontsize=SMALL)
+            ax.set_yticks(range(len(falls)), ["" if place else mark for mark in marks], fontsize=SMALLEST_FONT)
             ax.set_title(f"{name}, ID − {falls[0].kind}", fontsize=8)
-        line[0].set_ylabel(beside(head, falls, height), fontsize=SMALL)
+        line[0].set_ylabel(beside(head, falls, height), fontsize=SMALLEST_FONT)
     return figure
 
 
@@ -56,27 +56,35 @@ def violins(ax: "Axes", falls: Sequence[Fall], measure: str) -> None:
             ax.hlines(place, 100 * found.ci.low, 100 * found.ci.high, color="tab:red", linewidth=1)
             ax.plot(100 * found.delta, place, "D", color="tab:red", markersize=3)
         text = f"p={fall.chance(measure).style(found.p)}"
-        ax.text(0.98, place - 0.38, text, transform=ax.get_yaxis_transform(), ha="right", va="center", fontsize=SMALL)
+        ax.text(
+            0.98,
+            place - 0.38,
+            text,
+            transform=ax.get_yaxis_transform(),
+            ha="right",
+            va="center",
+            fontsize=SMALLEST_FONT,
+        )
     ax.axvline(0, color="tab:gray", linewidth=0.5)
     ax.set_ylim(len(falls) - 0.5, -0.6)
-    ax.set_xlabel("Δ (% points)", fontsize=SMALL)
+    ax.set_xlabel("Δ (% points)", fontsize=SMALLEST_FONT)
     ax.locator_params(axis="x", nbins=4)
-    ax.tick_params(axis="x", labelsize=SMALL)
+    ax.tick_params(axis="x", labelsize=SMALLEST_FONT)
 
 
-def f10(pool: Pool, _: str | None) -> "Figure":
+def f10(pool: Runs, _: str | None) -> "Figure":
     """Figure 10: how far a model's fall is from the reference models' mean, beside what does not matter."""
     rows = [
         (called([each.block for each in of]), head, fall)
         for head, found in headings(candidates(pool, "oodbench-F10")) for of in by_set(found) for fall in of
     ]  # fmt: skip
-    figure, axes = panels([ROW] * len(rows), len(HEADS), 13)
+    figure, axes = create_panels([ROW] * len(rows), len(HEADS), 13)
     for line, (names, head, fall) in zip(axes, rows, strict=True):
         for ax, (measure, shown) in zip(line, HEADS.items(), strict=True):
             difference(ax, fall, measure)
             ax.set_title(f"{shown}, ID − {fall.kind}", fontsize=7)
         name = fill(one_line(names[id(fall.block)]), letters(ROW), break_on_hyphens=False)
-        line[0].set_ylabel(f"{name}\n{beside(head, [fall], ROW)}", fontsize=SMALL)
+        line[0].set_ylabel(f"{name}\n{beside(head, [fall], ROW)}", fontsize=SMALLEST_FONT)
     return figure
 
 
@@ -89,18 +97,18 @@ def difference(ax: "Axes", fall: Candidate, measure: str) -> None:
     for margin in () if np.isnan(found.eta) else (-found.eta, found.eta):
         ax.axvline(100 * margin, color="tab:red", linestyle="--", linewidth=1)
     result = "equivalent" if found.equivalent else "not equivalent"
-    ax.set_xlabel(f"δ (% points), 90 % interval, ±η:\n{result}", fontsize=SMALL)
+    ax.set_xlabel(f"δ (% points), 90 % interval, ±η:\n{result}", fontsize=SMALLEST_FONT)
     ax.locator_params(axis="x", nbins=4)
     ax.set_yticks([])
     ax.tick_params(axis="x", labelsize=6)
 
 
-def f13(pool: Pool, _: str | None) -> "Figure":
+def f13(pool: Runs, _: str | None) -> "Figure":
     """Figure 13: accuracy and F1 on what one, two, three and four detectors flag, a line a model."""
     homes = F13.homes(pool)
-    every = {split: {key: wrapped(name) for key, name in F13.named(found).items()} for split, found in homes.items()}
-    width = inches((name for names in every.values() for name in names.values()), SMALL)
-    figure, axes = panels([3.5] * len(homes), len(DRAWN), 10 + width)
+    every = {split: {key: wrap_name(name) for key, name in F13.named(found).items()} for split, found in homes.items()}
+    width = text_width((name for names in every.values() for name in names.values()), SMALLEST_FONT)
+    figure, axes = create_panels([3.5] * len(homes), len(DRAWN), 10 + width)
     for line, (split, found) in zip(axes, homes.items(), strict=True):
         names = every[split]
         for ax, measure in zip(line, DRAWN, strict=True):
@@ -111,7 +119,7 @@ def f13(pool: Pool, _: str | None) -> "Figure":
             title = f"{one_line(split)}, {found[0].named(HARD)}, {benchmark(found)}, {answered(found)}"
             ax.set_title(fill(title, TITLE, break_on_hyphens=False), fontsize=8)
             ax.xaxis.get_major_locator().set_params(integer=True)
-        line[-1].legend(**(ASIDE | {"fontsize": SMALL}))
+        line[-1].legend(**(LEGEND_ASIDE | {"fontsize": SMALLEST_FONT}))
     return figure
 
 
@@ -120,7 +128,7 @@ def trend(ax: "Axes", found: Compared, measure: str, label: str) -> None:
     name = found.named(HARD)
     numbers = [measured(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in found.blocks]
     counts = [len(detectors(block)) for block in found.blocks]
-    shown = [(count, number) for count, number in zip(counts, numbers, strict=True) if number.known]
+    shown = [(count, number) for count, number in zip(counts, numbers, strict=True) if number.is_defined]
     values = [100 * (number.value or 0) for _, number in shown]
     (line,) = ax.plot([count for count, _ in shown], values, marker="o", markersize=4, label=label)
     for count, number in shown:
@@ -149,20 +157,20 @@ def beside(head: str, falls: Sequence[Fall], height: float) -> str:
 
 def letters(height: float) -> int:
     """Return how many small letters a row of this height in inches has room for at its left end."""
-    return max(20, int((height - 0.4) / (LETTER * SMALL / 72)))
+    return max(20, int((height - 0.4) / (LETTER_WIDTH * SMALLEST_FONT / 72)))
 
 
 def sizes(falls: Sequence[Fall]) -> str:
     """How many answers there are."""
-    return counted(sorted({fall.n for fall in falls}))
+    return format_counts(sorted({fall.n for fall in falls}))
 
 
 def answered(found: Sequence[Compared]) -> str:
     """How many answers there are to what detectors flag."""
-    return counted(sorted({int(b.counts(each.named(HARD))[:, :4].sum()) for each in found for b in each.blocks}))
+    return format_counts(sorted({int(b.counts(each.named(HARD))[:, :4].sum()) for each in found for b in each.blocks}))
 
 
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     "oodbench-F9": f9,
     "oodbench-F10": f10,
     "oodbench-F13": f13,

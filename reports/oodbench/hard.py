@@ -7,18 +7,18 @@ import numpy as np
 
 from eyechart.oodbench.divisions import HARD, ID, MINED
 
-from ..answers import Floats, clustered_portion
-from ..render import FRACTION, Number, Row, Style, Table
-from ..runs import Entry, Group, Pool
+from ..answers import Floats, clustered_proportion
+from ..render import FRACTION, NumberCell, NumberFormat, Row, Table
+from ..runs import CaseRun, ComparableCases, Runs
 from .cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, distinct, nothing, number, typed
 from .division import DIVISION
 from .pairs import Columns, read
 
 HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
 SETS = (ID, HARD, MINED)
-CHANCE = (*(Number(0.5) for name in HEADS if name != "mcc"), Number(0.0))
+CHANCE = (*(NumberCell(0.5) for name in HEADS if name != "mcc"), NumberCell(0.0))
 FALLS = {MINED: "ID − Hard", HARD: "ID − OOD-H"}
-CHANGED = Style(100, 2, signed=True)
+CHANGED = NumberFormat(100, 2, signed=True)
 COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard=own'
 SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
 
@@ -54,13 +54,13 @@ def trend(values: Sequence[float]) -> Trend | None:
     return Trend("linear", float(rate), float(height))
 
 
-def hard(pool: Pool, name: str, least: int = 1) -> list[Group]:
+def hard(pool: Runs, name: str, least: int = 1) -> list[ComparableCases]:
     """The models of every division that were asked about hard samples, too."""
     asked = (
-        group.only(entry for entry in group.entries if entry.metric("acc", OODBENCH, MINED) is not None)
+        group.select(entry for entry in group.cases if entry.metric("acc", OODBENCH, MINED) is not None)
         for group in alike(pool, EXISTENCE)
     )
-    found = [group for group in asked if len(group.entries) >= least]
+    found = [group for group in asked if len(group.cases) >= least]
     if not found:
         several = "" if least == 1 else f", in {least} models or more"
         command = COMMAND + " --eye-model=A --eye-model=B" * (least > 1)
@@ -68,31 +68,31 @@ def hard(pool: Pool, name: str, least: int = 1) -> list[Group]:
     return found
 
 
-def t8(pool: Pool, _: str | None) -> list[Table]:
+def t8(pool: Runs, _: str | None) -> list[Table]:
     """Table 8: ID, OOD-H and hard samples, a row each."""
     return of_each(hard(pool, "oodbench-T8"), t8_table)
 
 
-def of_each(groups: Sequence[Group], make: Callable[[Group], Table]) -> list[Table]:
+def of_each(groups: Sequence[ComparableCases], make: Callable[[ComparableCases], Table]) -> list[Table]:
     """A table of each, no two with the same title."""
-    return distinct(list(map(make, groups)), [group.entries for group in groups])
+    return distinct(list(map(make, groups)), [group.cases for group in groups])
 
 
-def t8_table(group: Group) -> Table:
+def t8_table(group: ComparableCases) -> Table:
     """One division."""
     chance: Row = ("Random Chance", "-", None, *CHANCE, None, None)
-    rows = [measured(entry, name) for entry in group.entries for name in SETS]
-    mined = dict.fromkeys(f"Hard samples: {entry.choice('hard')}." for entry in group.entries)
+    rows = [measured(entry, name) for entry in group.cases for name in SETS]
+    mined = dict.fromkeys(f"Hard samples: {entry.option('hard')}." for entry in group.cases)
     return Table(
         f"{group.title}: ID, OOD-H and hard samples (%)",
         ("Model", "Data Type", "Num", *HEADS.values(), "ID − Accuracy", "p"),
         (chance, *rows),
-        (BOOTSTRAP.format("images with all their pairs"), f"Num: answers. {SHUFFLED}", *mined, *about(group.entries)),
-        {"split": group.title, "asked": group.entries[0].wording},
+        (BOOTSTRAP.format("images with all their pairs"), f"Num: answers. {SHUFFLED}", *mined, *about(group.cases)),
+        {"split": group.title, "asked": group.cases[0].prompt_settings},
     )
 
 
-def measured(entry: Entry, name: str) -> Row:
+def measured(entry: CaseRun, name: str) -> Row:
     """One set of one model, with its fall from ID."""
     numbers = [replace(number(entry, measure, name), n=None) for measure in HEADS]
     asked = entry.metric("acc", OODBENCH, name)
@@ -100,23 +100,23 @@ def measured(entry: Entry, name: str) -> Row:
     return entry.model, typed(name), asked.n if asked else 0, *numbers, *fallen
 
 
-def fall(entry: Entry, name: str) -> tuple[Number, Number]:
+def fall(entry: CaseRun, name: str) -> tuple[NumberCell, NumberCell]:
     """How far accuracy falls from ID to a set, of how many answers to both, and the p-value."""
     far, chance = (number(entry, f"acc_{what}", name) for what in ("delta", "p"))
     return replace(far, style=CHANGED), replace(chance, style=FRACTION, n=None)
 
 
-def f11(pool: Pool, _: str | None) -> list[Table]:
+def f11(pool: Runs, _: str | None) -> list[Table]:
     """Figure 11 as a table: how far each model falls on hard samples and on OOD-H."""
     return of_each(hard(pool, "oodbench-F11"), f11_table)
 
 
-def falling(group: Group) -> list[Entry]:
+def falling(group: ComparableCases) -> list[CaseRun]:
     """The models of a division, the one that falls least on hard samples first."""
-    return sorted(group.entries, key=lambda entry: number(entry, "acc_delta", MINED).value or 0.0)
+    return sorted(group.cases, key=lambda entry: number(entry, "acc_delta", MINED).value or 0.0)
 
 
-def f11_table(group: Group) -> Table:
+def f11_table(group: ComparableCases) -> Table:
     """One division."""
     entries = falling(group)
     rows: list[Row] = [(entry.model, *(cell for name in FALLS for cell in fall(entry, name))) for entry in entries]
@@ -130,30 +130,30 @@ def f11_table(group: Group) -> Table:
             f"n: answers to both sets. {SHUFFLED}",
             *about(entries),
         ),
-        {"split": group.title, "asked": group.entries[0].wording},
+        {"split": group.title, "asked": group.cases[0].prompt_settings},
     )
 
 
-def trends(entries: Sequence[Entry]) -> list[str]:
+def trends(entries: Sequence[CaseRun]) -> list[str]:
     """The trend of either fall over the models in the order of the table."""
     found = {head: fitted(entries, name) for name, head in FALLS.items()}
     return [f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in found.items() if curve]
 
 
-def fitted(entries: Sequence[Entry], name: str) -> Trend | None:
+def fitted(entries: Sequence[CaseRun], name: str) -> Trend | None:
     """The trend of the falls on one set."""
     falls = [number(entry, "acc_delta", name).value for entry in entries]
     return trend([np.nan if value is None else value for value in falls])
 
 
-def overlaps(entry: Entry) -> list[Row]:
+def overlaps(entry: CaseRun) -> list[Row]:
     """Which share of OOD-H is hard samples, and which share of these is of OOD-H."""
     ood, mined = read(entry.record, entry.folder, DIVISION, overlap)
     return [("5", "OOD-H that is hard samples (%)", ood, None, None),
             ("5", "hard samples that are OOD-H (%)", mined, None, None)]  # fmt: skip
 
 
-def overlap(found: Columns) -> tuple[Number, Number]:
+def overlap(found: Columns) -> tuple[NumberCell, NumberCell]:
     """Return the share of OOD-H that is hard samples and that of hard samples that are OOD-H, of a division's columns.
 
     A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
@@ -164,9 +164,9 @@ def overlap(found: Columns) -> tuple[Number, Number]:
     ood |= {pair for pair, flags in mined.items() if flags and "0" not in flags}
     images = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
 
-    def share(of: Iterable[tuple[str, str]], among: Collection[tuple[str, str]]) -> Number:
+    def share(of: Iterable[tuple[str, str]], among: Collection[tuple[str, str]]) -> NumberCell:
         pairs = sorted(of)
         correct = np.array([pair in among for pair in pairs], bool)
-        return clustered_portion(correct, np.array([images[key] for key, _ in pairs], np.int64))
+        return clustered_proportion(correct, np.array([images[key] for key, _ in pairs], np.int64))
 
     return share(ood, mined), share(mined, ood)

@@ -7,9 +7,9 @@ import numpy as np
 
 from eyechart.oodbench.divisions import HARD, MINED
 
-from ..panels import ASIDE, above, counted, headed, panels
+from ..panels import LEGEND_ASIDE, create_panels, format_counts, legend_above, set_title
 from ..render import one_line
-from ..runs import Group, Pool
+from ..runs import ComparableCases, Runs
 from .cases import told_apart
 from .hard import FALLS, fall, falling, fitted, hard
 from .spread import PEARSON, SPEARMAN, VARIANCE, Resampled, Spread, spreads
@@ -24,20 +24,20 @@ SCALES = {VARIANCE: (10_000, "variance of falls (squared percentage points)"), P
           SPEARMAN: (1, "Spearman's correlation")}  # fmt: skip
 
 
-def f11(pool: Pool, _: str | None) -> "Figure":
+def f11(pool: Runs, _: str | None) -> "Figure":
     """Figure 11: falls on hard samples and on OOD-H, the model that falls least on hard samples first."""
     found = hard(pool, "oodbench-F11")
-    longest = max(len(entry.model) for group in found for entry in group.entries)
-    figure, axes = panels([2.6 + 0.06 * min(longest, 30)] * len(found), 1, 8)
-    titles = told_apart([group.title for group in found], [group.entries for group in found])
+    longest = max(len(entry.model) for group in found for entry in group.cases)
+    figure, axes = create_panels([2.6 + 0.06 * min(longest, 30)] * len(found), 1, 8)
+    titles = told_apart([group.title for group in found], [group.cases for group in found])
     for (ax,), title, group in zip(axes, titles, found, strict=True):
         falls(ax, group)
-        sizes = sorted({fall(entry, name)[0].n or 0 for entry in group.entries for name in FALLS})
-        headed(ax, f"{title}, {counted(sizes)}")
+        sizes = sorted({fall(entry, name)[0].n or 0 for entry in group.cases for name in FALLS})
+        set_title(ax, f"{title}, {format_counts(sizes)}")
     return figure
 
 
-def falls(ax: "Axes", group: Group) -> None:
+def falls(ax: "Axes", group: ComparableCases) -> None:
     """Two bars a model with their intervals, and both trends."""
     entries = falling(group)
     places = np.arange(len(entries))
@@ -55,14 +55,14 @@ def falls(ax: "Axes", group: Group) -> None:
     ax.axhline(0, color="black", linewidth=0.5)
     ax.set_ylabel("fall of accuracy (points, 95 % interval)", fontsize=8)
     ax.tick_params(axis="y", labelsize=7)
-    ax.legend(**ASIDE)
+    ax.legend(**LEGEND_ASIDE)
 
 
-def f12(pool: Pool, _: str | None) -> "Figure":
+def f12(pool: Runs, _: str | None) -> "Figure":
     """Figure 12: the variance and both correlations of resampled hard samples, and where OOD-H is."""
     found = spreads(pool)
-    figure, axes = panels([2.8] * len(found), 3, 11)
-    titles = told_apart([each.group.title for each in found], [each.group.entries for each in found])
+    figure, axes = create_panels([2.8] * len(found), 3, 11)
+    titles = told_apart([each.group.title for each in found], [each.group.cases for each in found])
     for row, title, each in zip(axes, titles, found, strict=True):
         for ax, (name, test) in zip(row, each.resampled.items(), strict=True):
             baseline(ax, name, test)
@@ -84,4 +84,4 @@ def baseline(ax: "Axes", name: str, test: Resampled) -> None:
         ax.axvline(scale * test.observed, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
     ax.set_xlabel(label, fontsize=8)
     ax.set_ylabel("resamples", fontsize=8)
-    above(ax)
+    legend_above(ax)

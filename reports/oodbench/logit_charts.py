@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ..panels import above, panels, wrapped
+from ..panels import create_panels, legend_above, wrap_name
 from ..render import one_line
-from ..runs import Pool
+from ..runs import Runs
 from .logits import LOGIT, PROBABILITY, Bins, Distributed, distributed, firsts, others
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ TITLE, SMALL, BOTTOM = 0.6, 0.95, 0.25  # inches
 SHOWN = {(LOGIT, "0"): ("tab:gray", "absent"), (LOGIT, "1"): ("tab:blue", "present")}
 
 
-def f14(pool: Pool, _: str | None) -> "Figure":
+def f14(pool: Runs, _: str | None) -> "Figure":
     """Figure 14: a row a detector, its logits and its purified probabilities."""
     found = [each for of in distributed(pool, "oodbench-F14") for each in of]
-    figure, axes = panels([2.6] * len(found), 2, 9)
+    figure, axes = create_panels([2.6] * len(found), 2, 9)
     for (left, right), each in zip(axes, found, strict=True):
         for kind, (colour, label) in SHOWN.items():
             bars(left, each.overall.get(kind), colour, label)
         bars(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
         right.set_xlim(0, 1)
         for ax, label in ((left, "logit"), (right, "probability, purified")):
-            ax.set_title(f"{wrapped(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
+            ax.set_title(f"{wrap_name(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
             ax.set_xlabel(label, fontsize=8)
             ax.set_ylabel("share of pairs", fontsize=8)
-            above(ax)
+            legend_above(ax)
     return figure
 
 
@@ -42,12 +42,12 @@ def bars(ax: "Axes", bins: Bins | None, colour: str, label: str) -> None:
         ax.bar(bins.low, shares, bins.high - bins.low, align="edge", color=colour, alpha=0.6, label=named)
 
 
-def f15(pool: Pool, _: str | None) -> "Figure":
+def f15(pool: Runs, _: str | None) -> "Figure":
     """Figure 15: the first detector's logits, a small panel a category."""
     return small(firsts(pool))
 
 
-def f16(pool: Pool, _: str | None) -> "Figure":
+def f16(pool: Runs, _: str | None) -> "Figure":
     """Figure 16: the second detector's logits, a small panel a category."""
     return small(others(pool))
 

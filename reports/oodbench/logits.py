@@ -9,15 +9,15 @@ import numpy as np
 from eyechart.spec import pieces
 
 from ..answers import Floats, Ints
-from ..render import Number, Row, Style, Table
-from ..runs import Entry, Group, Pool
+from ..render import NumberCell, NumberFormat, Row, Table
+from ..runs import CaseRun, ComparableCases, Runs
 from .cases import DETECTION, EXISTENCE, PROGRESSION, about, alike, distinct, nothing
 from .pairs import Columns, read
 
 LOGIT, PROBABILITY = "logit", "probability"
 KINDS = {(LOGIT, "1"): "logit, present", (LOGIT, "0"): "logit, absent", (PROBABILITY, "1"): "probability, present"}
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-VALUE = Style(1, 3)
+VALUE = NumberFormat(1, 3)
 COMMAND = 'pytest -k "oodbench and detection" --eye-model=A --eye-model=B'
 MEANING = (
     "Quantiles, off by a bin's width at most. Brackets: 95 % intervals, from order statistics, where there are enough.",
@@ -54,14 +54,14 @@ class Bins:
         part = (q - self.below[place]) / (self.below[place + 1] - self.below[place])
         return float(self.low[place] + np.clip(part, 0, 1) * (self.high[place] - self.low[place]))
 
-    def number(self, q: float) -> Number:
+    def number(self, q: float) -> NumberCell:
         """A quantile with the interval between the order statistics that hold it at 95 %; few values have no such."""
         from scipy.stats import binom  # half a second that few tables need
 
         low, high = binom.ppf(0.025, self.n, q), binom.ppf(0.975, self.n, q) + 1
         sure = low >= 1 and high <= self.n
         ends = (self.quantile((low - 0.5) / self.n), self.quantile((high - 0.5) / self.n)) if sure else None
-        return Number(self.quantile(q), ci=ends, style=VALUE)
+        return NumberCell(self.quantile(q), ci=ends, style=VALUE)
 
 
 Kind = tuple[str, str]
@@ -72,8 +72,8 @@ Logits = Mapping[Kind, Mapping[str, Bins]]  # by kind, then by category
 class Distributed:
     """One detector's histograms of one data set."""
 
-    group: Group
-    entry: Entry
+    group: ComparableCases
+    entry: CaseRun
     logits: Logits
 
     @cached_property
@@ -115,32 +115,32 @@ def merged(found: Iterable[Bins]) -> Bins:
     return counted(each for bins in found for each in bins.rows)
 
 
-def distributed(pool: Pool, name: str) -> list[list[Distributed]]:
+def distributed(pool: Runs, name: str) -> list[list[Distributed]]:
     """The detectors of every data set, in the order in which they divided it, else by name."""
     order = divided_by(pool)
     found = []
     for group in alike(pool, DETECTION):
-        entries = sorted(group.entries, key=lambda e: (order.get(e.record.model.spec, len(order)), e.model))
+        entries = sorted(group.cases, key=lambda e: (order.get(e.record.model.spec, len(order)), e.model))
         found.append([Distributed(group, e, read(e.record, e.folder, "logits", histograms)) for e in entries])
     if not found:
         raise nothing(pool, name, "shows how detectors' logits lie", COMMAND)
     return found
 
 
-def divided_by(pool: Pool) -> dict[str, int]:
+def divided_by(pool: Runs) -> dict[str, int]:
     """The place of each detector among those that divided, in the first case that has it."""
-    entries = (e for group in pool.groups for e in group.of(EXISTENCE, PROGRESSION).entries)
+    entries = (e for group in pool.groups for e in group.with_protocols(EXISTENCE, PROGRESSION).cases)
     found: dict[str, int] = {}
     for entry in entries:
-        for place, spec in enumerate(pieces(entry.choice("detectors"), "+")):
+        for place, spec in enumerate(pieces(entry.option("detectors"), "+")):
             found.setdefault(spec, place)
     return found
 
 
-def f14(pool: Pool, _: str | None) -> list[Table]:
+def f14(pool: Runs, _: str | None) -> list[Table]:
     """Figure 14 as a table: all categories together, a row a detector and kind of value."""
     found = distributed(pool, "oodbench-F14")
-    return distinct(list(map(overall_table, found)), [of[0].group.entries for of in found])
+    return distinct(list(map(overall_table, found)), [of[0].group.cases for of in found])
 
 
 def overall_table(found: Sequence[Distributed]) -> Table:
@@ -151,8 +151,8 @@ def overall_table(found: Sequence[Distributed]) -> Table:
         f"{group.title}: detectors' logits and probabilities",
         ("Detector", *heads()),
         tuple(rows),
-        (*MEANING, *about(group.entries)),
-        {"split": group.title, "asked": group.entries[0].wording},
+        (*MEANING, *about(group.cases)),
+        {"split": group.title, "asked": group.cases[0].prompt_settings},
     )
 
 
@@ -166,12 +166,12 @@ def cells(kind: Kind, bins: Bins) -> Row:
     return KINDS.get(kind, ", ".join(kind)), bins.n, *map(bins.number, QUANTILES)
 
 
-def f15(pool: Pool, _: str | None) -> list[Table]:
+def f15(pool: Runs, _: str | None) -> list[Table]:
     """Figure 15 as a table: every category of the first detector."""
     return by_category(firsts(pool))
 
 
-def f16(pool: Pool, _: str | None) -> list[Table]:
+def f16(pool: Runs, _: str | None) -> list[Table]:
     """Figure 16 as a table: every category of the second detector, and of those after it."""
     return by_category(others(pool))
 
@@ -181,12 +181,12 @@ def by_category(found: Sequence[Distributed]) -> list[Table]:
     return distinct(list(map(category_table, found)), [[each.entry] for each in found])
 
 
-def firsts(pool: Pool) -> list[Distributed]:
+def firsts(pool: Runs) -> list[Distributed]:
     """The first detector of every data set."""
     return [each for each, *_ in distributed(pool, "oodbench-F15")]
 
 
-def others(pool: Pool) -> list[Distributed]:
+def others(pool: Runs) -> list[Distributed]:
     """The other detectors."""
     found = [each for _, *rest in distributed(pool, "oodbench-F16") for each in rest]
     if not found:
@@ -207,5 +207,5 @@ def category_table(found: Distributed) -> Table:
         ("Category", *heads()),
         tuple(rows),
         (*MEANING, *about([found.entry])),
-        {"split": found.group.title, "detector": found.entry.model, "asked": found.entry.wording},
+        {"split": found.group.title, "detector": found.entry.model, "asked": found.entry.prompt_settings},
     )

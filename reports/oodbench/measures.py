@@ -7,14 +7,14 @@ from eyechart.metrics.resampling import clustered
 from eyechart.metrics.yes_no import measures
 
 from ..answers import Floats, Ints
-from ..render import Number
+from ..render import NumberCell
 
 TIMES = 2000
 HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
 RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
 
 
-def measured(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, Number]:
+def measured(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, NumberCell]:
     """Every measure and rate of a set with its interval over images; of one data set, what its record says."""
     tables, said = counts[:, :4], counts[:, 4:]
     _, units = np.unique(np.column_stack([strata, images]), axis=0, return_inverse=True)
@@ -28,7 +28,7 @@ def measured(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, N
         if part == part
     }
     return {
-        name: Number(float(value), ci=ends({**sure, **of}.get(name))) for name, value in {**values, **parts}.items()
+        name: NumberCell(float(value), ci=ends({**sure, **of}.get(name))) for name, value in {**values, **parts}.items()
     }
 
 

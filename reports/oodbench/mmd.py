@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..render import FRACTION, Cell, Number, Row, Style, Table
-from ..runs import Entry, Pool
+from ..render import FRACTION, Cell, NumberCell, NumberFormat, Row, Table
+from ..runs import CaseRun, Runs
 from .cases import DISTRIBUTION, FOLLOWS, about, distinct, nothing, number, pooled, source
 
 OOD, OWN = "OOD", ("reference", "bandwidth")
-SMALL = Style(10_000, 3)
+SMALL = NumberFormat(10_000, 3)
 COLUMNS = (
     "Encoder",
     "Data",
@@ -28,7 +28,7 @@ MEANING = (
 )
 
 
-def mmd(pool: Pool, _: str | None) -> list[Table]:
+def mmd(pool: Runs, _: str | None) -> list[Table]:
     """A row an encoder and split: how far its pairs are from those of the reference."""
     found = pooled(pool, DISTRIBUTION, (*FOLLOWS, *OWN))
     if not found:
@@ -40,28 +40,28 @@ def mmd(pool: Pool, _: str | None) -> list[Table]:
     return distinct([mmd_table(entries) for entries in found], found)
 
 
-def mmd_table(entries: Sequence[Entry]) -> Table:
+def mmd_table(entries: Sequence[CaseRun]) -> Table:
     """The splits that were divided in one way."""
     return Table(
         "OODBench: distance of OOD pairs from those of a reference",
         COLUMNS,
         tuple(map(row, entries)),
         (*MEANING, *about(entries, (*FOLLOWS, *OWN))),
-        {"divided": entries[0].worded((*FOLLOWS, *OWN))},
+        {"divided": entries[0].prompt_settings_without((*FOLLOWS, *OWN))},
     )
 
 
-def row(entry: Entry) -> Row:
+def row(entry: CaseRun) -> Row:
     """One encoder and split."""
     found, tau, null = (part(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
     high = None if found.ci is None else found.ci[1]
     p = replace(number(entry, "mmd2_p", OOD), n=None, style=FRACTION)
     said = (below(null.value, tau.value), below(high, tau.value))
-    where = entry.choice("reference").removeprefix(f"{entry.record.benchmark}/")
-    return entry.model, source(entry), where, found, tau, null, p, *said, entry.choice("bandwidth") or None
+    where = entry.option("reference").removeprefix(f"{entry.record.benchmark}/")
+    return entry.model, source(entry), where, found, tau, null, p, *said, entry.option("bandwidth") or None
 
 
-def part(entry: Entry, name: str) -> Number:
+def part(entry: CaseRun, name: str) -> NumberCell:
     """One distance; only the observed one says of how many pairs it is."""
     found = replace(number(entry, name, OOD), style=SMALL)
     return found if name == "mmd2" else replace(found, n=None)

@@ -12,9 +12,9 @@ from eyechart.oodbench.division_files import Pair, read_file
 from eyechart.oodbench.divisions import HARD, SIMPLE
 from eyechart.oodbench.semantic_overlap import semantic_overlap
 
-from ..answers import portion
-from ..render import Number, Row, Table
-from ..runs import Pool
+from ..answers import proportion_of_counts
+from ..render import NumberCell, Row, Table
+from ..runs import Runs
 from .cases import nothing
 
 COMMAND = "python -m eyechart.reports overlap DIVISION.json --corpus MODEL=FILE"
@@ -53,7 +53,7 @@ class Learned:
     n: int
 
 
-def refused(pool: Pool, _: str | None) -> list[Table]:
+def refused(pool: Runs, _: str | None) -> list[Table]:
     """There is nothing about training corpora in a run."""
     what = "compares a division with what models were trained on, of which runs know nothing"
     raise nothing(pool, "oodbench-population", what, COMMAND)
@@ -115,7 +115,7 @@ def models_table(learned: Sequence[Learned], epsilon: Sequence[float], said: Seq
     rows: list[Row] = [
         (
             each.model,
-            portion(each.seen, each.n),
+            proportion_of_counts(each.seen, each.n),
             exact(each.hits / each.n, clopper_pearson(each.hits, each.n), each.n),
             *(int(accepts(each.hits, each.n, limit)) for limit in epsilon),
         )
@@ -138,6 +138,6 @@ def population_table(learned: Sequence[Learned], epsilon: Sequence[float]) -> Ta
                  {"table": "population"})  # fmt: skip
 
 
-def exact(value: float, ci: Interval, n: int) -> Number:
+def exact(value: float, ci: Interval, n: int) -> NumberCell:
     """A share with its interval."""
-    return Number(value, n, (ci.low, ci.high))
+    return NumberCell(value, n, (ci.low, ci.high))

@@ -17,7 +17,7 @@ from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES, tables
 from eyechart.oodbench.divisions import SETS
 from eyechart.records import Record
 
-from ..answers import Bools, Ints, intact
+from ..answers import Bools, Ints, read_verified
 
 PREDICTIONS = "predictions"
 INITIAL = "'"  # marks a set of the initial benchmark: everything that was flagged, before downsampling
@@ -98,7 +98,7 @@ def read(record: Record, folder: Path, name: str, made: Callable[[Columns], T]) 
     file = record.predictions if name == PREDICTIONS else record.artifacts.get(name)
     if file is None:
         raise ReportError(f"The record of {record.case} in {folder} names no {name}. Run the case again.")
-    text = intact(folder / file.path, folder, file)
+    text = read_verified(folder / file.path, folder, file)
     try:
         head, *rows = csv.reader(StringIO(text, newline=""))
         if odd := next((number for number, row in enumerate(rows, 2) if len(row) != len(head)), None):

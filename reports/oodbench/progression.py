@@ -9,8 +9,8 @@ from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import clustered
 
 from ..answers import Floats, Ints
-from ..render import Cell, Number, Row, Table
-from ..runs import Entry, Group, Pool
+from ..render import Cell, NumberCell, Row, Table
+from ..runs import CaseRun, ComparableCases, Runs
 from .cases import (
     BOOTSTRAP,
     FOLLOWS,
@@ -62,7 +62,7 @@ def samples(found: Columns) -> Samples:
     return Samples(images, found["set"], np.array(right, np.float64).T)
 
 
-def t3(pool: Pool, _: str | None) -> list[Table]:
+def t3(pool: Runs, _: str | None) -> list[Table]:
     """Table 3: E-, C- and L-accuracy by model and set, all data sets pooled."""
     found = pooled(pool, PROGRESSION)
     if not found:
@@ -71,7 +71,7 @@ def t3(pool: Pool, _: str | None) -> list[Table]:
     return distinct([t3_table(entries) for entries in found], found)
 
 
-def t3_table(entries: Sequence[Entry]) -> Table:
+def t3_table(entries: Sequence[CaseRun]) -> Table:
     """One way of asking, a row a model and set."""
     rows = [row for of in by_model(entries).values() for row in pooled_rows(of)]
     names = dict.fromkeys(map(source, sorted(entries, key=as_published)))
@@ -81,11 +81,11 @@ def t3_table(entries: Sequence[Entry]) -> Table:
         ("Model", "Data", "Data Type", *MEASURES),
         tuple(rows),
         (*MEANING, said, *about(entries)),
-        {"asked": entries[0].worded(FOLLOWS)},
+        {"asked": entries[0].prompt_settings_without(FOLLOWS)},
     )
 
 
-def pooled_rows(entries: Sequence[Entry]) -> list[Row]:
+def pooled_rows(entries: Sequence[CaseRun]) -> list[Row]:
     """The sets of one model; what a single data set has is what its record says."""
     entries = sorted(entries, key=as_published)
     data = " + ".join(map(source, entries))
@@ -96,7 +96,7 @@ def pooled_rows(entries: Sequence[Entry]) -> list[Row]:
     return [(entries[0].model, data, typed(name), *together(read_back, name)) for name in found]
 
 
-def together(cases: Sequence[Samples], name: str) -> list[Number]:
+def together(cases: Sequence[Samples], name: str) -> list[NumberCell]:
     """The three measures of a set over several data sets, whose images are drawn separately."""
     parts = [case.of(name) for case in cases]
     total = sum((rows.sum(axis=0) for _, rows in parts), np.zeros(2 * len(MEASURES), np.int64))
@@ -106,58 +106,58 @@ def together(cases: Sequence[Samples], name: str) -> list[Number]:
     return [drawn(total, draws, place, units) for place in range(len(MEASURES))]
 
 
-def drawn(total: Ints, draws: Ints, place: int, units: int) -> Number:
+def drawn(total: Ints, draws: Ints, place: int, units: int) -> NumberCell:
     """One share with the interval of its draws, in which so many images were drawn."""
     n = int(total[len(MEASURES) + place])
     if not n:
-        return Number(None, 0)
+        return NumberCell(None, 0)
     value = float(total[place] / n)
     with np.errstate(invalid="ignore"):
         low, high = share_interval(draws[:, place] / draws[:, len(MEASURES) + place], value, units)
-    return Number(value, n, (low, high))
+    return NumberCell(value, n, (low, high))
 
 
-def sets(entry: Entry) -> list[str]:
+def sets(entry: CaseRun) -> list[str]:
     """The sets that a case was asked about."""
     return sorted({metric.category for metric in entry.record.metrics if metric.name == "e_acc"}, key=rank)
 
 
-def recorded(entry: Entry, name: str) -> list[Cell]:
+def recorded(entry: CaseRun, name: str) -> list[Cell]:
     """The three measures of a set as a case's record has them."""
     return [number(entry, f"{measure}_acc", name) for measure in MEASURES.values()]
 
 
-def of_source(name: str, wanted: str) -> Callable[[Pool, str | None], list[Table]]:
+def of_source(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
     """Tables 14 to 17: E-, C- and L-accuracy and the time by model and set, of one data set."""
 
-    def made(pool: Pool, _: str | None) -> list[Table]:
-        found = [group for group in alike(pool, PROGRESSION) if source(group.entries[0]) == wanted]
+    def made(pool: Runs, _: str | None) -> list[Table]:
+        found = [group for group in alike(pool, PROGRESSION) if source(group.cases[0]) == wanted]
         if not found:
             what = f"shows how far models come from recognising to comparing on {wanted}"
             command = f'pytest -k "oodbench and progression" --eye-data=ROOT, where ROOT holds {wanted}'
             raise nothing(pool, name, what, command)
-        return distinct([source_table(group, wanted) for group in found], [group.entries for group in found])
+        return distinct([source_table(group, wanted) for group in found], [group.cases for group in found])
 
     return made
 
 
-def source_table(group: Group, wanted: str) -> Table:
+def source_table(group: ComparableCases, wanted: str) -> Table:
     """One division of one data set."""
     rows: list[Row] = [
         (entry.model, typed(name), *recorded(entry, name), took(entry, name))
-        for entry in group.entries
+        for entry in group.cases
         for name in sets(entry)
     ]
     return Table(
         f"{group.title}: {wanted}, progression (%)",
         ("Model", "Data Type", *MEASURES, "Time"),
         tuple(rows),
-        (*MEANING, timed(group.entries), *about(group.entries)),
-        {"split": group.title, "asked": group.entries[0].wording},
+        (*MEANING, timed(group.cases), *about(group.cases)),
+        {"split": group.title, "asked": group.cases[0].prompt_settings},
     )
 
 
-def timed(entries: Sequence[Entry]) -> str:
+def timed(entries: Sequence[CaseRun]) -> str:
     """What the column Time means, and where models ran."""
     devices = {entry.model: entry.record.model.device for entry in entries}
     used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
@@ -165,7 +165,7 @@ def timed(entries: Sequence[Entry]) -> str:
     return f"{said}; kept: answers of an earlier run.{used}"
 
 
-def took(entry: Entry, name: str) -> str | None:
+def took(entry: CaseRun, name: str) -> str | None:
     """How long a set took, if all of its answers were asked in this run; a replay's were asked elsewhere."""
     served = entry.record.served
     found = served.sets.get(name) if served else None
@@ -177,7 +177,7 @@ def took(entry: Entry, name: str) -> str | None:
     return f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
 
 
-TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {"oodbench-T3": t3} | {
+TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {"oodbench-T3": t3} | {
     name: of_source(name, wanted)
     for name, wanted in {
         "oodbench-T14": "COCO",

@@ -13,8 +13,8 @@ from eyechart.oodbench.divisions import ID
 from eyechart.spec import did_you_mean
 
 from ..answers import Ints
-from ..render import MISSING, PERCENT, Cell, Number, Table
-from ..runs import Pool
+from ..render import MISSING, PERCENT, Cell, NumberCell, Table
+from ..runs import Runs
 from .blocks import called
 from .cases import nothing
 from .degradation import CHANGED, FALL, Fall, long_rows, titled, together, told
@@ -54,7 +54,7 @@ class Candidate(Fall):
         return np.stack([counts[kept, :4] for counts, *_ in rows]), rows[0][1][kept], rows[0][2][kept]
 
 
-def candidates(pool: Pool, name: str) -> list[list[Candidate]]:
+def candidates(pool: Runs, name: str) -> list[list[Candidate]]:
     """Every model that is no reference, with its references: all other models, if none is named."""
     found = together(pool, name)
     chosen = named(pool, [fall for of in found for fall in of])
@@ -78,7 +78,7 @@ def beside(fall: Fall, others: Sequence[Fall], chosen: Sequence[str]) -> Candida
     return Candidate(fall.block, fall.name, tuple(alike))
 
 
-def named(pool: Pool, found: Sequence[Fall]) -> tuple[str, ...]:
+def named(pool: Runs, found: Sequence[Fall]) -> tuple[str, ...]:
     """The reference models that were named, by their names in tables."""
     known = {fall.block.entries[0].record.model.title: fall.block.model for fall in found}
     known |= {model: model for model in known.values()}
@@ -91,7 +91,7 @@ def named(pool: Pool, found: Sequence[Fall]) -> tuple[str, ...]:
     return tuple(known[name] for name in pool.references)
 
 
-def signed(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+def signed(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """The behavioural signature: the band of the reference models' falls, and where the other models' lie."""
     columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Band low", "Band high", "Δ lies")
     return told(
@@ -107,11 +107,11 @@ def banded(fall: Candidate, measure: str) -> Iterator[Cell]:
     low, high = fall.bands[measure]
     delta = fall.found[measure].delta
     yield fall.delta(measure)
-    yield from (Number(end, style=CHANGED) for end in (low, high))
+    yield from (NumberCell(end, style=CHANGED) for end in (low, high))
     yield MISSING if np.isnan([low, delta]).any() else "below" if delta < low else "above" if delta > high else "inside"
 
 
-def f10(pool: Pool, labels: str | None) -> list[Table]:  # noqa: ARG001
+def f10(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Figure 10 as a table: the test for equivalence with the reference models."""
     columns = ("Model", "Data Type", "Num", "Measure", "δ", "η", "Equivalent")
     return told(
@@ -130,8 +130,8 @@ def shared(fall: Candidate) -> int:
 def equal(fall: Candidate, measure: str) -> Iterator[Cell]:
     """The cells of one measure: the difference, what does not matter, and the decision."""
     found = fall.equivalence[measure]
-    yield Number(found.delta, ci=ends(found.ci), style=CHANGED)
-    yield Number(found.eta, style=PERCENT)
+    yield NumberCell(found.delta, ci=ends(found.ci), style=CHANGED)
+    yield NumberCell(found.eta, style=PERCENT)
     yield MISSING if np.isnan(found.delta) else "yes" if found.equivalent else "no"
 
 
@@ -143,7 +143,7 @@ def compared_with(found: Sequence[Candidate]) -> Iterator[str]:
         yield f"Reference of {names[id(block)]}{block.mark}: {others}."
 
 
-TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
     "oodbench-signature": signed,
     "oodbench-F10": f10,
 }

@@ -12,15 +12,15 @@ from eyechart.metrics.statistical_tests import Correlation, FTest, correlation, 
 from eyechart.oodbench.divisions import HARD, ID, MINED
 
 from ..answers import Floats, Ints
-from ..render import FRACTION, Number, Row, Style, Table
-from ..runs import Group, Pool
+from ..render import FRACTION, NumberCell, NumberFormat, Row, Table
+from ..runs import ComparableCases, Runs
 from .cases import about, distinct
 from .hard import hard, overlaps
 from .pairs import Pairs
 
 TIMES, SIZE = 1000, 500
-POINTS = Style(10_000, 2)  # a variance of fractions in squared percentage points
-COEFFICIENT = Style(1, 2)
+POINTS = NumberFormat(10_000, 2)  # a variance of fractions in squared percentage points
+COEFFICIENT = NumberFormat(1, 2)
 VARIANCE, PEARSON, SPEARMAN = "variance", "Pearson", "Spearman"
 OWN = (
     "Own hard samples are the first detector's most probable categories, on which it hardly ever fails itself: that "
@@ -53,7 +53,7 @@ class Resampled:
 class Spread:
     """What the falls of a division's models on hard samples and OOD-H say (models,)."""
 
-    group: Group
+    group: ComparableCases
     hard: Floats
     ood: Floats
     size: int
@@ -78,14 +78,14 @@ class Spread:
         return f"{TIMES:,} times {self.size:,} of {self.samples:,} hard samples, {how}"
 
 
-def spreads(pool: Pool) -> list[Spread]:
+def spreads(pool: Runs) -> list[Spread]:
     """Every division with two models or more that were asked about hard samples."""
     return [spread(group) for group in hard(pool, "oodbench-F12", least=2)]
 
 
-def spread(group: Group) -> Spread:
+def spread(group: ComparableCases) -> Spread:
     """The falls of one division's models, and those on resampled hard samples."""
-    pairs = [entry.pairs for entry in group.entries]
+    pairs = [entry.pairs for entry in group.cases]
     mined = np.stack([right(each, MINED) for each in same(group, pairs)])
     start, far = (np.array([share(right(each, name).sum(axis=0)) for each in pairs]) for name in (ID, HARD))
     falls, ood = start - share(mined.sum(axis=1)), start - far
@@ -95,14 +95,14 @@ def spread(group: Group) -> Spread:
     return Spread(group, falls, ood, chosen.shape[1], replaced, mined.shape[1], tested)
 
 
-def same(group: Group, pairs: list[Pairs]) -> list[Pairs]:
+def same(group: ComparableCases, pairs: list[Pairs]) -> list[Pairs]:
     """The pairs, if all models were asked about the same hard samples."""
     wanted = pairs[0].numbers[pairs[0].of(MINED)].tolist()
-    for entry, each in zip(group.entries, pairs, strict=True):
+    for entry, each in zip(group.cases, pairs, strict=True):
         if each.numbers[each.of(MINED)].tolist() != wanted:
             raise ReportError(
                 f"{entry.folder}: the answers to {entry.record.case} are not about the same hard samples as those of "
-                f"{group.entries[0].model}, though the division is. Run both again."
+                f"{group.cases[0].model}, though the division is. Run both again."
             )
     return pairs
 
@@ -140,10 +140,10 @@ def tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, Resampled]:
     }
 
 
-def f12(pool: Pool, _: str | None) -> list[Table]:
+def f12(pool: Runs, _: str | None) -> list[Table]:
     """Figure 12 as a table, with the tests on full sets and the overlap of hard samples with OOD-H."""
     found = spreads(pool)
-    return distinct(list(map(spread_table, found)), [each.group.entries for each in found])
+    return distinct(list(map(spread_table, found)), [each.group.cases for each in found])
 
 
 def spread_table(found: Spread) -> Table:
@@ -159,13 +159,13 @@ def spread_table(found: Spread) -> Table:
     return Table(
         f"{found.group.title}: hard samples against OOD-H over {len(found.hard)} models",
         ("Evidence", "Statistic", "Value", "Baseline", "p"),
-        (*full_sets(found), *baselines(found), *overlaps(found.group.entries[0])),
+        (*full_sets(found), *baselines(found), *overlaps(found.group.cases[0])),
         (
             *said,
-            *[OWN] * (found.group.entries[0].choice("hard") == "own"),
-            *about(found.group.entries),
+            *[OWN] * (found.group.cases[0].option("hard") == "own"),
+            *about(found.group.cases),
         ),
-        {"split": found.group.title, "asked": found.group.entries[0].wording},
+        {"split": found.group.title, "asked": found.group.cases[0].prompt_settings},
     )
 
 
@@ -175,15 +175,15 @@ def full_sets(found: Spread) -> list[Row]:
     head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
     r, rho = coefficient(both.pearson, both.pearson_ci, both.n), coefficient(both.spearman, both.spearman_ci, both.n)
     return [
-        ("1", head, Number(test.f, both.n, style=COEFFICIENT), None, Number(test.p, style=FRACTION)),
-        ("2", PEARSON, r, None, Number(both.pearson_p, style=FRACTION)),
-        ("2", SPEARMAN, rho, None, Number(both.spearman_p, style=FRACTION)),
+        ("1", head, NumberCell(test.f, both.n, style=COEFFICIENT), None, NumberCell(test.p, style=FRACTION)),
+        ("2", PEARSON, r, None, NumberCell(both.pearson_p, style=FRACTION)),
+        ("2", SPEARMAN, rho, None, NumberCell(both.spearman_p, style=FRACTION)),
     ]
 
 
-def coefficient(value: float, ci: Interval, n: int) -> Number:
+def coefficient(value: float, ci: Interval, n: int) -> NumberCell:
     """A correlation over n models."""
-    return Number(value, n, None if np.isnan(ci.low) else (ci.low, ci.high), style=COEFFICIENT)
+    return NumberCell(value, n, None if np.isnan(ci.low) else (ci.low, ci.high), style=COEFFICIENT)
 
 
 def baselines(found: Spread) -> list[Row]:
@@ -192,7 +192,7 @@ def baselines(found: Spread) -> list[Row]:
     for name, test in found.resampled.items():
         evidence, what, style = ("3", "of falls on OOD-H", POINTS) if name == VARIANCE else ("4", BESIDE, COEFFICIENT)
         low, high = percentile(test.baseline, 0.9)
-        baseline = Number(float(np.median(test.baseline)), ci=(low, high), style=style)
-        p = Number(test.p, ci=(test.p_ci.low, test.p_ci.high), style=FRACTION)
-        rows.append((evidence, f"{name} {what}", Number(test.observed, style=style), baseline, p))
+        baseline = NumberCell(float(np.median(test.baseline)), ci=(low, high), style=style)
+        p = NumberCell(test.p, ci=(test.p_ci.low, test.p_ci.high), style=FRACTION)
+        rows.append((evidence, f"{name} {what}", NumberCell(test.observed, style=style), baseline, p))
     return rows

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 FOLDER = "data"
 CALL = "eyechart"
-LARGEST = 4000  # letters of one answer that are shown
+MAX_LETTERS = 4000  # letters of one answer that are shown
 
 
 def script(name: str, value: object) -> str:
@@ -31,7 +31,7 @@ def write_chunk(folder: Path, name: str, value: object) -> None:
     path.write_text(script(name, value), encoding="ascii", newline="\n")
 
 
-def packed(values: NDArray[Any] | Sequence[int]) -> dict[str, str]:
+def pack(values: NDArray[Any] | Sequence[int]) -> dict[str, str]:
     """Whole numbers as base64 of the smallest type that holds them, little-endian."""
     found = np.asarray(values)
     low, high = (int(found.min()), int(found.max())) if found.size else (0, 0)
@@ -44,20 +44,20 @@ def fits(kind: str, low: int, high: int) -> bool:
     return bool(np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
 
 
-def ragged(rows: Iterable[Sequence[int]]) -> dict[str, dict[str, str]]:
+def pack_ragged(rows: Iterable[Sequence[int]]) -> dict[str, dict[str, str]]:
     """Several numbers a row: where each row ends, and all numbers."""
     kept = [*rows]
     ends = np.cumsum([len(row) for row in kept], dtype=np.int64)
-    return {"ends": packed(ends), "values": packed([value for row in kept for value in row])}
+    return {"ends": pack(ends), "values": pack([value for row in kept for value in row])}
 
 
-def cut(text: str) -> str | list[str | int]:
+def truncate(text: str) -> str | list[str | int]:
     """A text, or its beginning and how long it was."""
-    return text if len(text) <= LARGEST else [text[:LARGEST], len(text)]
+    return text if len(text) <= MAX_LETTERS else [text[:MAX_LETTERS], len(text)]
 
 
 @dataclass
-class Names:
+class TextNumbers:
     """Texts by number, each once; 0 is no text at all."""
 
     numbers: dict[str, int] = field(default_factory=lambda: {"": 0})
@@ -68,10 +68,10 @@ class Names:
 
     def all(self) -> list[str | list[str | int]]:
         """Every text, in the order of the numbers."""
-        return [cut(text) for text in self.numbers]
+        return [truncate(text) for text in self.numbers]
 
 
-def codes(flags: Mapping[int, Iterable[bool]]) -> NDArray[np.uint8]:
+def pack_flags(flags: Mapping[int, Iterable[bool]]) -> NDArray[np.uint8]:
     """Several yes-or-no columns as the bits of one number."""
     columns = [np.fromiter(column, bool).astype(np.uint8) << bit for bit, column in flags.items()]
     return np.asarray(np.bitwise_or.reduce(columns), np.uint8)

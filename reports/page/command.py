@@ -13,8 +13,8 @@ PROGRAM = "python -m eyechart.reports page"
 
 def page(given: Sequence[str]) -> int:
     """Write the page and print where it is."""
-    from ..verdicts import Rule, rule_arguments
-    from .writing import Wish, write
+    from ..verdicts import Rule, add_rule_arguments
+    from .write import PageOptions, write_page
 
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
@@ -25,7 +25,7 @@ def page(given: Sequence[str]) -> int:
     text = "a run's folder, such as reports/runs/latest; of several, the later wins, and is compared with the earlier"
     more("runs", metavar="RUN", type=Path, nargs="+", help=text)
     more("--baseline", metavar="PATH", type=Path, help="compare with this run, or this file or folder of baselines")
-    rule_arguments(parser)
+    add_rule_arguments(parser)
     more(
         "--data",
         metavar="ROOT",
@@ -43,7 +43,7 @@ def page(given: Sequence[str]) -> int:
     out, runs = chosen.pop("out"), tuple(chosen.pop("runs"))
     chosen["rule"] = Rule(chosen.pop("alpha"), chosen.pop("max_drop"))
     folder = out or (runs[-1].parent if runs[-1].suffix == ".json" else runs[-1]) / "reports" / "page"
-    for note in write(Wish(runs, **chosen), folder):
+    for note in write_page(PageOptions(runs, **chosen), folder):
         print(f"note: {note}", file=sys.stderr)
     print(folder / "index.html")
     return 0

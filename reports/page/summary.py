@@ -7,26 +7,26 @@ from typing import Any
 from eyechart.gate.headlines import category_name, headlines
 from eyechart.records import Metric, Record, Run
 
-from ..failures import failures
+from ..failures import failure_notes
 from ..render import one_line
 from ..run_names import folder_names, start_time
-from ..runs import Entry, Group, Pool
+from ..runs import CaseRun, ComparableCases, Runs
 
 ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
 
 
-def case_rows(pool: Pool, albums: Mapping[int, tuple[str, int, object]]) -> Iterator[tuple[Entry, dict[str, Any]]]:
+def case_rows(pool: Runs, albums: Mapping[int, tuple[str, int, object]]) -> Iterator[tuple[CaseRun, dict[str, Any]]]:
     """A row a case; `albums` says where each can be looked at."""
     for group in pool.groups:
-        tasks = group.tasks()
-        for entry in group.entries:
+        tasks = group.task_names()
+        for entry in group.cases:
             row = case_row(group, entry, tasks[id(entry)])
             if found := albums.get(id(entry)):
                 row |= {"album": found[0], "exhibit": found[1]}
             yield entry, row
 
 
-def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
+def case_row(group: ComparableCases, entry: CaseRun, task: str) -> dict[str, Any]:
     """How one case came out, by its first number."""
     record, first = entry.record, first_metric(entry)
     outcomes = record.outcomes
@@ -41,23 +41,23 @@ def case_row(group: Group, entry: Entry, task: str) -> dict[str, Any]:
         "n": record.data.n,
         "counts": counts,
         "answered": 1 - outcomes.error / asked if asked else None,
-        "metric": number(first, record) if first else None,
+        "metric": metric_fields(first, record) if first else None,
         "reported": record.reported and {"value": record.reported.value, "source": one_line(record.reported.source)},
         "seconds": record.seconds,
         "weights": record.model.weights_sha256[:12],
         "status": record.status,
-        "notes": [*map(one_line, (*failures([record]), *record.notes))],
+        "notes": [*map(one_line, (*failure_notes([record]), *record.notes))],
     }
 
 
-def first_metric(entry: Entry) -> Metric | None:
+def first_metric(entry: CaseRun) -> Metric | None:
     """The number that a case is known by: its accuracy, or the first that has a value."""
     known = [metric for metric in entry.record.metrics if metric.value is not None]
     best = (metric for metric in headlines(known) if metric.name in ACCURACIES)
     return next(best, known[0] if known else None)
 
 
-def number(metric: Metric, record: Record) -> dict[str, Any]:
+def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
     """A number with what belongs to it."""
     return {
         "name": metric.name,
@@ -70,14 +70,14 @@ def number(metric: Metric, record: Record) -> dict[str, Any]:
     }
 
 
-def metric_rows(pool: Pool) -> list[list[Any]]:
+def metric_rows(pool: Runs) -> list[list[Any]]:
     """Every number of every case."""
     rows: list[list[Any]] = []
     for group in pool.groups:
-        tasks = group.tasks()
-        for entry in group.entries:
+        tasks = group.task_names()
+        for entry in group.cases:
             head = [group.title, one_line(entry.model), tasks[id(entry)]]
-            rows.extend([*head, *number(metric, entry.record).values()] for metric in entry.record.metrics)
+            rows.extend([*head, *metric_fields(metric, entry.record).values()] for metric in entry.record.metrics)
     return rows
 
 
@@ -101,26 +101,26 @@ def run_row(name: str, run: Run) -> dict[str, Any]:
     }
 
 
-def trend(runs: list[tuple[Path, Run, list[Entry]]]) -> dict[str, Any]:
+def trend(runs: list[tuple[Path, Run, list[CaseRun]]]) -> dict[str, Any]:
     """Every number over all images of every case, run by run in the order of time."""
     ordered = sorted(runs, key=lambda run: run[1].started)
     series: dict[tuple[str, ...], dict[str, Any]] = {}
     for place, (_, _, entries) in enumerate(ordered):
         for entry in entries:
-            for metric in followed(entry.record):
-                key = (entry.record.case, entry.record.protocol, entry.wording, metric.name, metric.labels)
-                line = series.setdefault(key, line_of(entry, metric))
+            for metric in trend_metrics(entry.record):
+                key = (entry.record.case, entry.record.protocol, entry.prompt_settings, metric.name, metric.labels)
+                line = series.setdefault(key, create_line(entry, metric))
                 line["points"].append([place, metric.value, metric.ci, metric.n, source(entry.record)])
     return {"runs": run_rows([(folder, run) for folder, run, _ in ordered]), "lines": [*series.values()]}
 
 
-def followed(record: Record) -> Iterator[Metric]:
+def trend_metrics(record: Record) -> Iterator[Metric]:
     """The numbers that are followed: those over all images, or all where there are none such."""
     known = [metric for metric in record.metrics if metric.value is not None]
     yield from headlines(known) or known
 
 
-def line_of(entry: Entry, metric: Metric) -> dict[str, Any]:
+def create_line(entry: CaseRun, metric: Metric) -> dict[str, Any]:
     """What a line is about."""
     name = one_line(f"{entry.record.case}, {entry.record.protocol}")
     return {"name": name, "metric": metric.name, "labels": one_line(metric.labels), "points": []}

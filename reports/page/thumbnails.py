@@ -11,15 +11,15 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.images import decode
 from eyechart.errors import ImageError
 
-from .albums import Album
+from .sample_groups import SampleGroup
 
 FOLDER = "images"
 QUALITY = 80
-AHEAD = 64  # images that are held in memory at once
+BATCH = 64  # images that are held in memory at once
 
 
 @dataclass(frozen=True)
-class Copier:
+class ThumbnailWriter:
     """Writes copies whose longer side has at most `side` pixels."""
 
     folder: Path
@@ -29,7 +29,7 @@ class Copier:
         """Where an image's copy lies; the size is in its name, so that another size is another file."""
         return self.folder / FOLDER / str(self.side) / sha256[:2] / f"{sha256[:16]}.webp"
 
-    def copy_all(self, album: Album) -> int:
+    def copy_all(self, album: SampleGroup) -> int:
         """Copy every image of an album that is not there yet, and return how many could not be."""
         dataset = album.dataset
         if dataset is None or not self.side:
@@ -38,7 +38,7 @@ class Copier:
         images = read(dataset, sorted(missing))
         broken = 0
         with ThreadPoolExecutor(cpu_count() or 1) as pool:
-            while block := [*islice(images, AHEAD)]:
+            while block := [*islice(images, BATCH)]:
                 done = pool.map(lambda one: self.copy(dataset, one[0], one[1], missing[one[0]]), block)
                 broken += sum(not copied for copied in done)
         return broken

@@ -7,12 +7,12 @@ from eyechart.data.observations import REASONS
 
 from ..oodbench.cases import nothing
 from ..oodbench.pairs import Columns, read
-from ..render import CHANCE, PERCENT, Cell, Number, Row, Style, Table
-from ..runs import Entry, Pool
+from ..render import P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row, Table
+from ..runs import CaseRun, Runs
 from .cases import ABSTENTION, WORDS
 from .model_families import Shown, shown, styled
 
-RATE, THOUSANDTHS, STATISTIC = "abstention", Style(1, 3), Style(1, 2)
+RATE, THOUSANDTHS, STATISTIC = "abstention", NumberFormat(1, 3), NumberFormat(1, 2)
 ISSUES = {"quality": REASONS[0], "angle/occlusion": REASONS[1], "vocalization": REASONS[2]}  # as Table 4 calls them
 SETS = {"UA": "unanswerable", "A": "answerable"}
 GIVEN = (
@@ -34,47 +34,47 @@ COCHRAN = (
 class Level:
     """One model at one level of encouragement, on the unanswerable images (`UA`) or the answerable ones (`A`)."""
 
-    entry: Entry
+    entry: CaseRun
     model: str
     images: str
     name: str
 
-    def number(self, name: str, style: Style = PERCENT) -> Number:
+    def number(self, name: str, style: NumberFormat = PERCENT) -> NumberCell:
         """One number of the level."""
         return styled(self.entry, name, WORDS, f"{self.images}/{self.name}", style)
 
     @property
-    def mean(self) -> Number:
+    def mean(self) -> NumberCell:
         """The mean share over wordings."""
         return self.number(RATE)
 
     @property
-    def sd(self) -> Number:
+    def sd(self) -> NumberCell:
         """How far the shares lie apart."""
         return self.number(f"{RATE}_sd")
 
     @property
-    def points(self) -> list[Number]:
+    def points(self) -> list[NumberCell]:
         """The share under each wording."""
         start = f"{self.images}/{self.name}/"
         found = [m for m in self.entry.record.metrics if m.name == RATE and m.category.startswith(start)]
-        return [Number(m.value, m.n, m.ci) for m in sorted(found, key=lambda m: m.category)]
+        return [NumberCell(m.value, m.n, m.ci) for m in sorted(found, key=lambda m: m.category)]
 
     @property
-    def ends(self) -> tuple[Number, Number]:
+    def ends(self) -> tuple[NumberCell, NumberCell]:
         """The lowest and the highest of these."""
         some = [point for point in self.points if point.value is not None]
         if not some:
-            return Number(None), Number(None)
+            return NumberCell(None), NumberCell(None)
         values = [point.value or 0.0 for point in some]
         return some[values.index(min(values))], some[values.index(max(values))]
 
     @property
-    def test(self) -> tuple[Number, int | None, Number]:
+    def test(self) -> tuple[NumberCell, int | None, NumberCell]:
         """Cochran's Q, its degrees of freedom, and p."""
         statistic = self.number("cochran_q", STATISTIC)
-        df = len(self.points) - 1 if statistic.known else None
-        return statistic, df, self.number("cochran_p", CHANCE)
+        df = len(self.points) - 1 if statistic.is_defined else None
+        return statistic, df, self.number("cochran_p", P_VALUE)
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ class Levels:
     levels: tuple[Level, ...]
 
 
-def levels(pool: Pool, name: str) -> list[Levels]:
+def levels(pool: Runs, name: str) -> list[Levels]:
     """Every level of every case."""
     return [Levels(found, tuple(each_level(found))) for found in shown(pool, ABSTENTION, name, None, WORDS)]
 
 
-def unanswerable_levels(pool: Pool, name: str) -> list[Levels]:
+def unanswerable_levels(pool: Runs, name: str) -> list[Levels]:
     """Return the levels of the groups with unanswerable images; refuse where there are none."""
     found = [each for each in levels(pool, name) if any(level.images == "UA" for level in each.levels)]
     if not found:
@@ -101,7 +101,7 @@ def unanswerable_levels(pool: Pool, name: str) -> list[Levels]:
 
 def each_level(found: Shown) -> Iterator[Level]:
     """The levels of every model in the order of the wordings, unanswerable images first."""
-    for entry in found.group.entries:
+    for entry in found.group.cases:
         spots = [m.category.split("/") for m in entry.record.metrics if m.name == RATE]
         for images in SETS:
             for parts in spots:
@@ -109,7 +109,7 @@ def each_level(found: Shown) -> Iterator[Level]:
                     yield Level(entry, found.names[id(entry)], images, parts[1])
 
 
-def t4(pool: Pool, _: str | None) -> list[Table]:
+def t4(pool: Runs, _: str | None) -> list[Table]:
     """Table 4: how likely a model is to abstain, by what is the matter."""
     return [t4_table(each) for each in unanswerable_levels(pool, "realbirdid-T4")]
 
@@ -124,12 +124,12 @@ def t4_table(each: Levels) -> Table:
     return each.found.table("P(abstain) by ground-truth issue", ("Model", "Level", *ISSUES), rows, GIVEN)
 
 
-def given(level: Level, issue: str, style: Style = THOUSANDTHS) -> Number:
+def given(level: Level, issue: str, style: NumberFormat = THOUSANDTHS) -> NumberCell:
     """How likely abstaining is on an issue."""
     return styled(level.entry, "p_abstain", WORDS, f"{level.name}/{issue}", style)
 
 
-def f7(pool: Pool, _: str | None) -> list[Table]:
+def f7(pool: Runs, _: str | None) -> list[Table]:
     """Figure 7 as a table: the shares under a level's wordings, and whether they differ by more than chance."""
     return [f7_table(each) for each in levels(pool, "realbirdid-F7")]
 
@@ -146,7 +146,7 @@ def spread(level: Level) -> list[Cell]:
     return [len(level.points), level.mean, level.sd, *level.ends, *level.test]
 
 
-def wordings(pool: Pool, _: str | None) -> list[Table]:
+def wordings(pool: Runs, _: str | None) -> list[Table]:
     """Each wording's text with the share of unanswerable images abstained on: the points of Figure 7."""
     return [wordings_table(found) for found in shown(pool, ABSTENTION, "realbirdid-wordings", None, WORDS)]
 
@@ -154,7 +154,7 @@ def wordings(pool: Pool, _: str | None) -> list[Table]:
 def wordings_table(found: Shown) -> Table:
     """The models about the same images, a row a model and wording."""
     rows = [
-        (found.names[id(e)], *row) for e in found.group.entries for row in read(e.record, e.folder, "wordings", asked)
+        (found.names[id(e)], *row) for e in found.group.cases for row in read(e.record, e.folder, "wordings", asked)
     ]
     columns = ("Model", "Level", "Wording", "Text", "abstained", "Abstention")
     said = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."
@@ -170,13 +170,13 @@ def asked(found: Columns) -> Sequence[Row]:
     ]
 
 
-def rate(found: Columns, at: int) -> Number:
+def rate(found: Columns, at: int) -> NumberCell:
     """One wording's share with its interval."""
     value, low, high = (float(found[name][at] or "nan") for name in ("rate", "ci_low", "ci_high"))
-    return Number(value, int(found["n"][at]), (low, high))
+    return NumberCell(value, int(found["n"][at]), (low, high))
 
 
-TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {
+TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {
     "realbirdid-T4": t4,
     "realbirdid-F7": f7,
     "realbirdid-wordings": wordings,

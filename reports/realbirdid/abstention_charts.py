@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..panels import wrapped
-from ..render import Number, one_line
-from ..runs import Pool
+from ..panels import wrap_name
+from ..render import NumberCell, one_line
+from ..runs import Runs
 from .abstention import SETS, Level, Levels, levels
 from .bar_charts import spoken
 from .chart_styles import Look, captioned, looks, parts
@@ -28,7 +28,7 @@ ROWS = (
 )
 
 
-def f7(pool: Pool, _: str | None) -> "Figure":
+def f7(pool: Runs, _: str | None) -> "Figure":
     """Figure 7: a panel a level of encouragement, a band a model, a point a wording."""
     found = levels(pool, "realbirdid-F7")
     figure, under = parts([BAND * len(bands(each)) + MORE for each in found], WIDTH)
@@ -43,10 +43,10 @@ def bands(found: Levels) -> list[tuple[str, str]]:
     return [*dict.fromkeys((level.model, level.images) for level in found.levels)]
 
 
-def strips(part: "SubFigure", found: Levels, pool: Pool) -> None:
+def strips(part: "SubFigure", found: Levels, pool: Runs) -> None:
     """The panels of one set of birds, on axes that they share."""
     names = [*dict.fromkeys(level.name for level in found.levels)]
-    entries = found.found.group.entries
+    entries = found.found.group.cases
     looked = dict(zip([found.found.names[id(entry)] for entry in entries], looks(pool, entries), strict=True))
     every = bands(found)
     axes = part.subplots(1, len(names), squeeze=False, sharex=True, sharey=True)[0]
@@ -56,7 +56,9 @@ def strips(part: "SubFigure", found: Levels, pool: Pool) -> None:
         ax.set_title(one_line(name), fontsize=9)
         ax.set_xlabel("abstained on (%), with 95 % intervals", fontsize=8)
         ax.tick_params(labelsize=7)
-    axes[0].set_yticks(range(len(every)), [f"{wrapped(model)}\n{SETS[images]}" for model, images in every], fontsize=7)
+    axes[0].set_yticks(
+        range(len(every)), [f"{wrap_name(model)}\n{SETS[images]}" for model, images in every], fontsize=7
+    )
     axes[0].set_ylim(len(every) - 0.5, -0.5)
     axes[0].set_xlim(left=-2)
 
@@ -65,11 +67,11 @@ def strip(ax: "Axes", place: int, level: Level, look: Look) -> None:
     """The wordings of one level, their mean and SD, and whether they differ by more than chance."""
     points = level.points
     for at, point in zip(np.linspace(place + TOP, place + BOTTOM, len(points)), points, strict=True):
-        if point.known:
+        if point.is_defined:
             low, high = point.ci or (point.value or 0,) * 2
             ax.hlines(at, 100 * low, 100 * high, color=look.colour, linewidth=0.6, alpha=0.5)
             ax.plot(100 * (point.value or 0), at, look.marker, color=look.colour, markersize=3)
-    if level.mean.known:
+    if level.mean.is_defined:
         middle, sd = 100 * (level.mean.value or 0), 100 * (level.sd.value or 0)
         ends = (max(0, middle - sd), min(100, middle + sd))
         ax.fill_betweenx([place + TOP, place + BOTTOM], *ends, color=look.colour, alpha=0.15, linewidth=0)
@@ -81,17 +83,17 @@ def strip(ax: "Axes", place: int, level: Level, look: Look) -> None:
 def said(level: Level) -> str:
     """The numbers of one level in two lines."""
     test, df, p = level.test
-    chance = f", Q {test.style(test.value)}, df {df}, p {chance_of(p)}" if test.known else ""
-    sd = f", SD {spoken(level.sd)}" if level.sd.known else ""
+    chance = f", Q {test.style(test.value)}, df {df}, p {chance_of(p)}" if test.is_defined else ""
+    sd = f", SD {spoken(level.sd)}" if level.sd.is_defined else ""
     return f"mean {spoken(level.mean)}{sd}\nn={level.mean.n or 0:,}, {len(level.points)} wordings{chance}"
 
 
-def chance_of(p: Number) -> str:
+def chance_of(p: NumberCell) -> str:
     """A p-value, one too small for its digits as a bound."""
     return p.style(p.value) if (p.value or 0) >= LEAST else f"< {LEAST:.4f}"
 
 
-def f8(pool: Pool, _: str | None) -> "Figure":
+def f8(pool: Runs, _: str | None) -> "Figure":
     """Figure 8: a row a model, a matrix a level of encouragement."""
     found = confusions(pool, "realbirdid-F8")
     rows = [[*by_model(each).values()] for each in found]
@@ -120,7 +122,7 @@ def matrices(axes: Sequence["Axes"], found: Sequence[Confusion], reasons: Sequen
         matrix(ax, each, reasons)
     for ax in axes[len(found) :]:
         ax.set_axis_off()
-    axes[0].set_ylabel(wrapped(found[0].level.model), fontsize=7)
+    axes[0].set_ylabel(wrap_name(found[0].level.model), fontsize=7)
 
 
 def matrix(ax: "Axes", found: Confusion, reasons: Sequence[str]) -> None:
@@ -136,18 +138,18 @@ def matrix(ax: "Axes", found: Confusion, reasons: Sequence[str]) -> None:
     ax.set_title(f"{one_line(found.level.name)}: AR {spoken(found.rate)}, n={found.rate.n or 0:,}", fontsize=7)
 
 
-def cells(found: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, Number]]:
+def cells(found: Confusion, issue: str, reasons: Sequence[str]) -> list[tuple[int, NumberCell]]:
     """The counts and shares of an issue, of the reasons that some model gives."""
     own = dict(zip(found.reasons, zip(found.totals(issue).tolist(), found.shares(issue), strict=True), strict=True))
-    return [own.get(reason, (0, Number(None))) for reason in reasons]
+    return [own.get(reason, (0, NumberCell(None))) for reason in reasons]
 
 
-def written(count: int, share: Number) -> str:
+def written(count: int, share: NumberCell) -> str:
     """A cell's text."""
-    if not share.known:
+    if not share.is_defined:
         return "0"
     low, high = (f"{100 * end:.0f}" for end in share.ci) if share.ci else ("", "")
     return f"{100 * (share.value or 0):.1f} %\n" + (f"[{low}, {high}]\n" if low else "") + f"{count:,}"
 
 
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F7": f7, "realbirdid-F8": f8}
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F7": f7, "realbirdid-F8": f8}

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..panels import wrapped
-from ..render import Number
-from ..runs import Pool
+from ..panels import wrap_name
+from ..render import NumberCell
+from ..runs import Runs
 from .cases import SPECIES, number
 from .chart_styles import captioned, parts
 from .flat import FLAT_LIST, PARTS, TREE, Compared, compared
@@ -31,13 +31,13 @@ class Bar:
 
     model: str
     kind: str
-    number: Number
+    number: NumberCell
 
 
 Bars = Mapping[str, Sequence[Bar]]  # by the panels' titles, in each panel the same models and kinds
 
 
-def f4(pool: Pool, labels: str | None) -> "Figure":
+def f4(pool: Runs, labels: str | None) -> "Figure":
     """Figure 4: both accuracies and their harmonic mean, a flat list beside a tree."""
     found = compared(pool, labels)
     return blocks([(each.found, methods(each)) for each in found], COLOURS)
@@ -48,7 +48,7 @@ def methods(found: Compared) -> Bars:
     return {head: [Bar(m.model, m.name, m.numbers[head]) for m in found.methods] for head in PARTS}
 
 
-def f16(pool: Pool, labels: str | None) -> "Figure":
+def f16(pool: Runs, labels: str | None) -> "Figure":
     """Figure 16: AUC and accuracy averaged over classes."""
     found = shown(pool, SPECIES, "realbirdid-F16", labels)
     return blocks([(each, averages(each)) for each in found], AVERAGES)
@@ -59,7 +59,7 @@ def averages(found: Shown) -> Bars:
     return {
         head: [
             Bar(found.names[id(entry)], kind, number(entry, name, found.labels, of))
-            for entry in found.group.entries
+            for entry in found.group.cases
             for kind, name in AVERAGED.items()
         ]
         for head, of in SPOTS.items()
@@ -91,11 +91,11 @@ def block(part: "SubFigure", bars: Bars, colours: Mapping[str, str]) -> None:
 def panel(ax: "Axes", bars: Sequence[Bar], colours: Mapping[str, str], *, named: bool) -> None:
     """The bars of one number, each with its interval."""
     for place, bar in enumerate(bars):
-        if bar.number.known:
+        if bar.number.is_defined:
             ax.barh(place, 100 * (bar.number.value or 0), HEIGHT, color=colours[bar.kind])
             beside(ax, place, bar.number)
     middles = places(bars)
-    ax.set_yticks([*middles.values()], [wrapped(model) if named else "" for model in middles], fontsize=7)
+    ax.set_yticks([*middles.values()], [wrap_name(model) if named else "" for model in middles], fontsize=7)
     for edge in [place for place in range(1, len(bars)) if bars[place].model != bars[place - 1].model]:
         ax.axhline(edge - 0.5, color="tab:gray", linewidth=0.3)
     ax.set_xlim(*LIMITS)
@@ -112,7 +112,7 @@ def places(bars: Sequence[Bar]) -> dict[str, float]:
     return {model: sum(of) / len(of) for model, of in found.items()}
 
 
-def beside(ax: "Axes", place: float, found: Number) -> None:
+def beside(ax: "Axes", place: float, found: NumberCell) -> None:
     """A number behind its bar, and its interval as a line across the bar's end."""
     value = 100 * (found.value or 0)
     low, high = (100 * end for end in found.ci) if found.ci else (value, value)
@@ -120,10 +120,10 @@ def beside(ax: "Axes", place: float, found: Number) -> None:
     ax.annotate(spoken(found), (max(value, high), place), (3, 0), textcoords="offset points", fontsize=6, va="center")
 
 
-def spoken(found: Number) -> str:
+def spoken(found: NumberCell) -> str:
     """A number with one digit, its interval behind it."""
     low, high = (f"{100 * end:.1f}" for end in found.ci) if found.ci else ("", "")
     return f"{100 * (found.value or 0):.1f}" + (f" [{low}, {high}]" if low else "")
 
 
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F4": f4, "realbirdid-F16": f16}
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F4": f4, "realbirdid-F16": f16}

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..panels import wrapped
-from ..render import Number
-from ..runs import Pool
+from ..panels import wrap_name
+from ..render import NumberCell
+from ..runs import Runs
 from .candidate_counts import KINDS, MEASURES, ByChoices, Chosen, by_choices
 from .chart_styles import captioned, parts
 
@@ -19,7 +19,7 @@ ACROSS, WIDE, HIGH, MORE = 3, 4.2, 2.2, 0.9  # models beside one another; inches
 BAR = 0.27
 
 
-def f11(pool: Pool, _: str | None) -> "Figure":
+def f11(pool: Runs, _: str | None) -> "Figure":
     """Figure 11: two panels a model, the answerable images above; each series as parts of its highest bar."""
     found = by_choices(pool)
     across = min(ACROSS, max(len(models(each)) for each in found))
@@ -72,10 +72,10 @@ def panel(ax: "Axes", found: Chosen) -> None:
     ax.set_xlabel("choices", fontsize=7)
     ax.set_ylabel("part of the highest bar", fontsize=7)
     rho = ", ".join(f"{LABELS[name]} {each.text(with_n=False)}" for name, each in found.correlations.items())
-    ax.set_title(f"{wrapped(found.model)}, {found.kind}, n={found.n:,}\nρ: {rho}", fontsize=7)
+    ax.set_title(f"{wrap_name(found.model)}, {found.kind}, n={found.n:,}\nρ: {rho}", fontsize=7)
 
 
-def bars(ax: "Axes", numbers: Sequence[Number], aside: float, colour: str) -> None:
+def bars(ax: "Axes", numbers: Sequence[NumberCell], aside: float, colour: str) -> None:
     """One series, divided by its highest bar, with its intervals."""
     highest = max(number.value or 0 for number in numbers) or 1.0
     places = [place + aside for place in range(len(numbers))]
@@ -85,4 +85,4 @@ def bars(ax: "Axes", numbers: Sequence[Number], aside: float, colour: str) -> No
             ax.vlines(place, max(0, number.ci[0]) / highest, number.ci[1] / highest, color="black", linewidth=0.5)
 
 
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F11": f11}
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F11": f11}

@@ -9,18 +9,18 @@ import numpy as np
 from eyechart.metrics.clusters import clustered_t_interval, effective_number
 from eyechart.metrics.intervals import fisher
 
-from ..answers import Bools, Floats, Ints, clustered_portion
+from ..answers import Bools, Floats, Ints, clustered_proportion
 from ..oodbench.measures import ends
 from ..oodbench.pairs import PREDICTIONS, Columns, read, whole
-from ..render import CORRELATION, Number, Row, Style, Table
-from ..runs import Entry, Pool
+from ..render import CORRELATION, NumberCell, NumberFormat, Row, Table
+from ..runs import CaseRun, Runs
 from .cases import RANGE, SPECIES
 from .model_families import SETS, Shown, shown
 
 MOST = 40  # bins of one figure
 KINDS = {"A": "answerable", "UA": "unanswerable"}
 MEASURES = {"entropy": "Entropy", "p": "Max probability"}  # of the species' probabilities
-VALUE = Style(1, 3)
+VALUE = NumberFormat(1, 3)
 MEANING = (
     "Choices: how many species the image's range list has. Frequency: the share of the set's images, with Wilson's "
     "interval. Entropy (nats) and max probability of the listed species: means, with Student's interval within what so "
@@ -48,8 +48,8 @@ class Bin:
 
     low: int
     high: int
-    frequency: Number
-    means: dict[str, Number]
+    frequency: NumberCell
+    means: dict[str, NumberCell]
 
     @property
     def name(self) -> str:
@@ -61,12 +61,12 @@ class Bin:
 class Chosen:
     """One model and one kind of image, by number of choices."""
 
-    entry: Entry
+    entry: CaseRun
     model: str
     kind: str
     n: int
     bins: tuple[Bin, ...]
-    correlations: dict[str, Number]
+    correlations: dict[str, NumberCell]
 
     @property
     def told(self) -> str:
@@ -82,14 +82,14 @@ class ByChoices:
     chosen: tuple[Chosen, ...]
 
 
-def by_choices(pool: Pool, name: str = "realbirdid-F11") -> list[ByChoices]:
+def by_choices(pool: Runs, name: str = "realbirdid-F11") -> list[ByChoices]:
     """Every model, its answerable images first."""
     return [ByChoices(found, tuple(each_kind(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
 
 
 def each_kind(found: Shown) -> Iterator[Chosen]:
     """Both kinds of images of every model."""
-    for entry in found.group.entries:
+    for entry in found.group.cases:
         sure = read(entry.record, entry.folder, PREDICTIONS, columns)
         edges = binned(sure.choices)
         for kind in KINDS:
@@ -122,7 +122,7 @@ def binned(choices: Ints) -> list[tuple[int, int]]:
     return [(low, low + width - 1) for low in range(found[0], found[-1] + 1, width)]
 
 
-def of_kind(entry: Entry, model: str, kind: str, sure: Sure, edges: list[tuple[int, int]]) -> Chosen:
+def of_kind(entry: CaseRun, model: str, kind: str, sure: Sure, edges: list[tuple[int, int]]) -> Chosen:
     """One kind of image."""
     bins = [bin_of(sure, low, high) for low, high in edges]
     rho = {name: correlation(sure.choices, values, sure.observations) for name, values in sure.measures.items()}
@@ -135,20 +135,20 @@ def bin_of(sure: Sure, low: int, high: int) -> Bin:
     possible = {"entropy": (0.0, log(max(high, 1))), "p": (1 / max(high, 1), 1.0)}
     units = sure.observations[inside]
     means = {name: mean(values[inside], units, *possible[name]) for name, values in sure.measures.items()}
-    frequency = replace(clustered_portion(inside, sure.observations), n=int(inside.sum()))
+    frequency = replace(clustered_proportion(inside, sure.observations), n=int(inside.sum()))
     return Bin(low, high, frequency, means)
 
 
-def mean(values: Floats, observations: Ints, least: float, most: float) -> Number:
+def mean(values: Floats, observations: Ints, least: float, most: float) -> NumberCell:
     """A mean of numbers from `least` to `most`, with Student's interval, no further, of several observations."""
     if not len(values):
-        return Number(None, style=VALUE)
+        return NumberCell(None, style=VALUE)
     value, found = float(values.mean()), ends(clustered_t_interval(values, observations))
     ci = (min(value, max(least, found[0])), max(value, min(most, found[1]))) if found else None
-    return Number(value, ci=ci, style=VALUE)
+    return NumberCell(value, ci=ci, style=VALUE)
 
 
-def correlation(one: Ints, other: Floats, observations: Ints) -> Number:
+def correlation(one: Ints, other: Floats, observations: Ints) -> NumberCell:
     """Return Spearman's correlation with Fisher's interval at the effective number; none where either is constant.
 
     The design effect is that of the images' influence on the correlation of ranks (S. J. Devlin, R. Gnanadesikan and
@@ -157,14 +157,14 @@ def correlation(one: Ints, other: Floats, observations: Ints) -> Number:
     from scipy.stats import rankdata  # half a second that few tables need
 
     if len({*one.tolist()}) < 2 or len({*other.tolist()}) < 2:
-        return Number(None, len(one), style=CORRELATION)
+        return NumberCell(None, len(one), style=CORRELATION)
     x, y = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(one), rankdata(other)))
     r = float(np.clip((x * y).mean(), -1, 1))
     n = int(effective_number(x * y - r * (x**2 + y**2) / 2, observations) + 1e-9)
-    return Number(r, len(one), ends(fisher(r, n, "spearman")), style=CORRELATION)
+    return NumberCell(r, len(one), ends(fisher(r, n, "spearman")), style=CORRELATION)
 
 
-def f11(pool: Pool, _: str | None) -> list[Table]:
+def f11(pool: Runs, _: str | None) -> list[Table]:
     """Figure 11 as a table: a row a number of choices."""
     return [f11_table(each) for each in by_choices(pool)]
 
@@ -181,4 +181,4 @@ def f11_table(each: ByChoices) -> Table:
     return each.found.table("how sure models are by number of choices", heads, rows, MEANING, SETS, *said)
 
 
-TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {"realbirdid-F11": f11}
+TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F11": f11}

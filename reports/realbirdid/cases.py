@@ -6,8 +6,8 @@ from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
 from ..oodbench.cases import nothing, told_apart
-from ..render import Number
-from ..runs import Entry, Group, Pool
+from ..render import NumberCell
+from ..runs import CaseRun, ComparableCases, Runs
 
 ALL, ELIGIBLE, RANGE = "all species", "eligible", "range"  # labels of numbers
 WORDS = "observations"  # of numbers about answers in words
@@ -18,36 +18,36 @@ ASKS = {SPECIES: "asks models for a probability of every species", FLAT: "offers
 SHOWN = ("prompt", "templates", "wordings", "called", "extraction", "about")  # choices that a caption has
 
 
-def homes(pool: Pool, protocol: str, name: str) -> list[Group]:
+def homes(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
     """The cases of a protocol about the same observations, by model; a figure of none is refused with the remedy."""
-    found: dict[tuple[int, tuple[tuple[str, str], ...]], list[Entry]] = {}
+    found: dict[tuple[int, tuple[tuple[str, str], ...]], list[CaseRun]] = {}
     for place, group in enumerate(pool.groups):
-        for entry in group.of(protocol).entries:
+        for entry in group.with_protocols(protocol).cases:
             found.setdefault((place, tuple(sorted(entry.record.data.labels.items()))), []).append(entry)
     if not found:
         raise nothing(pool, name, f"needs {protocol}, which {ASKS[protocol]}", f'pytest -k "realbirdid and {protocol}"')
-    return [pool.groups[place].only(sorted(of, key=by_name)) for (place, _), of in found.items()]
+    return [pool.groups[place].select(sorted(of, key=by_name)) for (place, _), of in found.items()]
 
 
-def by_name(entry: Entry) -> tuple[str, str]:
+def by_name(entry: CaseRun) -> tuple[str, str]:
     """Sorts by model, then by what was chosen."""
-    return entry.model, entry.wording
+    return entry.model, entry.prompt_settings
 
 
-def named(entries: Sequence[Entry]) -> list[str]:
+def named(entries: Sequence[CaseRun]) -> list[str]:
     """The models' names, with the choices in which cases of one model differ."""
     return told_apart([entry.model for entry in entries], [[entry] for entry in entries])
 
 
-def number(entry: Entry, name: str, labels: str, category: str) -> Number:
+def number(entry: CaseRun, name: str, labels: str, category: str) -> NumberCell:
     """One number of a case."""
     found = entry.metric(name, labels, category)
-    return Number(None) if found is None else Number(found.value, found.n, found.ci)
+    return NumberCell(None) if found is None else NumberCell(found.value, found.n, found.ci)
 
 
-def under(groups: Sequence[Group], labels: str | None, default: str = ALL) -> str:
+def under(groups: Sequence[ComparableCases], labels: str | None, default: str = ALL) -> str:
     """The labels to show: those that were asked for, if there are any numbers under them."""
-    known = dict.fromkeys(m.labels for group in groups for entry in group.entries for m in entry.record.metrics)
+    known = dict.fromkeys(m.labels for group in groups for entry in group.cases for m in entry.record.metrics)
     if labels is not None and labels not in known:
         raise ReportError(
             f"No number is under '{labels}'{did_you_mean(labels, [*known])} There are: {', '.join(known)}."
@@ -55,8 +55,8 @@ def under(groups: Sequence[Group], labels: str | None, default: str = ALL) -> st
     return labels or default
 
 
-def put(entries: Sequence[Entry]) -> str:
+def put(entries: Sequence[CaseRun]) -> str:
     """How questions were put: `templates bird (0123abcd); prompt species (89abcdef)`."""
-    found = {name: [*dict.fromkeys(entry.choice(name) for entry in entries)] for name in SHOWN}
+    found = {name: [*dict.fromkeys(entry.option(name) for entry in entries)] for name in SHOWN}
     said = {name: [value for value in values if value not in ("", "own")] for name, values in found.items()}
     return "; ".join(f"{name} {', '.join(values)}" for name, values in said.items() if values)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ..render import Table
-from ..runs import Pool
+from ..runs import Runs
 from . import (
     abstention,
     abstention_charts,
@@ -25,7 +25,7 @@ from . import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
+TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
     **summary.TABLES,
     **abstention.TABLES,
     "realbirdid-T5": genera.t5,
@@ -36,7 +36,7 @@ TABLES: Mapping[str, Callable[[Pool, str | None], list[Table]]] = {
     **curves.TABLES,
     **candidate_counts.TABLES,
 }
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {
     **genus_charts.FIGURES,
     **bar_charts.FIGURES,
     **curve_charts.FIGURES,

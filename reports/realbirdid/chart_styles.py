@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from ..panels import counted
+from ..panels import format_counts
 from ..render import one_line
-from ..runs import Entry, Group, Pool
+from ..runs import CaseRun, ComparableCases, Runs
 from .cases import number, put
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class Look:
         return {"color": self.colour, "marker": self.marker, "linestyle": self.dash, "markersize": 4, "linewidth": 1}
 
 
-def looks(pool: Pool, entries: Sequence[Entry]) -> list[Look]:
+def looks(pool: Runs, entries: Sequence[CaseRun]) -> list[Look]:
     """How cases are drawn: a colour and a marker a model of all runs, a dash a case of it beside the others."""
-    every = (entry for group in pool.groups for entry in group.entries if entry.record.benchmark == BENCHMARK)
+    every = (entry for group in pool.groups for entry in group.cases if entry.record.benchmark == BENCHMARK)
     models = sorted({entry.model for entry in every} | {entry.model for entry in entries})
     seen: dict[str, int] = {}
     found = []
@@ -61,17 +61,19 @@ def parts(heights: Sequence[float], width: float) -> tuple["Figure", list["SubFi
     return figure, [part for (part,) in found]
 
 
-def captioned(part: "SubFigure", group: Group, labels: Sequence[str], width: float, *more: str) -> None:
+def captioned(part: "SubFigure", group: ComparableCases, labels: Sequence[str], width: float, *more: str) -> None:
     """Say which birds a part is about, how many under each of the labels, and how questions were put."""
-    numbers = [sizes(group.entries, name) for name in dict.fromkeys(labels)]
-    text = "; ".join(filter(None, [group.title, *numbers, put(group.entries), *more]))
+    numbers = [sizes(group.cases, name) for name in dict.fromkeys(labels)]
+    text = "; ".join(filter(None, [group.title, *numbers, put(group.cases), *more]))
     part.suptitle(fill(one_line(text), int(INCH * width), break_on_hyphens=False), fontsize=9)
 
 
-def sizes(entries: Sequence[Entry], labels: str) -> str:
+def sizes(entries: Sequence[CaseRun], labels: str) -> str:
     """How many answerable and unanswerable images there are under some labels: `range: A n=90, UA n=8`."""
     found = {of: {number(entry, "acc", labels, spot).n for entry in entries} - {None} for of, spot in SPOTS.items()}
-    return f"{labels}: " + ", ".join(f"{of} {counted(sorted(n for n in every if n))}" for of, every in found.items())
+    return f"{labels}: " + ", ".join(
+        f"{of} {format_counts(sorted(n for n in every if n))}" for of, every in found.items()
+    )
 
 
 def legend(part: "SubFigure", cases: Sequence[tuple[str, Look]], width: float) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..render import Number
-from ..runs import Pool
+from ..render import NumberCell
+from ..runs import Runs
 from .chart_styles import Look, captioned, legend, legend_height, looks, parts
 from .curves import GRIDS, Curve, Panel, Swept, swept
 
@@ -17,18 +17,18 @@ OFTEN = 0.12  # a marker each so much of a panel
 ASIDE: Any = {"fontsize": 6, "loc": "upper left", "bbox_to_anchor": (1, 1), "handlelength": 1.5, "frameon": False}
 
 
-def drawn(name: str) -> Callable[[Pool, str | None], "Figure"]:
+def drawn(name: str) -> Callable[[Runs, str | None], "Figure"]:
     """A figure of curves."""
     return lambda pool, labels: figure(pool, swept(pool, name, labels))
 
 
-def figure(pool: Pool, found: Sequence[Swept]) -> "Figure":
+def figure(pool: Runs, found: Sequence[Swept]) -> "Figure":
     """A block of panels for each set of birds."""
     width = WIDE * max(len(row) for each in found for row in each.grid)
     made, under = parts([height(each, width) for each in found], width)
     for part, each in zip(under, found, strict=True):
         group = each.shown.group
-        looked = looks(pool, group.entries)
+        looked = looks(pool, group.cases)
         grid(part, each, looked)
         captioned(part, group, [labels for row in each.grid for _, labels in row], width)
         legend(part, list(zip([case.name for case in each.cases], looked, strict=True)), width)
@@ -71,12 +71,12 @@ def line(ax: "Axes", curve: Curve, look: Look, label: str) -> None:
     ax.plot(100 * curve.x, 100 * curve.y, label=label, markevery=OFTEN, **look.line)
 
 
-def area(found: Number) -> str:
+def area(found: NumberCell) -> str:
     """A number as a legend has it: with one digit."""
     low, high = (100 * end for end in found.ci) if found.ci else (None, None)
-    if not found.known:
+    if not found.is_defined:
         return ""
     return f"{100 * (found.value or 0):.1f}" + ("" if low is None else f" [{low:.1f}, {high:.1f}]")
 
 
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {name: drawn(name) for name in GRIDS}
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {name: drawn(name) for name in GRIDS}

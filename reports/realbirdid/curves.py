@@ -6,11 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ..answers import Floats, Ints, clustered_portion
+from ..answers import Floats, Ints, clustered_proportion
 from ..oodbench.cases import nothing
 from ..oodbench.pairs import PREDICTIONS, Columns, read
-from ..render import Number, Row, Table
-from ..runs import Entry, Pool
+from ..render import NumberCell, Row, Table
+from ..runs import CaseRun, Runs
 from .cases import ALL, ELIGIBLE, RANGE, SPECIES, number
 from .model_families import SETS as KINDS
 from .model_families import Shown, shown
@@ -56,7 +56,7 @@ class Images:
 class Case:
     """A case under its name beside others, and all its curves."""
 
-    entry: Entry
+    entry: CaseRun
     name: str
     curves: Curves
 
@@ -86,11 +86,11 @@ class Sweep:
         found = case.curves.get((labels, self.curve))
         return Curve(1 - found.x[::-1], found.y[::-1]) if found is not None and self.falls else found
 
-    def number(self, case: Case, labels: str) -> Number:
+    def number(self, case: Case, labels: str) -> NumberCell:
         """The area under it, with its interval."""
         return number(case.entry, self.area, labels, self.of)
 
-    def numbers(self, case: Case, labels: str) -> list[Number]:
+    def numbers(self, case: Case, labels: str) -> list[NumberCell]:
         """The area; and the accuracy at some shares that are abstained on, of a curve over these."""
         area, curve = self.number(case, labels), self.line(case, labels)
         if not self.falls:
@@ -109,13 +109,13 @@ class Sweep:
         return [self.head, *(f"{self.head}, {100 * share:g} % left out" for share in SHARES * self.falls)]
 
 
-def kept_accuracy(images: Images, share: float) -> Number:
+def kept_accuracy(images: Images, share: float) -> NumberCell:
     """Return the accuracy among the images that remain when a share of them is abstained on, the least sure first.
 
     The share is a point of the curve, so that images of equal probability are all kept or none; NaN keeps none.
     """
     count = 0 if np.isnan(share) else round((1 - share) * len(images.correct))
-    return clustered_portion(images.correct[:count], images.observations[:count])
+    return clustered_proportion(images.correct[:count], images.observations[:count])
 
 
 def ordered_images(found: Columns) -> dict[tuple[str, str], Images]:
@@ -204,7 +204,7 @@ class Swept:
     grid: Grid
 
 
-def swept(pool: Pool, name: str, labels: str | None) -> list[Swept]:
+def swept(pool: Runs, name: str, labels: str | None) -> list[Swept]:
     """What a figure of curves shows, of all cases about the same birds together; birds without a curve are left out."""
     blocks = [of_birds(found, GRIDS[name](found.labels)) for found in shown(pool, SPECIES, name, labels)]
     found = [block for block in blocks if block.grid]
@@ -217,7 +217,7 @@ def swept(pool: Pool, name: str, labels: str | None) -> list[Swept]:
 
 def of_birds(found: Shown, grid: Grid) -> Swept:
     """The cases about some birds; panels that would have no curve are left out."""
-    cases = tuple(case(entry, found.names[id(entry)]) for entry in found.group.entries)
+    cases = tuple(case(entry, found.names[id(entry)]) for entry in found.group.cases)
     rows = [[panel for panel in dict.fromkeys(row) if drawable(panel, cases)] for row in grid]
     return Swept(found, cases, [row for row in rows if row])
 
@@ -228,7 +228,7 @@ def drawable(panel: Panel, cases: Sequence[Case]) -> bool:
     return any(sweep.line(each, labels) is not None for each in cases)
 
 
-def case(entry: Entry, name: str) -> Case:
+def case(entry: CaseRun, name: str) -> Case:
     """One case."""
     return Case(entry, name, read(entry.record, entry.folder, "curves", columns))
 
@@ -249,7 +249,7 @@ def rising(points: Floats) -> Curve:
     return Curve(kept[:, 0], kept[:, 1])
 
 
-def tabled(name: str) -> Callable[[Pool, str | None], list[Table]]:
+def tabled(name: str) -> Callable[[Runs, str | None], list[Table]]:
     """A figure of curves as a table: the area under each, a row a model."""
     return lambda pool, labels: [areas(found) for found in swept(pool, name, labels)]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..oodbench.cases import nothing
-from ..render import Cell, Number, Row, Table
-from ..runs import Entry, Pool
+from ..render import Cell, NumberCell, Row, Table
+from ..runs import CaseRun, Runs
 from .cases import FLAT, SPECIES, number
 from .model_families import SETS, Shown, family, shown
 
@@ -30,13 +30,13 @@ BRACKETS = (
 class Method:
     """One model with one method: its accuracies, their harmonic mean, and how often it abstained."""
 
-    entry: Entry
+    entry: CaseRun
     model: str
     name: str
     labels: str
 
     @property
-    def numbers(self) -> dict[str, Number]:
+    def numbers(self) -> dict[str, NumberCell]:
         """The numbers of the figure by their heads."""
         prefix = METHODS[self.name]
         return {head: number(self.entry, prefix + name, self.labels, of) for head, (name, of) in PARTS.items()}
@@ -57,7 +57,7 @@ class Compared:
     methods: tuple[Method, ...]
 
 
-def compared(pool: Pool, labels: str | None, name: str = "realbirdid-F4") -> list[Compared]:
+def compared(pool: Runs, labels: str | None, name: str = "realbirdid-F4") -> list[Compared]:
     """The flat lists, and the trees of the same models about the same images."""
     flat, trees = (shown(pool, protocol, name, labels) for protocol in (FLAT, SPECIES))
     pairs = [(one, other) for one in flat for other in trees if same_images(one, other)]
@@ -70,33 +70,33 @@ def compared(pool: Pool, labels: str | None, name: str = "realbirdid-F4") -> lis
 
 def same_images(one: Shown, other: Shown) -> bool:
     """Whether both are about the same images and observations."""
-    first, second = one.group.entries[0].record.data, other.group.entries[0].record.data
+    first, second = one.group.cases[0].record.data, other.group.cases[0].record.data
     return (one.title, first.fingerprint, first.labels) == (other.title, second.fingerprint, second.labels)
 
 
 def joined(one: Shown, other: Shown) -> Shown:
     """The cases of both protocols, those of models that stand in both."""
-    both = {e.model for e in one.group.entries} & {e.model for e in other.group.entries}
-    entries = [e for each in (one, other) for e in each.group.entries if e.model in both]
-    return Shown(one.group.only(entries), one.labels)
+    both = {e.model for e in one.group.cases} & {e.model for e in other.group.cases}
+    entries = [e for each in (one, other) for e in each.group.cases if e.model in both]
+    return Shown(one.group.select(entries), one.labels)
 
 
 def methods(flat: Shown, trees: Shown) -> Iterator[Method]:
     """Every model that stands in both, its flat lists first."""
-    models = dict.fromkeys(entry.model for entry in flat.group.entries)
+    models = dict.fromkeys(entry.model for entry in flat.group.cases)
     for model in models:
         sides = [(FLAT_LIST, flat), (TREE, trees)]
         found = [
             Method(e, of.names[id(e)], name, of.labels)
             for name, of in sides
-            for e in of.group.entries
+            for e in of.group.cases
             if e.model == model
         ]
         if len({method.name for method in found}) == len(METHODS):
             yield from found
 
 
-def f4(pool: Pool, labels: str | None) -> list[Table]:
+def f4(pool: Runs, labels: str | None) -> list[Table]:
     """Figure 4 as a table: both accuracies and their harmonic mean, a row a model and method."""
     return [f4_table(each) for each in compared(pool, labels)]
 
@@ -112,4 +112,4 @@ def f4_table(each: Compared) -> Table:
     return replace(table, data=each.found.table(what, ("Family", *columns), plain))
 
 
-TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {"realbirdid-F4": f4}
+TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F4": f4}

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from ..oodbench.cases import nothing
 from ..oodbench.pairs import Columns, read, whole
-from ..render import FRACTION, Number, Row, Table
-from ..runs import Entry, Group, Pool, remarks
+from ..render import FRACTION, NumberCell, Row, Table
+from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 from .model_families import described
 
 GENERA = "genera"
@@ -31,13 +31,13 @@ class Genus:
 class Genera:
     """The genera of one data set."""
 
-    group: Group
+    group: ComparableCases
     genera: tuple[Genus, ...]
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> CaseRun:
         """A case about the data set."""
-        return self.group.entries[0]
+        return self.group.cases[0]
 
     def ordered(self, name: str) -> list[Genus]:
         """Those with images of a set, most first, then by name."""
@@ -49,7 +49,7 @@ class Genera:
         """How many images each set has."""
         return {name: sum(count(genus, name) for genus in self.genera) for name in (ANSWERABLE, UNANSWERABLE)}
 
-    def shares(self, name: str) -> Iterator[tuple[Genus, Number, Number]]:
+    def shares(self, name: str) -> Iterator[tuple[Genus, NumberCell, NumberCell]]:
         """Each genus of a set with its share of the images, and that of all down to it."""
         seen, total = 0, self.totals[name]
         for genus in self.ordered(name):
@@ -69,9 +69,9 @@ class Genera:
         )
 
 
-def fraction(part: int, total: int) -> Number:
+def fraction(part: int, total: int) -> NumberCell:
     """A share of the data set's images."""
-    return Number(part / total, total, style=FRACTION)
+    return NumberCell(part / total, total, style=FRACTION)
 
 
 def count(genus: Genus, name: str) -> int:
@@ -79,14 +79,14 @@ def count(genus: Genus, name: str) -> int:
     return genus.answerable if name == ANSWERABLE else genus.unanswerable
 
 
-def genera(pool: Pool, name: str) -> list[Genera]:
+def genera(pool: Runs, name: str) -> list[Genera]:
     """The genera of every data set, each once."""
     found: dict[tuple[str, str], Genera] = {}
     for group in pool.groups:
-        for entry in group.entries:
+        for entry in group.cases:
             if (file := entry.record.artifacts.get(GENERA)) and (group.title, file.sha256) not in found:
                 rows = read(entry.record, entry.folder, GENERA, table)
-                found[group.title, file.sha256] = Genera(group.only([entry]), rows)
+                found[group.title, file.sha256] = Genera(group.select([entry]), rows)
     if not found:
         raise nothing(pool, name, "shows which genera images are of", "pytest -k realbirdid")
     return list(found.values())
@@ -98,7 +98,7 @@ def table(found: Columns) -> tuple[Genus, ...]:
     return tuple(map(Genus, found["genus"], *numbers))
 
 
-def t5(pool: Pool, _: str | None) -> list[Table]:
+def t5(pool: Runs, _: str | None) -> list[Table]:
     """Table 5: the genera of unanswerable images, most common first."""
     found = [each for each in genera(pool, "realbirdid-T5") if each.totals[UNANSWERABLE]]
     if not found:
@@ -115,7 +115,7 @@ def t5_table(found: Genera) -> Table:
     return made(found, "genera of the unanswerable images", columns, rows, *said)
 
 
-def f3(pool: Pool, _: str | None) -> list[Table]:
+def f3(pool: Runs, _: str | None) -> list[Table]:
     """Figure 3 as a table: the images over genera, answerable and unanswerable."""
     return [f3_table(found) for found in genera(pool, "realbirdid-F3")]
 
@@ -134,6 +134,6 @@ def f3_table(found: Genera) -> Table:
 
 def made(found: Genera, what: str, columns: Sequence[str], rows: Sequence[Row], *said: str) -> Table:
     """A table of one data set."""
-    notes = (*said, COUNTED, described(found.entry), *remarks([found.entry]))
+    notes = (*said, COUNTED, described(found.entry), *collect_notes([found.entry]))
     title = found.group.title
     return Table(f"{title}: {what}", tuple(columns), tuple(rows), notes, {"split": title})

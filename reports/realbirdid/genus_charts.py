@@ -5,7 +5,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Literal
 
 from ..render import one_line
-from ..runs import Pool
+from ..runs import Runs
 from .chart_styles import INCH, parts
 from .genera import ANSWERABLE, MORE, UNANSWERABLE, Genera, count, genera
 
@@ -18,7 +18,7 @@ NAMED = 3  # genera with their names, of each kind
 WIDTH, HIGH = 10, 3.6  # inches
 
 
-def f3(pool: Pool, _: str | None) -> "Figure":
+def f3(pool: Runs, _: str | None) -> "Figure":
     """Figure 3: the images of each genus, and of all genera down to it; each kind of image in its own order."""
     found = genera(pool, "realbirdid-F3")
     figure, under = parts([HIGH] * len(found), WIDTH)
@@ -78,4 +78,4 @@ def finished(ax: "Axes", corner: Literal["upper right", "lower right"]) -> None:
     ax.legend(fontsize=7, loc=corner)
 
 
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F3": f3}
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F3": f3}

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..oodbench.cases import nothing
-from ..render import PERCENT, Cell, Number, Row, Style, Table
-from ..runs import Entry, Group, Pool, remarks
+from ..render import PERCENT, Cell, NumberCell, NumberFormat, Row, Table
+from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 from .cases import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, homes, named, number, under
 
 ENCODERS, TALKERS, REPLAYED = "Encoder-Based", "Multimodal LLMs", "Replayed"
@@ -28,7 +28,7 @@ REMEDIES = {ELIGIBLE: LISTED, RANGE: LISTED}
 class Shown:
     """The cases of one table: a protocol's, about the same images, in the published order, under some labels."""
 
-    group: Group
+    group: ComparableCases
     labels: str
 
     @property
@@ -39,14 +39,14 @@ class Shown:
     @cached_property
     def names(self) -> dict[int, str]:
         """What stands in the column Model, by the case's identity."""
-        entries = self.group.entries
+        entries = self.group.cases
         return dict(zip(map(id, entries), named(entries), strict=True))
 
     @property
-    def families(self) -> Iterator[tuple[str, list[Entry]]]:
+    def families(self) -> Iterator[tuple[str, list[CaseRun]]]:
         """The families that have a case."""
         for name in FAMILIES:
-            if found := [entry for entry in self.group.entries if family(entry) == name]:
+            if found := [entry for entry in self.group.cases if family(entry) == name]:
                 yield name, found
 
     def notes(self, *said: str) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class Shown:
         return Table(f"{self.title}: {what}", tuple(columns), tuple(rows), self.notes(*said), context)
 
     def sections(
-        self, what: str, columns: Sequence[str], cells: Callable[[Entry], Sequence[Cell]], *said: str
+        self, what: str, columns: Sequence[str], cells: Callable[[CaseRun], Sequence[Cell]], *said: str
     ) -> Table:
         """A row a model beneath the name of its family; in a csv the family is a column."""
         found = {name: [(self.names[id(e)], *cells(e)) for e in entries] for name, entries in self.families}
@@ -70,24 +70,24 @@ class Shown:
         return replace(self.table(what, ("Model", *columns), shown, *said), data=data)
 
 
-def shown(pool: Pool, protocol: str, name: str, labels: str | None, default: str = ALL) -> list[Shown]:
+def shown(pool: Runs, protocol: str, name: str, labels: str | None, default: str = ALL) -> list[Shown]:
     """What a table shows, about the same images together; cases without a number under its labels are left out."""
     groups = homes(pool, protocol, name)
     chosen = under(groups, labels, default)
-    kept = [group.only(sorted(having(group.entries, chosen), key=published)) for group in groups]
-    if not any(group.entries for group in kept):
+    kept = [group.select(sorted(having(group.cases, chosen), key=published)) for group in groups]
+    if not any(group.cases for group in kept):
         whose = "answers about unanswerable birds" if protocol == ABSTENTION else "answers without an error"
         what = f"needs numbers under '{chosen}', {REMEDIES.get(chosen, f'of {whose}')}"
         raise nothing(pool, name, what, f'pytest -k "realbirdid and {protocol}"')
-    return [Shown(group, chosen) for group in kept if group.entries]
+    return [Shown(group, chosen) for group in kept if group.cases]
 
 
-def having(entries: Iterable[Entry], labels: str) -> list[Entry]:
+def having(entries: Iterable[CaseRun], labels: str) -> list[CaseRun]:
     """The cases that have a number under some labels."""
     return [e for e in entries if any(m.labels == labels and m.n and m.value is not None for m in e.record.metrics)]
 
 
-def family(entry: Entry) -> str:
+def family(entry: CaseRun) -> str:
     """Which part of the published tables a model belongs to."""
     variant = entry.record.variant
     if entry.record.protocol in (FREE, ABSTENTION) or "stop" in variant:
@@ -95,19 +95,19 @@ def family(entry: Entry) -> str:
     return ENCODERS if "templates" in variant else REPLAYED
 
 
-def published(entry: Entry) -> tuple[int, str, str]:
+def published(entry: CaseRun) -> tuple[int, str, str]:
     """Sorts by family, then by model, then by how it was asked."""
-    return FAMILIES.index(family(entry)), entry.model, entry.wording
+    return FAMILIES.index(family(entry)), entry.model, entry.prompt_settings
 
 
-def told(group: Group) -> Iterator[str]:
+def told(group: ComparableCases) -> Iterator[str]:
     """Which images, and how the models of each family were asked about them."""
-    yield from dict.fromkeys(map(described, group.entries))
-    yield from dict.fromkeys(f"{family(e)}: {e.worded(FOLLOWS) or 'no choices'}." for e in group.entries)
-    yield from remarks(group.entries)
+    yield from dict.fromkeys(map(described, group.cases))
+    yield from dict.fromkeys(f"{family(e)}: {e.prompt_settings_without(FOLLOWS) or 'no choices'}." for e in group.cases)
+    yield from collect_notes(group.cases)
 
 
-def described(entry: Entry) -> str:
+def described(entry: CaseRun) -> str:
     """The images and what answers are held against."""
     record = entry.record
     limited = "" if record.limit is None else f" (a choice with seed {record.seed})"
@@ -116,13 +116,13 @@ def described(entry: Entry) -> str:
     return f"{where}, fingerprint {record.data.fingerprint[:12]}{held}."
 
 
-def styled(entry: Entry, name: str, labels: str, category: str, style: Style = PERCENT) -> Number:
+def styled(entry: CaseRun, name: str, labels: str, category: str, style: NumberFormat = PERCENT) -> NumberCell:
     """One number of a case, written in some way."""
     return replace(number(entry, name, labels, category), style=style)
 
 
-def standing(numbers: Sequence[Number]) -> list[Number]:
+def standing(numbers: Sequence[NumberCell]) -> list[NumberCell]:
     """The same numbers, the highest marked as best and the next as second; of one alone there is nothing to say."""
-    values = sorted({n.value for n in numbers if n.known and n.value is not None}, reverse=True)
+    values = sorted({n.value for n in numbers if n.is_defined and n.value is not None}, reverse=True)
     places = {value: place for place, value in enumerate(values[:2], 1)} if len(values) > 1 else {}
-    return [replace(n, standing=places.get(n.value)) if n.known and n.value is not None else n for n in numbers]
+    return [replace(n, highlight=places.get(n.value)) if n.is_defined and n.value is not None else n for n in numbers]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..panels import wrapped
-from ..render import Number
-from ..runs import Pool
+from ..panels import wrap_name
+from ..render import NumberCell
+from ..runs import Runs
 from .bar_charts import spoken
 from .cases import ELIGIBLE, RANGE
 from .chart_styles import captioned, parts
@@ -34,21 +34,21 @@ class Bar:
     """One number without range lists and with them; of several models also where each of them lies."""
 
     name: str
-    without: Number
-    with_list: Number
-    delta: Number
+    without: NumberCell
+    with_list: NumberCell
+    delta: NumberCell
     points: Sequence[tuple[float, float]] = ()
 
 
 Bars = Mapping[str, Sequence[Bar]]  # by measure
 
 
-def f19(pool: Pool, _: str | None) -> "Figure":
+def f19(pool: Runs, _: str | None) -> "Figure":
     """Figure 19: every model."""
     return drawn(effects(pool, "realbirdid-F19"), models)
 
 
-def f6(pool: Pool, _: str | None) -> "Figure":
+def f6(pool: Runs, _: str | None) -> "Figure":
     """Figure 6: the mean over the models of a family, and each model as a pair of marks."""
     return drawn(effects(pool, "realbirdid-F6"), families)
 
@@ -67,7 +67,7 @@ def families(found: Effects) -> Bars:
 
 def mean(found: Effects, measure: str, family: str) -> list[Bar]:
     """The means over a family's models, of those that have all numbers."""
-    known = [e.numbers for e in found.of(measure, family) if all(number.known for number in e.numbers)]
+    known = [e.numbers for e in found.of(measure, family) if all(number.is_defined for number in e.numbers)]
     if not known:
         return []
     without, with_list, delta = (mean_and_sd(side)[0] for side in zip(*known, strict=True))
@@ -97,7 +97,7 @@ def block(part: "SubFigure", bars: Bars) -> None:
     for place, (ax, (measure, some)) in enumerate(zip(part.subplots(1, 2), bars.items(), strict=True)):
         panel(ax, some, SHADES[measure])
         ax.set_title(f"{measure} (%)", fontsize=9)
-        ax.set_yticks(range(len(some)), ["" if place else wrapped(bar.name) for bar in some], fontsize=7)
+        ax.set_yticks(range(len(some)), ["" if place else wrap_name(bar.name) for bar in some], fontsize=7)
     shades = zip(*SHADES.values(), strict=True)
     patches = [Patch(color=shade, label=label) for label, pair in zip(KINDS, shades, strict=True) for shade in pair]
     for patch in patches[::2]:
@@ -108,9 +108,9 @@ def block(part: "SubFigure", bars: Bars) -> None:
 def panel(ax: "Axes", bars: Sequence[Bar], shades: Sequence[str]) -> None:
     """One number of all: as far as both go, then what is gained or lost; both intervals, that without lists above."""
     for place, bar in enumerate(bars):
-        if bar.without.known and bar.with_list.known:
+        if bar.without.is_defined and bar.with_list.is_defined:
             both(ax, place, bar, shades)
-    if not any(bar.without.known and bar.with_list.known for bar in bars):
+    if not any(bar.without.is_defined and bar.with_list.is_defined for bar in bars):
         ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", fontsize=7)
     ax.set_xlim(*LIMITS)
     ax.set_ylim(max(len(bars), 1) - 0.5, -0.5)
@@ -135,11 +135,11 @@ def both(ax: "Axes", place: int, bar: Bar, shades: Sequence[str]) -> None:
     ax.annotate(text, (min(100, max(ends)), place), (4, 0), textcoords="offset points", fontsize=6, va="center")
 
 
-def change(found: Number) -> str:
+def change(found: NumberCell) -> str:
     """A difference in points, its interval behind it."""
     value = 100 * (found.value or 0)
     ci = f" [{100 * found.ci[0]:+.1f}, {100 * found.ci[1]:+.1f}]" if found.ci else ""
     return f"Δ {value:+.1f}{ci}"
 
 
-FIGURES: Mapping[str, Callable[[Pool, str | None], "Figure"]] = {"realbirdid-F6": f6, "realbirdid-F19": f19}
+FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {"realbirdid-F6": f6, "realbirdid-F19": f19}

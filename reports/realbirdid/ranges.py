@@ -7,13 +7,13 @@ from statistics import fmean, stdev
 from eyechart.metrics.intervals import t_interval
 
 from ..oodbench.cases import nothing
-from ..render import PERCENT, Cell, Number, Row, Style, Table
-from ..runs import Entry, Pool
+from ..render import PERCENT, Cell, NumberCell, NumberFormat, Row, Table
+from ..runs import CaseRun, Runs
 from .cases import ELIGIBLE, RANGE, SPECIES, number
 from .model_families import SETS, Shown, family, shown
 
 MEASURES = {"IG": ("ig", "A"), "UA/A": ("ua_a", "all")}
-CHANGED = Style(100, 2, signed=True)
+CHANGED = NumberFormat(100, 2, signed=True)
 EVERY = "All models"
 MEANING = (
     "Without: every species of the taxonomy; with: of each image the species of its list alone. Both are about the "
@@ -34,12 +34,12 @@ class Effect:
     model: str
     family: str
     measure: str
-    without: Number
-    with_list: Number
-    delta: Number
+    without: NumberCell
+    with_list: NumberCell
+    delta: NumberCell
 
     @property
-    def numbers(self) -> tuple[Number, Number, Number]:
+    def numbers(self) -> tuple[NumberCell, NumberCell, NumberCell]:
         """As they stand in a row."""
         return self.without, self.with_list, self.delta
 
@@ -58,10 +58,10 @@ class Effects:
     @property
     def some(self) -> bool:
         """Whether a model has a number without the lists and with them."""
-        return any(number.known for effect in self.effects for number in effect.numbers)
+        return any(number.is_defined for effect in self.effects for number in effect.numbers)
 
 
-def effects(pool: Pool, name: str) -> list[Effects]:
+def effects(pool: Runs, name: str) -> list[Effects]:
     """The effects on all cases that have images with a list; where no model has any number, it is said."""
     every = [Effects(found, tuple(each_effect(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
     made = [each for each in every if each.some]
@@ -72,23 +72,23 @@ def effects(pool: Pool, name: str) -> list[Effects]:
 
 def each_effect(found: Shown) -> Iterator[Effect]:
     """Both measures of every model."""
-    for entry in found.group.entries:
+    for entry in found.group.cases:
         for measure, (name, of) in MEASURES.items():
             sides = [number(entry, name, labels, of) for labels in (ELIGIBLE, RANGE)]
             change = changed(entry, name, of, *sides)
             yield Effect(found.names[id(entry)], family(entry), measure, sides[0], sides[1], change)
 
 
-def changed(entry: Entry, name: str, of: str, before: Number, after: Number) -> Number:
+def changed(entry: CaseRun, name: str, of: str, before: NumberCell, after: NumberCell) -> NumberCell:
     """The paired change of the record, or the difference where it has none."""
     if (metric := entry.metric(f"{name}_change", RANGE, of)) is not None:
-        return Number(metric.value, metric.n, metric.ci, style=CHANGED)
+        return NumberCell(metric.value, metric.n, metric.ci, style=CHANGED)
     if before.value is None or after.value is None:
-        return Number(None, style=CHANGED)
-    return Number(after.value - before.value, after.n, style=CHANGED)
+        return NumberCell(None, style=CHANGED)
+    return NumberCell(after.value - before.value, after.n, style=CHANGED)
 
 
-def f19(pool: Pool, _: str | None) -> list[Table]:
+def f19(pool: Runs, _: str | None) -> list[Table]:
     """Figure 19 as a table: a row a model."""
     return [f19_table(each) for each in effects(pool, "realbirdid-F19")]
 
@@ -96,15 +96,15 @@ def f19(pool: Pool, _: str | None) -> list[Table]:
 def f19_table(each: Effects) -> Table:
     """The models about the same images."""
     heads = [f"{measure} {side}" for measure in MEASURES for side in ("without", "with", "Δ")]
-    found = {id(e): each.effects[2 * at : 2 * at + 2] for at, e in enumerate(each.found.group.entries)}
+    found = {id(e): each.effects[2 * at : 2 * at + 2] for at, e in enumerate(each.found.group.cases)}
 
-    def cells(entry: Entry) -> Sequence[Cell]:
+    def cells(entry: CaseRun) -> Sequence[Cell]:
         return [number for effect in found[id(entry)] for number in effect.numbers]
 
     return each.found.sections("effect of range lists (%)", heads, cells, MEANING, GAIN, PAIRED, SETS)
 
 
-def f6(pool: Pool, _: str | None) -> list[Table]:
+def f6(pool: Runs, _: str | None) -> list[Table]:
     """Figure 6 as a table: the mean over models of a family, and how far they lie apart."""
     return [f6_table(each) for each in effects(pool, "realbirdid-F6")]
 
@@ -114,7 +114,7 @@ def f6_table(each: Effects) -> Table:
     names = [name for name, _ in each.found.families]
     groups = [*names, EVERY] if len(names) > 1 else names
     rows = [row for name in groups for measure in MEASURES for row in spread(each, name, measure)]
-    columns = ("Models", "Metric", "Number", "n", "without", "SD", "with", "SD with", "Δ", "SD of Δ", "Rose")
+    columns = ("Models", "Metric", "NumberCell", "n", "without", "SD", "with", "SD with", "Δ", "SD of Δ", "Rose")
     return each.found.table(
         "effect of range lists over models (%)", columns, rows, MEANING, GAIN, "Δ: with less without.", OVER, SETS
     )
@@ -122,22 +122,22 @@ def f6_table(each: Effects) -> Table:
 
 def spread(each: Effects, name: str, measure: str) -> Iterator[Row]:
     """One family and measure."""
-    found = [e for e in each.of(measure, name) if all(number.known for number in e.numbers)]
+    found = [e for e in each.of(measure, name) if all(number.is_defined for number in e.numbers)]
     if found:
         sides = zip(*(effect.numbers for effect in found), strict=True)
         rose = sum((effect.delta.value or 0) > 0 for effect in found)
         yield name, measure, len(found), found[0].with_list.n, *(c for side in sides for c in mean_and_sd(side)), rose
 
 
-def mean_and_sd(numbers: Sequence[Number]) -> list[Number]:
+def mean_and_sd(numbers: Sequence[NumberCell]) -> list[NumberCell]:
     """The mean over models with Student's interval, and the standard deviation; of one model there is no spread."""
     values, style = [number.value or 0.0 for number in numbers], numbers[0].style
     if len(values) < 2:
-        return [Number(values[0], style=style), Number(None)]
+        return [NumberCell(values[0], style=style), NumberCell(None)]
     low, high = t_interval(values)
     least = -1.0 if style is CHANGED else 0.0  # no mean lies beyond what a number can be
     interval = (max(low, least), min(high, 1.0))
-    return [Number(fmean(values), ci=interval, style=style), Number(stdev(values), style=PERCENT)]
+    return [NumberCell(fmean(values), ci=interval, style=style), NumberCell(stdev(values), style=PERCENT)]
 
 
-TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {"realbirdid-F6": f6, "realbirdid-F19": f19}
+TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F6": f6, "realbirdid-F19": f19}

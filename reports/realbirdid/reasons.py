@@ -14,8 +14,8 @@ from eyechart.metrics.resampling import clustered, quotients
 from ..answers import Floats, Ints
 from ..oodbench.measures import ends
 from ..oodbench.pairs import PREDICTIONS, Columns, read
-from ..render import PERCENT, Cell, Number, Row, Table
-from ..runs import Pool
+from ..render import PERCENT, Cell, NumberCell, Row, Table
+from ..runs import Runs
 from .abstention import Level, Levels, given, unanswerable_levels
 from .cases import WORDS
 from .model_families import Shown, styled
@@ -55,15 +55,15 @@ class Confusion:
         found: Ints = sum((self.counts[each][0].sum(axis=0) for each in chosen if each in self.counts), none)
         return found
 
-    def shares(self, issue: str) -> list[Number]:
+    def shares(self, issue: str) -> list[NumberCell]:
         """The same as shares of the row."""
         totals = self.totals(issue)
         n = int(totals.sum())
         if not n:
-            return [Number(None, 0)] * len(totals)
+            return [NumberCell(None, 0)] * len(totals)
         units = len({*self.counts[issue][1].tolist()})
         return [
-            Number(total / n, n, ends(share_interval(self.draws(issue, at), total / n, units)))
+            NumberCell(total / n, n, ends(share_interval(self.draws(issue, at), total / n, units)))
             for at, total in enumerate(totals.tolist())
         ]
 
@@ -75,12 +75,12 @@ class Confusion:
         return quotients(drawn[:, 0], drawn[:, 1])
 
     @cached_property
-    def rate(self) -> Number:
+    def rate(self) -> NumberCell:
         """The share of all answers that abstain."""
         return self.level.mean
 
     @property
-    def right(self) -> Number:
+    def right(self) -> NumberCell:
         """How often the reason is the image's own issue."""
         return styled(self.level.entry, "correct_reason", WORDS, self.level.name, PERCENT)
 
@@ -98,14 +98,14 @@ class Confusions:
         return tuple(dict.fromkeys(reason for each in self.confusions for reason in each.reasons))
 
 
-def confusions(pool: Pool, name: str) -> list[Confusions]:
+def confusions(pool: Runs, name: str) -> list[Confusions]:
     """Every model's matrices, one a level."""
     return [Confusions(each.found, tuple(matrices(each))) for each in unanswerable_levels(pool, name)]
 
 
 def matrices(each: Levels) -> Iterator[Confusion]:
     """The matrices of the models about the same images."""
-    for entry in each.found.group.entries:
+    for entry in each.found.group.cases:
         wanted = [level for level in each.levels if level.entry is entry and level.images == "UA"]
         yield from read(entry.record, entry.folder, PREDICTIONS, partial(tallied, levels=wanted))
 
@@ -135,7 +135,7 @@ def arrays(
     return np.eye(len(reasons), dtype=np.int64)[places], np.array([observations[name] for name, _ in given], np.int64)
 
 
-def f8(pool: Pool, _: str | None) -> list[Table]:
+def f8(pool: Runs, _: str | None) -> list[Table]:
     """Figure 8 as a table: a row an issue, with counts, shares of the row, and how often the model abstains."""
     return [f8_table(each) for each in confusions(pool, "realbirdid-F8")]
 
@@ -164,7 +164,7 @@ def cells(found: Confusion, issue: str, reasons: tuple[str, ...]) -> list[Cell]:
     counts, shares = found.totals(issue).tolist(), found.shares(issue)
     return [
         *under_all(found, reasons, counts, 0),
-        *under_all(found, reasons, shares, Number(0.0 if nothing else None, nothing)),
+        *under_all(found, reasons, shares, NumberCell(0.0 if nothing else None, nothing)),
     ]
 
 
@@ -174,9 +174,9 @@ def under_all(found: Confusion, reasons: tuple[str, ...], cells: Sequence[Cell],
     return [own.get(reason, default) for reason in reasons]
 
 
-def rate_of(found: Confusion, issue: str) -> Number:
+def rate_of(found: Confusion, issue: str) -> NumberCell:
     """How often the model abstains on an issue."""
     return given(found.level, issue, PERCENT)
 
 
-TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {"realbirdid-F8": f8}
+TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {"realbirdid-F8": f8}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ..render import Cell, Number, Row, Table
-from ..runs import Entry, Pool
+from ..render import Cell, NumberCell, Row, Table
+from ..runs import CaseRun, Runs
 from .cases import FREE, SPECIES, WORDS, number
 from .model_families import LEGEND, SETS, Shown, shown, standing
 
@@ -40,14 +40,14 @@ CLASSES = (
 )
 
 
-def t2(pool: Pool, labels: str | None) -> list[Table]:
+def t2(pool: Runs, labels: str | None) -> list[Table]:
     """Table 2: IG and UA/A, a column a model."""
     return [t2_table(found) for found in shown(pool, SPECIES, "realbirdid-T2", labels)]
 
 
 def t2_table(found: Shown) -> Table:
     """The models about the same images; in a csv a row a model."""
-    entries = found.group.entries
+    entries = found.group.cases
     columns = {head: [number(e, name, found.labels, of) for e in entries] for head, (name, of) in MEASURES.items()}
     names = [found.names[id(entry)] for entry in entries]
     what = "classification and abstention (%)"
@@ -58,7 +58,7 @@ def t2_table(found: Shown) -> Table:
     return replace(table, data=found.table(what, ("Model", *MEASURES), plain))
 
 
-def lying(head: str, numbers: Sequence[Number]) -> Row:
+def lying(head: str, numbers: Sequence[NumberCell]) -> Row:
     """One metric of all models in a row; an n that they share stands at its head."""
     sizes = {number.n for number in numbers}
     shared = next(iter(sizes)) if len(sizes) == 1 else None
@@ -66,13 +66,13 @@ def lying(head: str, numbers: Sequence[Number]) -> Row:
     return (head if shared is None else f"{head} (n={shared:,})", *standing(alike))
 
 
-def t3(pool: Pool, labels: str | None) -> list[Table]:
+def t3(pool: Runs, labels: str | None) -> list[Table]:
     """Table 3: AUC and accuracy of species and genus."""
     what, said = "AUC and accuracy by level (%)", (COVERAGE, SETS, WILSON)
     return [by_level(found, what, MICRO, *said) for found in shown(pool, SPECIES, "realbirdid-T3", labels)]
 
 
-def f16(pool: Pool, labels: str | None) -> list[Table]:
+def f16(pool: Runs, labels: str | None) -> list[Table]:
     """Figure 16 as a table: the same, averaged over classes."""
     what, said = "class-averaged AUC and accuracy by level (%)", (COVERAGE, CLASSES, SETS, STRATIFIED)
     return [by_level(found, what, AVERAGED, *said) for found in shown(pool, SPECIES, "realbirdid-F16", labels)]
@@ -82,7 +82,7 @@ def by_level(found: Shown, what: str, measures: dict[str, str], *said: str) -> T
     """Every measure of every level, a row a model."""
     spots = [(head, name, of) for at, of in SPOTS.items() for head, name in heads(at, measures)]
 
-    def cells(entry: Entry) -> list[Cell]:
+    def cells(entry: CaseRun) -> list[Cell]:
         return [number(entry, name, found.labels, of) for _, name, of in spots]
 
     return found.sections(what, [head for head, *_ in spots], cells, *said)
@@ -93,7 +93,7 @@ def heads(at: str, measures: dict[str, str]) -> list[tuple[str, str]]:
     return [(f"{at} {head}", name) for head, name in measures.items()]
 
 
-def free_form(pool: Pool, _: str | None) -> list[Table]:
+def free_form(pool: Runs, _: str | None) -> list[Table]:
     """What free words name: accuracies by level, how often no species is named, and the harmonic mean."""
     return [free_form_table(found) for found in shown(pool, FREE, "realbirdid-free-form", None, WORDS)]
 
@@ -101,13 +101,13 @@ def free_form(pool: Pool, _: str | None) -> list[Table]:
 def free_form_table(found: Shown) -> Table:
     """The models about the same images."""
 
-    def cells(entry: Entry) -> list[Cell]:
+    def cells(entry: CaseRun) -> list[Cell]:
         return [number(entry, name, found.labels, of) for name, of in NAMED.values()]
 
     return found.sections("species in free words (%)", list(NAMED), cells, SAID, SETS, EITHER)
 
 
-TABLES: dict[str, Callable[[Pool, str | None], list[Table]]] = {
+TABLES: dict[str, Callable[[Runs, str | None], list[Table]]] = {
     "realbirdid-T2": t2,
     "realbirdid-T3": t3,
     "realbirdid-F16": f16,

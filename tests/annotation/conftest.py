@@ -23,8 +23,8 @@ from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.divisions import Detector
 from eyechart.protocol.settings import Case
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation.disputed import Wish, write
-from eyechart.reports.annotation.files import Key, key_path, read_key
+from eyechart.reports.annotation.disputed import SheetOptions, write
+from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 from eyechart.reports.runs import load
 from eyechart.spec import parse
 
@@ -84,9 +84,9 @@ class World:
         }
         return dict(sorted(named.items()))
 
-    def wish(self, **wanted: Any) -> Wish:
+    def wish(self, **wanted: Any) -> SheetOptions:
         usual = {"labels": "ReGT", "model": MODEL, "second": SECOND, "data": str(self.root), "store": self.root / "s"}
-        return Wish(**usual | wanted)
+        return SheetOptions(**usual | wanted)
 
     def sheet(self, name: str = "sheet", **wanted: Any) -> Path:
         """Write a sheet."""
@@ -94,7 +94,7 @@ class World:
         write(load([self.run]), self.wish(**wanted), path)
         return path
 
-    def key(self, sheet: Path) -> Key:
+    def key(self, sheet: Path) -> SheetKey:
         return read_key(key_path(sheet))
 
     def named(self, sheet: Path) -> list[str]:

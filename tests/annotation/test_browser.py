@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation.files import Key, key_path, read_key
+from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 
 
-def places(key: Key, by: str) -> list[list[int]]:
+def places(key: SheetKey, by: str) -> list[list[int]]:
     """Where each image offers what somebody suggested, from 1."""
     return [[at for at, one in enumerate(item.candidates, 1) if by in one.by] for item in key.items]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.reports.annotation.spot_check import Wish, write
+from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def spot_check(make_division: Any) -> Path:
     """The sheet of a division."""
     division = make_division()
     out: Path = division.with_suffix(".html")
-    write(division, Wish(data=str(division.parents[1] / "data"), store=division.parent), out)
+    write(division, SpotCheckOptions(data=str(division.parents[1] / "data"), store=division.parent), out)
     return out
 
 

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ReportError
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation.files import Candidate, Choice, Count, Item
-from eyechart.reports.annotation.outcomes import HEADS, OUTCOMES, category_rows, outcome
-from eyechart.reports.figures import DRAWERS, drawing
-from eyechart.reports.render import Number, Table, to_csv, to_latex
-from eyechart.reports.runs import Entry, Pool, load
+from eyechart.reports.annotation.files import AnnotatorChoice, Candidate, CategoryCounts, Item
+from eyechart.reports.annotation.outcomes import COLUMNS, OUTCOMES, category_rows, classify_choice
+from eyechart.reports.figures import DRAWERS, matplotlib_defaults
+from eyechart.reports.render import NumberCell, Table, to_csv, to_latex
+from eyechart.reports.runs import CaseRun, Runs, load
 from eyechart.reports.tables import tables
 
 SINGLE = {f"s{place}": "S-" for place in range(10)}
@@ -84,7 +84,7 @@ def row(rows: list[dict[str, str]], category: str, kind: str) -> dict[str, str]:
 @pytest.mark.parametrize("category", ["S-", "M-"])
 def test_the_outcomes_are_those_counted_by_hand(table: Any, answers: Path, category: str) -> None:
     found = row(table(answers)[0], category, "#")
-    assert [int(found[head]) for head in HEADS[2:]] == COUNTS[category]
+    assert [int(found[head]) for head in COLUMNS[2:]] == COUNTS[category]
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
@@ -134,7 +134,7 @@ def test_an_equivalent_of_the_models_class_stands_for_it(world: Any) -> None:
     sheet = world.sheet()
     item = world.key(sheet).items[world.named(sheet).index("equivalent classes")]
     place = [c.label for c in item.candidates].index(681)  # the model said 620
-    assert outcome(item, Choice(chosen=(place + 1,))) == "preferred"
+    assert classify_choice(item, AnnotatorChoice(chosen=(place + 1,))) == "preferred"
 
 
 ITEM = Item(
@@ -149,18 +149,18 @@ ITEM = Item(
 
 @given(st.lists(st.sets(st.integers(1, 4)), max_size=20))
 def test_the_four_outcomes_share_out_the_answered_images(chosen: list[set[int]]) -> None:
-    answered = [(ITEM, Choice(chosen=tuple(one), none=not one)) for one in chosen]
-    count = Count(category="S-", images=30, valid=25, disputed=20)
-    numbers = dict(zip(HEADS, category_rows(count, answered)[0], strict=True))
+    answered = [(ITEM, AnnotatorChoice(chosen=tuple(one), none=not one)) for one in chosen]
+    count = CategoryCounts(category="S-", images=30, valid=25, disputed=20)
+    numbers = dict(zip(COLUMNS, category_rows(count, answered)[0], strict=True))
     assert sum(numbers[name] for name in OUTCOMES) == numbers["answered"] == len(chosen)  # type: ignore[misc]
     assert numbers["preferred + combined"] == sum(1 in one for one in chosen)
     assert numbers["preferred + other"] == sum(not one & {2, 3} for one in chosen)
 
 
 def test_no_answer_gives_no_share() -> None:
-    shares = category_rows(Count(category="S-", images=0, valid=0, disputed=0), [])[1]
-    assert all(isinstance(cell, Number) and not cell.known for cell in shares[3:])
-    assert to_csv([Table("", HEADS, (shares,))]).count("\n") == 2
+    shares = category_rows(CategoryCounts(category="S-", images=0, valid=0, disputed=0), [])[1]
+    assert all(isinstance(cell, NumberCell) and not cell.is_defined for cell in shares[3:])
+    assert to_csv([Table("", COLUMNS, (shares,))]).count("\n") == 2
 
 
 BROKEN = {
@@ -228,18 +228,18 @@ def test_the_table_comes_in_every_format(answers: Path, second_pass: Any, capsys
 
 
 @pytest.fixture
-def named(second_pass: Any, answers: Path) -> Callable[[str], Pool]:
+def named(second_pass: Any, answers: Path) -> Callable[[str], Runs]:
     """Return the run with the answers to its sheet, its model under another name."""
 
-    def named(model: str) -> Pool:
+    def named(model: str) -> Runs:
         pool = load([second_pass.run])
-        groups = tuple(replace(group, entries=tuple(renamed(e, model) for e in group.entries)) for group in pool.groups)
+        groups = tuple(replace(group, cases=tuple(renamed(e, model) for e in group.cases)) for group in pool.groups)
         return replace(pool, groups=groups, annotations=(answers,))
 
     return named
 
 
-def renamed(entry: Entry, model: str) -> Entry:
+def renamed(entry: CaseRun, model: str) -> CaseRun:
     """Return the entry with another name of its model."""
     record = msgspec.structs.replace(entry.record, model=msgspec.structs.replace(entry.record.model, spec=model))
     return replace(entry, record=record)
@@ -249,7 +249,7 @@ LONG_NAME = "replay[path=/data/answers/of_another_server/model_a.csv,of=a]"
 
 
 @pytest.mark.parametrize("model", ["timm[tf_efficientnet_lite0]", LONG_NAME])
-def test_the_table_in_latex_fits_the_page(named: Callable[[str], Pool], tmp_path: Path, model: str) -> None:
+def test_the_table_in_latex_fits_the_page(named: Callable[[str], Runs], tmp_path: Path, model: str) -> None:
     find_problems = run_path(str(Path(__file__).parents[1] / "typesetting.py"))["problems"]
     texts = [to_latex(table) for table in tables("F7", named(model))]
     assert find_problems(texts, tmp_path) == []
@@ -266,9 +266,9 @@ def test_the_figure_has_a_pie_a_category_with_counts_and_intervals(
 
 
 @pytest.mark.parametrize("model", ["timm[tf_efficientnet_lite0]", LONG_NAME])
-def test_the_figure_can_be_read(named: Callable[[str], Pool], monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+def test_the_figure_can_be_read(named: Callable[[str], Runs], monkeypatch: pytest.MonkeyPatch, model: str) -> None:
     lay_out = run_path(str(Path(__file__).parents[1] / "layout.py"))["lay_out"]
-    with drawing():
+    with matplotlib_defaults():
         assert [*lay_out(DRAWERS["F7"](named(model), None), monkeypatch).problems()] == []
 
 

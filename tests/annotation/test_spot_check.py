@@ -14,9 +14,9 @@ from eyechart.data.splits import available, open_split
 from eyechart.errors import ReportError
 from eyechart.oodbench.division_files import File, read_division, read_file
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation.spot_check import Wish, write
+from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 from eyechart.reports.annotation.spot_check_files import sheet_id
-from eyechart.reports.annotation.spot_check_outcomes import outcome, table, write_new
+from eyechart.reports.annotation.spot_check_outcomes import outcome_table, read_outcome, write_new
 
 Make = Callable[..., Path]
 
@@ -25,7 +25,7 @@ def made(division: Path, **wanted: Any) -> dict[str, Any]:
     """Write a sheet; what it tells its script."""
     root = division.parents[1]
     out = root / "sheet.html"
-    write(division, Wish(data=str(root / "data"), store=root / "store", **wanted), out)
+    write(division, SpotCheckOptions(data=str(root / "data"), store=root / "store", **wanted), out)
     (found,) = re.findall(r'id="sheet">(.*?)</script>', out.read_text(encoding="utf-8"))
     return dict(json.loads(found))
 
@@ -112,7 +112,7 @@ def test_rates_have_wilson_intervals_and_leave_the_unsure_out(make_division: Mak
     division = make_division()
     simple, hard = (places(read_file(division), name) for name in ("OOD-S", "OOD-H"))
     said = dict.fromkeys(simple[:3], "accept") | {simple[3]: "reject", simple[4]: "unsure", hard[0]: "accept"}
-    rows = {row[0]: row[1:] for row in table(outcome(division, [answered(division, said)])).rows}
+    rows = {row[0]: row[1:] for row in outcome_table(read_outcome(division, [answered(division, said)])).rows}
     assert rows["OOD-S"][:5] == (len(simple), 5, 3, 1, 1)
     assert (rows["OOD-S"][5].text(with_n=True)) == "75.00 [30.06, 95.44] n=4"
     assert rows["OOD-H"][:5] == (len(hard), 1, 1, 0, 0)
@@ -121,7 +121,7 @@ def test_rates_have_wilson_intervals_and_leave_the_unsure_out(make_division: Mak
 
 def test_nothing_checked_has_no_rate(make_division: Make) -> None:
     division = make_division()
-    row = table(outcome(division, [answered(division, {})])).rows[0]
+    row = outcome_table(read_outcome(division, [answered(division, {})])).rows[0]
     assert row[6].text(with_n=False) == "—"
 
 
@@ -130,9 +130,9 @@ def test_files_that_differ_are_unsure_and_those_that_agree_count_once(make_divis
     one, other, third = places(read_file(division), "OOD-S")[:3]
     first = answered(division, {one: "accept", other: "reject"})
     second = answered(division, {other: "accept", one: "accept", third: "reject"}, "second.json")
-    found = outcome(division, [first, second])
+    found = read_outcome(division, [first, second])
     assert found.verdicts == {one: "accept", other: "unsure", third: "reject"}
-    assert any(note.startswith("1 pairs have different verdicts") for note in table(found).notes)
+    assert any(note.startswith("1 pairs have different verdicts") for note in outcome_table(found).notes)
 
 
 def test_the_new_division_lacks_what_was_rejected_and_says_so(make_division: Make) -> None:
@@ -140,7 +140,7 @@ def test_the_new_division_lacks_what_was_rejected_and_says_so(make_division: Mak
     gone, kept = places(read_file(division), "OOD-H")[:2]
     answers = answered(division, {gone: "reject", kept: "accept"})
     new = division.with_name("new.json")
-    write_new(outcome(division, [answers]), new)
+    write_new(read_outcome(division, [answers]), new)
     before, after = read_file(division), read_file(new)
     assert [*after.pairs] == [pair for place, pair in enumerate(before.pairs) if place != gone]
     assert {name: value for name, value in after.parameters.items() if name not in before.parameters} == {
@@ -156,10 +156,10 @@ def test_the_new_division_is_one_of_the_data_and_can_be_checked_again(make_divis
     division, new = make_division(), "new.json"
     first = answered(division, {places(read_file(division), "OOD-H")[0]: "reject"})
     again = division.with_name(new)
-    write_new(outcome(division, [first]), again)
+    write_new(read_outcome(division, [first]), again)
     ref = next(ref for ref in available(division.parents[1] / "data") if ref.split == "mine")
     assert len(read_division(again, open_split(ref))) == len(read_file(division).pairs) - 1
-    write_new(outcome(again, [answered(again, {0: "unsure"}, "second.json")]), division.with_name("third.json"))
+    write_new(read_outcome(again, [answered(again, {0: "unsure"}, "second.json")]), division.with_name("third.json"))
     parameters = read_file(division.with_name("third.json")).parameters
     assert (parameters["checked"], parameters["checked_rejected"]) == ("1; 1", "1; 0")
 
@@ -180,7 +180,7 @@ def test_other_answers_are_refused(make_division: Make, what: str) -> None:
     path = answered(division, {1: "accept", 2: "reject"})
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
     with pytest.raises(ReportError) as refusal:
-        outcome(division, [path])
+        read_outcome(division, [path])
     assert str(refusal.value).startswith(str(path))
     assert complaint in str(refusal.value)
 
@@ -188,13 +188,13 @@ def test_other_answers_are_refused(make_division: Make, what: str) -> None:
 def test_pairs_that_the_division_does_not_have_are_refused(make_division: Make) -> None:
     division = make_division()
     with pytest.raises(ReportError, match="names other pairs than its sheet"):
-        outcome(division, [answered(division, {9999: "accept"})])
+        read_outcome(division, [answered(division, {9999: "accept"})])
 
 
 def test_the_division_is_not_written_over(make_division: Make) -> None:
     division = make_division()
     with pytest.raises(ReportError, match=r"is the division that was checked\. Give the new one another name"):
-        write_new(outcome(division, [answered(division, {})]), division)
+        write_new(read_outcome(division, [answered(division, {})]), division)
 
 
 def test_a_division_with_nothing_to_check_is_refused(make_division: Make) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from eyechart.oodbench.division_files import read_file
 from eyechart.reports.__main__ import main
-from eyechart.reports.annotation.spot_check import Wish, write
-from eyechart.reports.annotation.spot_check_outcomes import outcome
+from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
+from eyechart.reports.annotation.spot_check_outcomes import read_outcome
 
 Make = Callable[..., Path]
 HARM = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>" + "wide" * 60
@@ -20,7 +20,11 @@ HARM = "</script><img src=x onerror=\"document.title='pwned'\"><script>document.
 def checked(make_division: Make) -> Path:
     """A division, and beside it a sheet of four of its pairs."""
     division = make_division()
-    write(division, Wish(data=str(division.parents[1] / "data"), store=division.parent, per_set=2), sheet(division))
+    write(
+        division,
+        SpotCheckOptions(data=str(division.parents[1] / "data"), store=division.parent, per_set=2),
+        sheet(division),
+    )
     return division
 
 
@@ -38,7 +42,7 @@ def test_verdicts_by_keyboard_survive_a_reload_and_become_rates(
     seen.press("ArrowLeft", "ArrowLeft")
     assert seen.checked() == ["Reject"]
     path = seen.download(tmp_path)
-    found = outcome(checked, [path])
+    found = read_outcome(checked, [path])
     pairs = json.loads(path.read_text(encoding="utf-8"))["pairs"]
     assert found.verdicts == dict(sorted(zip(pairs, ("accept", "reject", "unsure"), strict=False)))
     new = tmp_path / "new.json"
@@ -97,7 +101,7 @@ def test_answers_are_loaded_and_those_to_nothing_known_are_refused(opened: Any, 
 @pytest.mark.parametrize("width", [400, 1280])
 def test_hostile_and_wide_names_do_nothing(opened: Any, make_division: Make, width: int) -> None:
     division = make_division(names=(HARM, f"{HARM} 2", f"{HARM} 3"))
-    write(division, Wish(data=str(division.parents[1] / "data"), store=division.parent), sheet(division))
+    write(division, SpotCheckOptions(data=str(division.parents[1] / "data"), store=division.parent), sheet(division))
     seen = opened(sheet(division), viewport={"width": width, "height": 800})
     assert seen.text("category").startswith(HARM)
     seen.press("a", "ArrowRight")

@@ -13,7 +13,7 @@ from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.labels import label_set
 from eyechart.models.types import Usage
 from eyechart.protocol.settings import Case
-from eyechart.reports.page.writing import Wish, write
+from eyechart.reports.page.write import PageOptions, write_page
 from eyechart.spec import parse
 
 SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
@@ -76,7 +76,7 @@ class Studio:
     def page(self, *runs: Path, name: str = "page", **wanted: Any) -> Path:
         """Write the page of some runs and return its index."""
         folder = Path(self.make_run.root / name)
-        write(Wish(runs or (self.run(),), **{"store": folder / "store", "figures": False} | wanted), folder)
+        write_page(PageOptions(runs or (self.run(),), **{"store": folder / "store", "figures": False} | wanted), folder)
         return folder / "index.html"
 
 

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.records import read_run
-from eyechart.reports.compare import runs, table
-from eyechart.reports.render import shown
-from eyechart.reports.verdicts import USUAL, Rule
+from eyechart.reports.compare import comparison_table, match_runs
+from eyechart.reports.render import format_cell
+from eyechart.reports.verdicts import DEFAULT_RULE, Rule
 
 COLUMNS = {  # of the page, by the name that `compare` has for it
     "Model": "Case",
@@ -34,10 +34,10 @@ def folders(studio: Any) -> tuple[Path, Path]:
     return studio.run("one", **ONE), studio.run("two", **TWO)
 
 
-def compared(folders: tuple[Path, Path], rule: Rule = USUAL) -> list[dict[str, str]]:
+def compared(folders: tuple[Path, Path], rule: Rule = DEFAULT_RULE) -> list[dict[str, str]]:
     """What `compare` writes."""
-    made = table(runs(folders), rule)
-    return [dict(zip(made.columns, map(shown, row), strict=True)) for row in made.rows]
+    made = comparison_table(match_runs(folders), rule)
+    return [dict(zip(made.columns, map(format_cell, row), strict=True)) for row in made.rows]
 
 
 def rows(seen: Any) -> list[dict[str, str]]:
@@ -62,7 +62,7 @@ def first(text: str) -> str:
     return text.split()[0]
 
 
-@pytest.mark.parametrize("rule", [USUAL, Rule(0.9, 0.2)])
+@pytest.mark.parametrize("rule", [DEFAULT_RULE, Rule(0.9, 0.2)])
 def test_the_page_has_the_cells_of_compare_in_its_order(studio: Any, folders: Any, opened: Any, rule: Rule) -> None:
     found = rows(opened(studio.page(folders[1], baseline=folders[0], rule=rule)))
     wanted = compared(folders, rule)

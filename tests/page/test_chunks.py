@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.reports.page.chunks import LARGEST, Names, codes, cut, packed, ragged, script, write_chunk
-from eyechart.reports.page.said import naming
+from eyechart.reports.page.chunks import (
+    MAX_LETTERS,
+    TextNumbers,
+    pack,
+    pack_flags,
+    pack_ragged,
+    script,
+    truncate,
+    write_chunk,
+)
+from eyechart.reports.page.samples import class_namer
 
 
 def unpacked(found: dict[str, str]) -> list[int]:
@@ -21,19 +30,19 @@ def unpacked(found: dict[str, str]) -> list[int]:
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1)))
 def test_packed_numbers_come_back(numbers: list[int]) -> None:
-    assert unpacked(packed(numbers)) == numbers
+    assert unpacked(pack(numbers)) == numbers
 
 
 @pytest.mark.parametrize(
     ("numbers", "kind"), [([], "u1"), ([0, 255], "u1"), ([-1], "i2"), ([256], "i2"), ([32768], "i4")]
 )
 def test_numbers_take_the_smallest_room(numbers: list[int], kind: str) -> None:
-    assert packed(numbers)["t"] == kind
+    assert pack(numbers)["t"] == kind
 
 
 @given(st.lists(st.lists(st.integers(0, 1000))))
 def test_ragged_rows_come_back(rows: list[list[int]]) -> None:
-    found = ragged(rows)
+    found = pack_ragged(rows)
     ends, values = unpacked(found["ends"]), unpacked(found["values"])
     assert [values[start:end] for start, end in zip([0, *ends], ends, strict=False)] == rows
 
@@ -49,20 +58,20 @@ def test_any_text_is_ascii_in_a_script_and_comes_back(text: str) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans())))
 def test_flags_are_bits(rows: list[tuple[bool, bool]]) -> None:
-    found = codes({0: [one for one, _ in rows], 2: [other for _, other in rows]})
+    found = pack_flags({0: [one for one, _ in rows], 2: [other for _, other in rows]})
     assert [(bool(code & 1), bool(code & 4)) for code in found.tolist()] == rows
 
 
 def test_texts_are_cut_with_their_length_and_kept_once() -> None:
-    assert cut("a" * LARGEST) == "a" * LARGEST
-    assert cut("a" * (LARGEST + 1)) == ["a" * LARGEST, LARGEST + 1]
-    names = Names()
+    assert truncate("a" * MAX_LETTERS) == "a" * MAX_LETTERS
+    assert truncate("a" * (MAX_LETTERS + 1)) == ["a" * MAX_LETTERS, MAX_LETTERS + 1]
+    names = TextNumbers()
     assert [names(text) for text in ("", "cat", "dog", "cat")] == [0, 1, 2, 1]
     assert names.all() == ["", "cat", "dog"]
 
 
 def test_namesakes_are_told_apart_and_a_class_without_a_name_has_its_number() -> None:
-    named = naming(["crane", "crane", "a\nb\u202e"])
+    named = class_namer(["crane", "crane", "a\nb\u202e"])
     assert [named(place) for place in ("0", "1", "2", "7")] == ["crane (0)", "crane (1)", "a b� (2)", "class 7"]
 
 

@@ -16,15 +16,24 @@ from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Planes
 from eyechart.gate.looking import address
 from eyechart.records import decode, read_run
-from eyechart.reports.compare import runs, table
-from eyechart.reports.page.albums import Exhibit
-from eyechart.reports.page.changes import samples
-from eyechart.reports.page.kinds import READERS
-from eyechart.reports.page.said import MIXED, RIGHT, UNSCORED, WRONG, Said, naming, read_said, together
-from eyechart.reports.page.writing import Wish, write
-from eyechart.reports.proven import evidence_of
-from eyechart.reports.render import shown
-from eyechart.reports.runs import Entry, load
+from eyechart.reports.compare import comparison_table, match_runs
+from eyechart.reports.evidence_io import case_evidence
+from eyechart.reports.page.changes import sample_filter
+from eyechart.reports.page.sample_groups import CaseSamples
+from eyechart.reports.page.sample_readers import READERS
+from eyechart.reports.page.samples import (
+    MIXED,
+    RIGHT,
+    UNSCORED,
+    WRONG,
+    Samples,
+    class_namer,
+    merge_epochs,
+    read_samples,
+)
+from eyechart.reports.page.write import PageOptions, write_page
+from eyechart.reports.render import format_cell
+from eyechart.reports.runs import CaseRun, load
 
 CASES = "(realbirdid/sample/ or oodbench/sample-lvis/) and not conse and not clip-b"
 
@@ -41,16 +50,16 @@ def kinds(tmp_path_factory: pytest.TempPathFactory, warm_python: Sequence[str]) 
 
 
 @pytest.fixture(scope="session")
-def told(kinds: Path) -> Mapping[tuple[str, str], tuple[Entry, Said]]:
+def told(kinds: Path) -> Mapping[tuple[str, str], tuple[CaseRun, Samples]]:
     """What every case said, by its protocol and model."""
-    entries = [entry for group in load([kinds]).groups for entry in group.entries]
-    read = {(e.record.protocol, e.model): (e, read_said(e, naming(()), READERS)) for e in entries}
+    entries = [entry for group in load([kinds]).groups for entry in group.cases]
+    read = {(e.record.protocol, e.model): (e, read_samples(e, class_namer(()), READERS)) for e in entries}
     return {name: (entry, said) for name, (entry, said) in read.items() if said is not None}
 
 
-def counted(said: Said, truth: str) -> tuple[int, int]:
+def counted(said: Samples, truth: str) -> tuple[int, int]:
     """How many items are right and wrong."""
-    outcomes = said.truths[truth].outcomes
+    outcomes = said.label_sets[truth].outcomes
     return int((outcomes == RIGHT).sum()), int((outcomes == WRONG).sum())
 
 
@@ -77,7 +86,7 @@ def test_right_and_wrong_items_are_as_many_as_the_record_says(told: Any, protoco
 
 def test_progression_has_three_questions_a_sample_and_the_records_shares(told: Any) -> None:
     (entry, said) = next(found for (name, _), found in told.items() if name == "progression")
-    held = said.truths["OODBench"]
+    held = said.label_sets["OODBench"]
     sets = np.array(held.categories)
     for metric in (each for each in entry.record.metrics if each.name != "answered"):
         rows = slice(("e_acc", "c_acc", "l_acc").index(metric.name), None, 3)
@@ -94,7 +103,7 @@ def test_species_are_scored_at_every_level(told: Any) -> None:
 
 def test_abstention_is_right_where_a_bird_cannot_be_told(told: Any) -> None:
     (_, said) = next(found for (name, _), found in told.items() if name == "abstention")
-    held = said.truths["abstention"]
+    held = said.label_sets["abstention"]
     abstained = np.array([("abstained", "yes") in more for more in said.more])
     known = held.outcomes != UNSCORED
     wanted = np.array([label == ("abstain",) for label in held.labels])
@@ -102,7 +111,7 @@ def test_abstention_is_right_where_a_bird_cannot_be_told(told: Any) -> None:
 
 
 def test_the_page_shows_them_all(kinds: Path, opened: Any, tmp_path: Path) -> None:
-    said = write(Wish((kinds,), store=kinds.parents[1] / "store", figures=False), tmp_path / "page")
+    said = write_page(PageOptions((kinds,), store=kinds.parents[1] / "store", figures=False), tmp_path / "page")
     assert said == []
     seen = opened(tmp_path / "page" / "index.html")
     for name in ("realbirdid/sample", "realbirdid/sample/abstention", "oodbench/sample-lvis/existence"):
@@ -137,8 +146,8 @@ def better(now: Evidence) -> Evidence:
 def birds(kinds: Path, opened: Any, tmp_path: Path) -> Any:
     """The page of the run beside a baseline of a better model, at the address of a number of birds."""
     write_baselines(tmp_path / "kept", [better(evidence(kinds))])
-    wish = Wish((kinds,), tmp_path / "kept", store=kinds.parents[1] / "store", figures=False)
-    write(wish, tmp_path / "page")
+    wish = PageOptions((kinds,), tmp_path / "kept", store=kinds.parents[1] / "store", figures=False)
+    write_page(wish, tmp_path / "page")
     return opened(tmp_path / "page" / "index.html", address(*SPECIES, SHARE).partition("index.html")[2])
 
 
@@ -163,38 +172,41 @@ def test_a_number_of_pairs_leads_to_all_questions_of_its_case(birds: Any, told: 
 
 def test_rounds_that_differ_are_mixed_and_an_unscored_one_says_nothing() -> None:
     rounds = [[RIGHT, RIGHT, WRONG, UNSCORED, UNSCORED], [RIGHT, WRONG, UNSCORED, RIGHT, UNSCORED]]
-    found = together([np.array(codes, np.uint8) for codes in rounds])
+    found = merge_epochs([np.array(codes, np.uint8) for codes in rounds])
     assert found.tolist() == [RIGHT, MIXED, WRONG, RIGHT, UNSCORED]
 
 
-def all_right(said: Said, rows: list[int]) -> Said:
+def all_right(said: Samples, rows: list[int]) -> Samples:
     """The same answers, some of which were right before."""
-    held = said.truths["OODBench"]
+    held = said.label_sets["OODBench"]
     outcomes = held.outcomes.copy()
     outcomes[rows] = RIGHT
-    return replace(said, truths={"OODBench": replace(held, outcomes=outcomes)})
+    return replace(said, label_sets={"OODBench": replace(held, outcomes=outcomes)})
 
 
 def test_what_a_stage_lost_is_looked_for_among_its_own_questions(told: Any) -> None:
     (entry, said) = next(found for (name, _), found in told.items() if name == "progression")
-    wrong = np.flatnonzero(said.truths["OODBench"].outcomes == WRONG).tolist()
-    exhibit = Exhibit(entry, "progression", said, all_right(said, wrong))
-    proofs = [each for each in evidence_of(entry.record, entry.folder).proofs if each.name != "answered"]
-    lost = {proof: samples(proof, exhibit).get("lost", 0) for proof in proofs}
+    wrong = np.flatnonzero(said.label_sets["OODBench"].outcomes == WRONG).tolist()
+    exhibit = CaseSamples(entry, "progression", said, all_right(said, wrong))
+    proofs = [each for each in case_evidence(entry.record, entry.folder).proofs if each.name != "answered"]
+    lost = {proof: sample_filter(proof, exhibit).get("lost", 0) for proof in proofs}
     assert sum(lost.values()) == len(wrong) > 0
     for proof, count in lost.items():
         stage = {"e_acc": "existence:", "c_acc": "counting:", "l_acc": "logic:"}[proof.name]
-        kinds = said.truths["OODBench"].categories
+        kinds = said.label_sets["OODBench"].categories
         mine = [row for row in wrong if said.items[row][1].startswith(stage) and kinds[row] == proof.category]
         assert count == len(mine)
 
 
 def test_pairs_and_birds_have_the_cells_of_compare(kinds: Path, tmp_path: Path) -> None:
-    write(Wish((kinds,), baseline=kinds, store=kinds.parents[1] / "store", figures=False, side=0), tmp_path / "page")
+    write_page(
+        PageOptions((kinds,), baseline=kinds, store=kinds.parents[1] / "store", figures=False, side=0),
+        tmp_path / "page",
+    )
     (call,) = (tmp_path / "page/data/changes.js").read_text(encoding="ascii").splitlines()
     rows = json.loads(json.loads(f"[{call[9:-1]}]")[1])
     found = [[row["name"], row["labels"], row["category"], *map(text, row["cells"])] for row in rows]
-    assert found == [[*map(shown, row[2:])] for row in table(runs((kinds, kinds))).rows]
+    assert found == [[*map(format_cell, row[2:])] for row in comparison_table(match_runs((kinds, kinds))).rows]
     assert {row["cells"][-2] for row in rows} >= {"exact McNemar", "paired bootstrap"}
     assert {row["cells"][-1] for row in rows} <= {"noise", "not tested"}
 

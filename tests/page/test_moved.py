@@ -11,7 +11,7 @@ from eyechart.gate.comparing import compared
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.looking import address
 from eyechart.records import decode, read_run
-from eyechart.reports.page.before import moved
+from eyechart.reports.page.previous import sample_changes
 from eyechart.reports.runs import load
 
 CASE, RULE = "imagenet/sample/conse[]", "zero_shot"
@@ -81,8 +81,8 @@ def evidence(run: Path) -> dict[str, Evidence]:
 
 def test_they_are_those_that_the_gate_compares(studio: Any) -> None:
     runs = studio.run("one", other=[0, 5]), studio.run("two", other=[1, 2])
-    entries = [{each.model: each for each in load([run]).groups[0].entries} for run in runs]
-    found = moved(*(each["conse[]"] for each in entries), studio.keys)
+    entries = [{each.model: each for each in load([run]).groups[0].cases} for run in runs]
+    found = sample_changes(*(each["conse[]"] for each in entries), studio.keys)
     shares = [each for each in compared(*(evidence(run)["conse[]"] for run in runs)) if each.method == "exact McNemar"]
     assert len(shares) > 2
     for each in shares:
@@ -91,7 +91,7 @@ def test_they_are_those_that_the_gate_compares(studio: Any) -> None:
 
 
 def test_items_that_are_no_images_and_other_samples_are_left_aside(studio: Any) -> None:
-    (entry, *_) = load([studio.run("one")]).groups[0].entries
-    assert moved(None, entry, studio.keys) == {}
-    assert moved(entry, entry, studio.keys * 2) == {}
-    assert not any(np.size(each.lost) for each in moved(entry, entry, studio.keys).values())
+    (entry, *_) = load([studio.run("one")]).groups[0].cases
+    assert sample_changes(None, entry, studio.keys) == {}
+    assert sample_changes(entry, entry, studio.keys * 2) == {}
+    assert not any(np.size(each.lost) for each in sample_changes(entry, entry, studio.keys).values())

@@ -17,7 +17,7 @@ from eyechart.errors import ReportError
 from eyechart.protocol.settings import Case
 from eyechart.records import Records, encode, read_run
 from eyechart.reports.__main__ import main
-from eyechart.reports.page.writing import Wish, write
+from eyechart.reports.page.write import PageOptions, write_page
 from eyechart.spec import parse
 
 NAMES = ("Abyssinian", "beagle", "pug <b>")
@@ -60,7 +60,7 @@ def page(tmp_path: Path) -> Callable[..., tuple[Any, Path]]:
 
     def page(*runs: Path, **wanted: Any) -> tuple[Any, Path]:
         folder = tmp_path / "page"
-        write(Wish(runs, **{"store": tmp_path / "store", "figures": False} | wanted), folder)
+        write_page(PageOptions(runs, **{"store": tmp_path / "store", "figures": False} | wanted), folder)
         return chunk(folder, "index"), folder
 
     return page

@@ -101,7 +101,7 @@ def test_a_name_in_the_ini_file(checkpoints: Any) -> None:
 
 def test_reports_call_the_model_by_its_name(checkpoints: Any) -> None:
     run(checkpoints, "prod=replay[path=good.csv]")
-    assert {entry.model for group in load([checkpoints.latest]).groups for entry in group.entries} == {"prod"}
+    assert {entry.model for group in load([checkpoints.latest]).groups for entry in group.cases} == {"prod"}
 
 
 @pytest.mark.parametrize(

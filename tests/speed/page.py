@@ -14,7 +14,7 @@ import numpy as np
 from eyechart.classification.metrics import accuracy
 from eyechart.gate.evidence import Evidence, proofs
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Records, Run, encode
-from eyechart.reports.page.writing import Wish, write
+from eyechart.reports.page.write import PageOptions, write_page
 
 IMAGES, MODELS, CLASSES = 50_000, 10, 1000
 LABELS = ("ImGT", "ReGT")
@@ -42,7 +42,7 @@ def facts(pairs: int) -> Iterator[str]:
 def made(folder: Path) -> Path:
     """The page of two runs, of which the second is a little worse."""
     runs = tuple(run(folder / name, worse) for name, worse in (("one", 0.0), ("two", 0.01)))
-    write(Wish(runs, store=folder / "store"), folder / "page")
+    write_page(PageOptions(runs, store=folder / "store"), folder / "page")
     return folder / "page" / "index.html"
 
 

@@ -29,7 +29,7 @@ from eyechart.protocol.settings import Case
 from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
 from eyechart.reports.figures import draw
 from eyechart.reports.render import to_csv
-from eyechart.reports.runs import Pool, load
+from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
 from eyechart.spec import parse
 
@@ -155,11 +155,11 @@ class Session:
         record: Record = self.maker.record(case, self.dataset, said, self.folder, None)
         return record
 
-    def pool(self) -> Pool:
+    def pool(self) -> Runs:
         """The run as the reports read it."""
         return load([self.maker.written(self.folder, tuple(self.records))])
 
-    def rows(self, table: str, labels: str | None = None, pool: Pool | None = None) -> list[dict[str, str]]:
+    def rows(self, table: str, labels: str | None = None, pool: Runs | None = None) -> list[dict[str, str]]:
         """One table as the rows of its csv."""
         return list(csv.DictReader(StringIO(to_csv(tables(table, pool or self.pool(), labels)))))
 
@@ -241,7 +241,7 @@ class Bench:
         """Where the run lies."""
         return self.maker.root / "bench"
 
-    def pool(self) -> Pool:
+    def pool(self) -> Runs:
         """The run as the reports read it."""
         return load([self.maker.written(self.folder, tuple(self.records))])
 
@@ -258,7 +258,7 @@ class Bench:
 def drawing(tmp_path: Path) -> Callable[..., list[str | None]]:
     """Draw a figure of a pool and give its texts."""
 
-    def drawing(pool: Pool, name: str, out: str = "figure.svg") -> list[str | None]:
+    def drawing(pool: Runs, name: str, out: str = "figure.svg") -> list[str | None]:
         path = draw(name, pool, None, tmp_path / out, tmp_path)
         return [text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
 

@@ -16,10 +16,10 @@ from eyechart.gate.comparing import VERDICTS
 from eyechart.metrics.significance import holm
 from eyechart.records import read_run
 from eyechart.reports.__main__ import main
-from eyechart.reports.compare import models, runs, table
-from eyechart.reports.proven import cases
-from eyechart.reports.render import Number
-from eyechart.reports.verdicts import USUAL, Rule
+from eyechart.reports.compare import comparison_table, match_models, match_runs
+from eyechart.reports.evidence_io import read_cases
+from eyechart.reports.render import NumberCell
+from eyechart.reports.verdicts import DEFAULT_RULE, Rule
 
 CONSE, CLIP, TIMM = "conse[]", "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[tf_efficientnet_lite0]"
 PROTOCOLS = {CONSE: "zero_shot", CLIP: "zero_shot", TIMM: "supervised"}
@@ -57,21 +57,21 @@ def pair(run):
 
 def rows(*places, specs=None):
     """The rows, by what they are about, as plain values."""
-    made = table(models(places, specs) if specs else runs(places))
+    made = comparison_table(match_models(places, specs) if specs else match_runs(places))
     cells = [dict(zip(made.columns, map(plain, row), strict=True)) for row in made.rows]
     return {(row["Case"], row["Protocol"], row["Metric"], row["Labels"], row["Category"]): row for row in cells}
 
 
 def plain(cell):
-    return cell.value if isinstance(cell, Number) else cell
+    return cell.value if isinstance(cell, NumberCell) else cell
 
 
 def notes(*places):
-    return "\n".join(table(runs(places)).notes)
+    return "\n".join(comparison_table(match_runs(places)).notes)
 
 
 def change(found):
-    return next(row for row in table(found).rows if row[2:5] == ("acc1", "ImGT", "A"))[7]
+    return next(row for row in comparison_table(found).rows if row[2:5] == ("acc1", "ImGT", "A"))[7]
 
 
 def test_a_loss_is_told_with_its_samples_and_its_p(run):
@@ -84,7 +84,7 @@ def test_a_loss_is_told_with_its_samples_and_its_p(run):
 
 
 def test_the_change_has_its_interval(run):
-    found = change(runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(12)}})]))
+    found = change(match_runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(12)}})]))
     assert found.ci[0] < -0.1 < found.ci[1] < 0
 
 
@@ -103,7 +103,7 @@ def test_exchanged_runs_turn_changes_around_and_keep_p(pair, seed):
 
 def test_exchanged_runs_turn_intervals_around(pair):
     one, other = pair(9)
-    forth, back = (change(runs(places)).ci for places in ((one, other), (other, one)))
+    forth, back = (change(match_runs(places)).ci for places in ((one, other), (other, one)))
     assert forth == pytest.approx([-end for end in reversed(back)])
 
 
@@ -156,10 +156,10 @@ def test_losses_come_before_gains_however_sure_and_noise_after_both(run):
 
 @pytest.mark.parametrize(
     ("rule", "word"),
-    [(USUAL, "noise"), (Rule(0.5), "loss"), (Rule(0.5, 0.06), "loss let pass"), (Rule(0.5, 0.05), "loss")],
+    [(DEFAULT_RULE, "noise"), (Rule(0.5), "loss"), (Rule(0.5, 0.06), "loss let pass"), (Rule(0.5, 0.05), "loss")],
 )
 def test_what_is_a_loss_can_be_chosen(run, rule, word):
-    made = table(runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(7)}})]), rule)
+    made = comparison_table(match_runs([run("a", {CONSE: ()}), run("b", {CONSE: {*range(7)}})]), rule)
     (found,) = (row for row in made.rows if row[2:5] == ("acc1", "ImGT", "A"))
     assert found[-1] == word
     assert f"p < {rule.alpha:g} after Holm's correction" in "".join(made.notes)
@@ -199,7 +199,7 @@ def baseline(tmp_path):
 
     def baseline(folder):
         changed = {"weights_sha256": "1" * 64, "environment": {"torch": "2.0"}}
-        write(tmp_path / "kept", [msgspec.structs.replace(each, **changed) for each in cases(folder).values()])
+        write(tmp_path / "kept", [msgspec.structs.replace(each, **changed) for each in read_cases(folder).values()])
         return tmp_path / "kept"
 
     return baseline
@@ -217,7 +217,7 @@ def test_a_baseline_stands_for_a_run(run, baseline):
 def test_other_data_are_refused_with_what_differs(run):
     places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, TRUTHS[:60])
     with pytest.raises(ReportError, match=r"not about the same\. .*fingerprint: .* before, .* after; .*samples: 120"):
-        table(runs(places))
+        comparison_table(match_runs(places))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_other_data_are_refused_with_what_differs(run):
 def test_other_labels_and_another_parser_are_refused(run, how, said):
     places = run("a", {CONSE: ()}), run("b", {CONSE: ()}, **how)
     with pytest.raises(ReportError, match=said):
-        table(runs(places))
+        comparison_table(match_runs(places))
 
 
 def test_a_ground_truth_of_one_run_alone_is_said_and_the_others_are_compared(run):
@@ -274,13 +274,13 @@ def test_named_models_are_compared_on_a_split_whose_name_begins_like_theirs(make
 
 def test_a_model_that_is_not_there_is_refused_with_the_nearest(run):
     with pytest.raises(ReportError, match=r"has no model 'cones\[\]'; did you mean conse\[\]\?"):
-        models([run("a", {CONSE: ()})], ["cones[]", CONSE])
+        match_models([run("a", {CONSE: ()})], ["cones[]", CONSE])
 
 
 def test_models_that_were_asked_in_different_ways_have_nothing_in_common(run):
-    found = models([run("a", {CONSE: (), TIMM: ()})], [CONSE, TIMM])
+    found = match_models([run("a", {CONSE: (), TIMM: ()})], [CONSE, TIMM])
     with pytest.raises(ReportError, match=r"no case in common: imagenet/val \(zero_shot\) on one side, .*supervised"):
-        table(found)
+        comparison_table(found)
 
 
 def test_evidence_that_changed_since_the_run_is_refused(run):
@@ -288,12 +288,12 @@ def test_evidence_that_changed_since_the_run_is_refused(run):
     path = next((folder / "evidence").iterdir())
     path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(ReportError, match="has changed since the run"):
-        cases(folder)
+        read_cases(folder)
 
 
 def test_what_is_neither_run_nor_baseline_is_refused(tmp_path):
     with pytest.raises(ReportError, match="neither a run nor a baseline"):
-        cases(tmp_path / "nowhere")
+        read_cases(tmp_path / "nowhere")
 
 
 def test_the_command_writes_every_format(run, capsys):
@@ -328,6 +328,6 @@ def test_both_n_are_shown_where_errors_left_fewer_samples(run):
     answered = found["answered", "ImGT", "asked"]
     assert [answered[name] for name in ("n", "Before n", "After n", "Lost", "Gained")] == [120, 120, 120, 2, 0]
     assert "fewer samples: acc1 (ImGT, A) has n=120 before, n=118 after (and" in notes(one, other)
-    same = table(runs((one, one)))
+    same = comparison_table(match_runs((one, one)))
     assert not {"Before n", "After n"} & {*same.columns}
     assert "answered" not in {row[2] for row in same.rows}

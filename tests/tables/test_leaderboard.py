@@ -10,9 +10,9 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.records import read_run
 from eyechart.reports.__main__ import main
-from eyechart.reports.leaderboard import Spot, against, leaderboards, narrowed
-from eyechart.reports.proven import cases
-from eyechart.reports.render import Number
+from eyechart.reports.evidence_io import read_cases
+from eyechart.reports.leaderboard import RankedMetric, compare_pair, leaderboards, select_metric
+from eyechart.reports.render import NumberCell
 from eyechart.reports.runs import load
 
 CLIP, TIMM = "open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]", "timm[a]"
@@ -118,7 +118,7 @@ def test_ranks_are_explained(run):
 def test_published_numbers_stand_beside(run):
     (board,) = boards(run({CLIP: (), "conse[a]": range(9)}))
     assert board.columns[-2:] == ("Reported", "Source")
-    assert [cell.value if isinstance(cell, Number) else cell for cell in board.rows[0][-2:]] == [
+    assert [cell.value if isinstance(cell, NumberCell) else cell for cell in board.rows[0][-2:]] == [
         0.6656,
         "open_clip results",
     ]
@@ -146,8 +146,8 @@ def test_draws_by_another_seed_are_of_other_samples(session):
     begun = session()
     begun.multiple_choice("random", [begun.right({place: "no"}) for place in range(3)])
     begun.pool()
-    (one,) = (narrowed(each, Spot("mc_acc", "ReGT", "A")) for each in cases(begun.folder).values())
-    methods = [against(one, msgspec.structs.replace(one, seed=seed)).method for seed in (one.seed, one.seed + 1)]
+    (one,) = (select_metric(each, RankedMetric("mc_acc", "ReGT", "A")) for each in read_cases(begun.folder).values())
+    methods = [compare_pair(one, msgspec.structs.replace(one, seed=seed)).method for seed in (one.seed, one.seed + 1)]
     assert methods == ["paired bootstrap", "unpaired"]
 
 

@@ -50,7 +50,7 @@ def test_every_fall_has_its_interval_and_its_p_value(three):
 def test_a_fall_is_that_of_its_pairs(three):
     pool = three.bench.pool()
     ((_, fall, *_),) = together(pool, "x")
-    pairs = pool.groups[0].entries[0].pairs
+    pairs = pool.groups[0].cases[0].pairs
     own = degradation(pairs.tables[pairs.of("ID")], pairs.tables[pairs.of("OOD-H")], 2000, 42)
     assert (fall.found["mcc"].delta, fall.found["mcc"].ci, fall.found["mcc"].p) == own["mcc"][:3]
 

@@ -19,7 +19,7 @@ SAID = {"OOD-H": "yn" * 5 + "ny" * 2 + "y?" + "!n", "ID": "yn" * 6 + "nn", "OOD-
 def entry(existing):
     """One case of existence."""
     existing("hf[a]", "coco", SAID, benchmark="initial")
-    return existing.bench.pool().groups[0].entries[0]
+    return existing.bench.pool().groups[0].cases[0]
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def refused(bench, existing):
         rows = [row for number in range(3) for row in existing.rows(number, "ID", number, "yn")]
         bench.case("existence", rows=change(rows))
         with pytest.raises(ReportError) as error:
-            _ = bench.pool().groups[0].entries[0].pairs
+            _ = bench.pool().groups[0].cases[0].pairs
         return str(error.value)
 
     return refused
@@ -54,7 +54,7 @@ def test_the_initial_benchmark_and_other_answers_are_about_the_same_pairs(entry,
     other = {name: "n" * len(SAID[name]) for name in ("ID", "OOD-H")}
     existing("hf[b]", "coco", other)
     existing("hf[c]", "coco", {**other, "ID": other["ID"][2:]})
-    same, fewer = (each.pairs.identity for each in existing.bench.pool().groups[0].entries[1:])
+    same, fewer = (each.pairs.identity for each in existing.bench.pool().groups[0].cases[1:])
     assert same == entry.pairs.identity != fewer
 
 
@@ -76,7 +76,7 @@ def test_an_order_of_rows_changes_nothing(bench, existing):
     rows = [row for number in range(9) for row in existing.rows(number, "ID", number % 4, "yn" if number else "ny")]
     for each in (rows, rows[::-1]):
         bench.case("existence", f"hf[{len(bench.records)}]", rows=each)
-    one, other = (entry.pairs for entry in bench.pool().groups[0].entries)
+    one, other = (entry.pairs for entry in bench.pool().groups[0].cases)
     assert (one.keys, one.identity) == (other.keys, other.identity)
     assert (one.answers == other.answers).all()
 

@@ -5,7 +5,7 @@ from io import StringIO
 
 import pytest
 
-from eyechart.reports.overview import aggregate, tables, write
+from eyechart.reports.overview import aggregate, overview_tables, write_overview
 
 PROGRESSION = [(f"{stage}_acc", "ID", 0.9, 30, (0.7, 1.0), "bootstrap") for stage in "ecl"]
 
@@ -20,7 +20,7 @@ def pool(bench, existing):
 
 
 def test_every_case_has_its_numbers_and_its_outcomes(pool) -> None:
-    titles = [table.title for table in tables(pool)]
+    titles = [table.title for table in overview_tables(pool)]
     assert [title.rpartition(": ")[2] for title in titles][-2:] == ["outcomes", "every metric"]
     assert any("existence" in title for title in titles)
     assert any("progression" in title for title in titles)
@@ -33,7 +33,7 @@ def test_nothing_of_a_set_is_the_benchmark_as_a_whole(pool) -> None:
 
 
 def test_notes_name_the_division_and_leave_no_gap(pool, tmp_path) -> None:
-    text = write(pool, tmp_path)
+    text = write_overview(pool, tmp_path)
     assert "Divisions, annotations and observations: OODBench dddddddddddd." in text
     assert "equivalences ;" not in text
     assert "labels: ." not in text

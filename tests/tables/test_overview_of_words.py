@@ -5,7 +5,7 @@ from io import StringIO
 
 import pytest
 
-from eyechart.reports.overview import aggregate, tables
+from eyechart.reports.overview import aggregate, overview_tables
 from eyechart.reports.render import RENDERERS
 from eyechart.reports.tables import tables as table
 
@@ -47,7 +47,7 @@ def test_every_defined_metric_is_there(rows, asked):
 
 
 def test_the_overview_has_the_tables_that_the_run_can_fill(asked):
-    titles = "\n".join(table.title for table in tables(asked.pool()))
+    titles = "\n".join(table.title for table in overview_tables(asked.pool()))
     for part in ("closed and open world", "on label categories, ReGT", "kinds of answers", "by distractors",
                  "images a request", "places in a request", "repeated evaluations", "every metric"):  # fmt: skip
         assert part in titles

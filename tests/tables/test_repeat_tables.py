@@ -5,7 +5,7 @@ import pytest
 from eyechart.classification.multiple_choice import CLOSED_WORLD, SETTINGS
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import t_interval
-from eyechart.reports.overview import tables as overview
+from eyechart.reports.overview import overview_tables as overview
 from eyechart.reports.render import to_markdown
 from eyechart.reports.tables import tables
 

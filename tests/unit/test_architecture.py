@@ -69,7 +69,7 @@ def imports() -> Mapping[str, tuple[str, ...]]:
 
 def test_every_import_is_found() -> None:
     assert "eyechart.metrics.intervals" in imports()["eyechart.metrics.clusters"]
-    assert "eyechart.reports.runs" in imports()["eyechart.reports.classification.chosen"]  # a relative one
+    assert "eyechart.reports.runs" in imports()["eyechart.reports.classification.best_variant"]  # a relative one
     assert "eyechart.records" in imports()["eyechart.gate.comparing"]
     assert all(target in modules() for found in imports().values() for target in found)
 

@@ -93,7 +93,7 @@ def test_the_page_shows_the_accuracy_over_images_with_a_label(make_run: Make) ->
     rows = {(row[3], row[5]) for row in metric_rows(pool)}
     assert {("acc1", LABELLED), ("acc1", "A, incl. N"), ("ece", "A")} <= rows
     assert ("acc1", "A") not in rows
-    lines = trend([(folder, run, list(pool.entries)) for folder, run in pool.runs])["lines"]
+    lines = trend([(folder, run, list(pool.cases)) for folder, run in pool.sessions])["lines"]
     assert {line["points"][0][3] for line in lines if line["metric"] == "acc1"} == {16}
 
 

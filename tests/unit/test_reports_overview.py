@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 
 from eyechart.records import Metric, read_run
-from eyechart.reports.overview import AGGREGATE, aggregate, stderr, write
+from eyechart.reports.overview import AGGREGATE, aggregate, stderr, write_overview
 from eyechart.reports.runs import load
 
 CLIP = "ViT-B-32/laion2b_s34b_b79k"
@@ -43,7 +43,7 @@ def test_every_defined_metric_of_the_records_is_there(rows, run_folder):
 
 
 def test_what_records_remark_stands_at_the_head_alone(make_run, tmp_path):
-    text = write(load([make_run(errors={3: "broken"})]), tmp_path)
+    text = write_overview(load([make_run(errors={3: "broken"})]), tmp_path)
     head, _, below = text.partition("###")
     assert (head.count("1 of 18 images ended in an error"), below.count("ended in an error")) == (3, 0)
 
@@ -71,7 +71,7 @@ def test_the_standard_error_is_mills(given, error):
 
 
 def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
-    text = write(load([run_folder]), tmp_path / "out")
+    text = write_overview(load([run_folder]), tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "aggregate.csv",
         "overview.md",
@@ -85,28 +85,28 @@ def test_the_overview_is_written_in_three_forms(run_folder, tmp_path):
 
 
 def test_the_overview_holds_every_number_with_its_n_and_interval(run_folder, tmp_path):
-    text = write(load([run_folder]), tmp_path)
+    text = write_overview(load([run_folder]), tmp_path)
     for found in (m for record in read_run(run_folder).records for m in record.metrics if m.n):
         low, high = (100 * end for end in found.ci)
         assert f"{100 * found.value:.2f} [{low:.2f}, {high:.2f}] n={found.n}" in text
 
 
 def test_an_overview_without_a_second_ground_truth_has_the_rest(make_run, tmp_path):
-    text = write(load([make_run(labels=("ImGT",))]), tmp_path)
+    text = write_overview(load([make_run(labels=("ImGT",))]), tmp_path)
     assert "label categories" not in text
     assert "every metric" in text
 
 
 def test_errors_are_counted_beside_the_answers(make_run, tmp_path):
     folder = make_run(models={"conse[]": ("zero_shot", [356] * 18)}, errors={0: "truncated"})
-    text = write(load([folder]), tmp_path)
+    text = write_overview(load([folder]), tmp_path)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "94.44" in line]
     assert ["18", "2", "14", "0", "0", "1", "94.44"] in [row[2:9] for row in rows]
 
 
 def test_a_name_from_outside_stays_text(make_run, tmp_path):
     folder = make_run(models={"hf[a|b<script>alert(1)</script>]": ("supervised", [0] * 18)})
-    text = write(load([folder]), tmp_path)
+    text = write_overview(load([folder]), tmp_path)
     assert r"hf[a\|b\<script>" in text
     assert "<script" not in text.replace(r"\<script", "")
     assert r"a\textbar{}b\textless{}script" in (tmp_path / "overview.tex").read_text()

@@ -13,7 +13,7 @@ from eyechart.reports.latex import latex_text
 from eyechart.reports.render import (
     CHANGE,
     PERCENT,
-    Number,
+    NumberCell,
     Table,
     markdown_item,
     one_line,
@@ -78,7 +78,7 @@ def test_latex_has_no_special_character_left(text):
 
 
 def test_latex_needs_booktabs_and_nothing_more():
-    written = to_latex(Table("a_b", ("Model", "%"), (("[x]&", Number(0.5, 2, (0.1, 0.9))),), ("50 % -- none",)))
+    written = to_latex(Table("a_b", ("Model", "%"), (("[x]&", NumberCell(0.5, 2, (0.1, 0.9))),), ("50 % -- none",)))
     assert r"{[}x]\& & \eyelines[t]{r}{50.00\\\scriptsize {[}10.00, 90.00]} \\[2pt]" in written
     assert r"\caption{a\_b}" in written
     assert r"50 \% -{}- none" in written
@@ -88,11 +88,11 @@ def test_latex_needs_booktabs_and_nothing_more():
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        (Number(0.8236, 31250, (0.8193, 0.8278), 9), "82.36 [81.93, 82.78] (9) n=31,250"),
-        (Number(-0.0001, style=CHANGE), "+0.0"),
-        (Number(-0.296, style=CHANGE), "-29.6"),
-        (Number(None, 0, (0.1, 0.2), 3), "— n=0"),
-        (Number(float("nan")), "—"),
+        (NumberCell(0.8236, 31250, (0.8193, 0.8278), 9), "82.36 [81.93, 82.78] (9) n=31,250"),
+        (NumberCell(-0.0001, style=CHANGE), "+0.0"),
+        (NumberCell(-0.296, style=CHANGE), "-29.6"),
+        (NumberCell(None, 0, (0.1, 0.2), 3), "— n=0"),
+        (NumberCell(float("nan")), "—"),
     ],
 )
 def test_a_number_is_written_with_what_belongs_to_it(number, text):
@@ -100,7 +100,11 @@ def test_a_number_is_written_with_what_belongs_to_it(number, text):
 
 
 def test_an_n_that_a_column_shares_stands_in_its_head():
-    same = Table("", ("m", "a", "b"), (("x", Number(0.5, 4), Number(0.5, 4)), ("y", Number(0.5, 4), Number(0.5, 5))))
+    same = Table(
+        "",
+        ("m", "a", "b"),
+        (("x", NumberCell(0.5, 4), NumberCell(0.5, 4)), ("y", NumberCell(0.5, 4), NumberCell(0.5, 5))),
+    )
     written = to_markdown(same)
     assert "a (n=4)" in written
     assert written.count("n=4") == 2
@@ -108,7 +112,9 @@ def test_an_n_that_a_column_shares_stands_in_its_head():
 
 
 def test_tables_of_one_name_make_one_csv():
-    tables = [Table("", ("m", "v"), (("x", Number(0.5, 4, (0.1, 0.9), 1)),), context={"split": name}) for name in "ab"]
+    tables = [
+        Table("", ("m", "v"), (("x", NumberCell(0.5, 4, (0.1, 0.9), 1)),), context={"split": name}) for name in "ab"
+    ]
     head, *rows = csv.reader(StringIO(to_csv(tables)))
     assert head == ["split", "m", "v", "v n", "v low", "v high", "v rank"]
     assert rows == [[name, "x", "50.00", "4", "10.00", "90.00", "1"] for name in "ab"]

@@ -15,7 +15,7 @@ OTHER = {"conse[]": ("zero_shot", [0] * 18)}
 
 
 def accuracies(pool):
-    return {entry.model: entry.metric("acc1", "ImGT").value for group in pool.groups for entry in group.entries}
+    return {entry.model: entry.metric("acc1", "ImGT").value for group in pool.groups for entry in group.cases}
 
 
 def edit(folder, change):
@@ -59,20 +59,20 @@ def test_the_later_run_wins_and_it_is_said(make_run):
 def test_models_of_several_runs_stand_together(make_run):
     pool = load([make_run("one", ONE), make_run("two", {CLIP: ("zero_shot", [0] * 18)})])
     (group,) = pool.groups
-    assert {entry.model for entry in group.entries} == {"conse[]", "ViT-B-32/laion2b_s34b_b79k"}
+    assert {entry.model for entry in group.cases} == {"conse[]", "ViT-B-32/laion2b_s34b_b79k"}
     assert pool.notes == ()
 
 
 def test_a_further_ground_truth_is_no_other_variant(make_run):
     pool = load([make_run("one", ONE, ("ImGT",)), make_run("two", ONE)])
-    ((entry,),) = (group.entries for group in pool.groups)
+    ((entry,),) = (group.cases for group in pool.groups)
     assert entry.labels == ("ImGT", "ReGT", "WeaselGT")
 
 
 def test_other_words_are_another_row_with_a_letter(make_run):
     pool = load([make_run("one", ONE), make_run("two", ONE, variant={"templates": "7"})])
     (group,) = pool.groups
-    assert sorted(group.tasks().values()) == ["zero_shot (a)", "zero_shot (b)"]
+    assert sorted(group.task_names().values()) == ["zero_shot (a)", "zero_shot (b)"]
     assert any("zero_shot (b): templates 7." in note for note in group.notes())
 
 
@@ -98,7 +98,7 @@ def test_a_choice_of_images_is_named(make_run):
 def test_errors_are_noted_and_left_out_of_every_score(make_run):
     pool = load([make_run(models=ONE, errors={0: "truncated"})])
     assert pool.notes == ("imagenet/val/conse[]: 1 of 18 images ended in an error and are left out of every score.",)
-    truth = pool.groups[0].entries[0].answers.truths["ImGT"]
+    truth = pool.groups[0].cases[0].answers.label_sets["ImGT"]
     assert (truth.correct == truth.correct).sum() == 16  # NaN is not itself: the error and the image without a label
 
 
@@ -120,7 +120,7 @@ def test_a_run_without_records_is_refused(make_run):
 
 def test_a_mistyped_ground_truth_gets_the_nearest(run_folder):
     with pytest.raises(ReportError, match=r"'ReGt'; did you mean ReGT.*There are: ImGT, ReGT, WeaselGT.*--eye-labels"):
-        load([run_folder]).chosen("ReGt")
+        load([run_folder]).select_labels("ReGt")
 
 
 def answers_of(folder: Path) -> Path:
@@ -137,7 +137,7 @@ def shorten(path: Path) -> None:
 def test_damaged_answers_are_refused(make_run, damage, says):
     folder = make_run(models=ONE)
     damage(answers_of(folder))
-    entry = load([folder]).groups[0].entries[0]
+    entry = load([folder]).groups[0].cases[0]
     with pytest.raises(ReportError, match=rf"conse-\w+\.csv {says}.*[Rr]un the case again"):
         _ = entry.answers
 
@@ -147,11 +147,11 @@ def test_a_record_leads_to_no_file_outside_its_run(make_run, tmp_path):
     shutil.copy(answers_of(folder), tmp_path / "outside.csv")
     edit(folder, lambda record: record["predictions"].update(path="../outside.csv"))
     with pytest.raises(ReportError, match=r"outside\.csv, which lies outside of it"):
-        _ = load([folder]).groups[0].entries[0].answers
+        _ = load([folder]).groups[0].cases[0].answers
 
 
 def test_answers_without_a_ground_truths_columns_are_refused(make_run):
     folder = make_run(models=ONE)
     edit(folder, lambda record: record["metrics"][0].update(labels="ReaL"))
     with pytest.raises(ReportError, match=r"cannot be read as answers \('ReaL\.labels'\)"):
-        _ = load([folder]).groups[0].entries[0].answers
+        _ = load([folder]).groups[0].cases[0].answers

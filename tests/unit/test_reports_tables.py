@@ -10,9 +10,9 @@ import pytest
 
 from eyechart.errors import ReportError
 from eyechart.records import read_run
-from eyechart.reports.answers import portion
-from eyechart.reports.classification.categories import BEFORE, BOTH, CHANGED, Standing, category_table
-from eyechart.reports.render import CHANGE, Number, Table, to_csv, to_markdown
+from eyechart.reports.answers import proportion_of_counts
+from eyechart.reports.classification.categories import BEFORE, BOTH, CHANGED, CategoryRow, category_table
+from eyechart.reports.render import CHANGE, NumberCell, Table, to_csv, to_markdown
 from eyechart.reports.runs import load, model_name
 from eyechart.reports.tables import BUILDERS, tables
 
@@ -44,14 +44,14 @@ def table(run_folder):
 
 def published(row):
     """A row of the published Table 4 without its ranks and changes."""
-    numbers = {cell: Number(float(row[f"ReGT {cell}"]) / 100) for cell in CELLS} | {"N": Number(1.0)}
+    numbers = {cell: NumberCell(float(row[f"ReGT {cell}"]) / 100) for cell in CELLS} | {"N": NumberCell(1.0)}
     before, after = (float(row[f"{labels} A"]) / 100 for labels in ("ImGT", "ReGT"))
     extra = {
-        BEFORE: Number(before),
-        CHANGED: Number(after - before, style=CHANGE),
-        BOTH: Number(float(row["Im∩Re"]) / 100),
+        BEFORE: NumberCell(before),
+        CHANGED: NumberCell(after - before, style=CHANGE),
+        BOTH: NumberCell(float(row["Im∩Re"]) / 100),
     }
-    return Standing(row["model"], row["task"], numbers | extra)
+    return CategoryRow(row["model"], row["task"], numbers | extra)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_table_2_counts_the_categories(table):
 
 @pytest.mark.parametrize("row", golden("table_2"), ids=lambda row: row["category"])
 def test_table_2_shares_are_the_published_ones(row):
-    share = portion(int(row["images"]), 31250)
+    share = proportion_of_counts(int(row["images"]), 31250)
     assert round(100 * share.value, 2) == pytest.approx(float(row["percent"]), abs=0.05 + 1e-9)
 
 

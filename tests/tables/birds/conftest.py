@@ -24,8 +24,8 @@ from eyechart.realbirdid.prompt_sets import Wordings
 from eyechart.realbirdid.species import SpeciesPredictions, probabilities
 from eyechart.realbirdid.species_summary import summarised
 from eyechart.records import Record
-from eyechart.reports.figures import DRAWERS, drawing
-from eyechart.reports.runs import Pool, load
+from eyechart.reports.figures import DRAWERS, matplotlib_defaults
+from eyechart.reports.runs import Runs, load
 from eyechart.spec import parse
 
 SIZES = (4, 3, 2, 1)  # species of each genus
@@ -165,7 +165,7 @@ class Aviary:
         result = self.evaluate(case, self.maker.settings(case, None), self.dataset, who, found, self.folder)
         self.records.append(result.finish(1.0, {}, "pytest -k realbirdid"))
 
-    def pool(self) -> Pool:
+    def pool(self) -> Runs:
         """The run as the reports read it."""
         return load([self.maker.written(self.folder, tuple(self.records))])
 
@@ -200,15 +200,15 @@ def photographed(
 
 
 @pytest.fixture(scope="session")
-def kept() -> dict[str, Pool]:
+def kept() -> dict[str, Runs]:
     """Runs that several tests look at."""
     return {}
 
 
 @pytest.fixture
 def three(
-    make_run: Any, evaluate_predictions: Any, kept: dict[str, Pool], tmp_path_factory: pytest.TempPathFactory
-) -> Pool:
+    make_run: Any, evaluate_predictions: Any, kept: dict[str, Runs], tmp_path_factory: pytest.TempPathFactory
+) -> Runs:
     """An encoder, a better one and a talker, asked everything; one of them is named like a formula."""
     if "three" not in kept:
         aviary = Aviary(replace(make_run, root=tmp_path_factory.mktemp("three")), evaluate_predictions)
@@ -224,8 +224,8 @@ def three(
 def figure() -> Callable[..., Any]:
     """Make a figure of a pool, as matplotlib has it."""
 
-    def figure(pool: Pool, name: str, labels: str | None = None) -> Any:
-        with drawing():
+    def figure(pool: Runs, name: str, labels: str | None = None) -> Any:
+        with matplotlib_defaults():
             made = DRAWERS[f"realbirdid-{name}"](pool, labels)
             made.draw_without_rendering()
             return made
@@ -234,10 +234,10 @@ def figure() -> Callable[..., Any]:
 
 
 @pytest.fixture
-def alike(aviary: Aviary) -> Callable[[int], Pool]:
+def alike(aviary: Aviary) -> Callable[[int], Runs]:
     """Birds of one kind, answerable (from the first on: 0, 1) or not (2), that a model or two were asked about."""
 
-    def alike(first: int, *, also: bool = False) -> Pool:
+    def alike(first: int, *, also: bool = False) -> Runs:
         some = aviary.seen.of(range(first, 60, 3))
         aviary.seen, aviary.n = some, len(some)
         aviary.species("hf_clip[a]")

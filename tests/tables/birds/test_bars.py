@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 
-from eyechart.reports.panels import wrapped
+from eyechart.reports.panels import wrap_name
 from eyechart.reports.realbirdid.range_charts import NOTHING, SHADES
 from eyechart.reports.render import to_csv
 from eyechart.reports.tables import tables
@@ -150,7 +150,7 @@ def test_the_shares_of_a_matrix_add_up_to_one_in_each_row(three, figure):
 
 def test_long_names_are_broken_behind_commas_and_slashes():
     name = "hf[Qwen/Qwen3-VL-2B-Instruct,dtype=bfloat16,device=cuda]"
-    lines = wrapped(name).split("\n")
+    lines = wrap_name(name).split("\n")
     assert Counter("".join(lines)) == Counter(name)
     assert lines == ["hf[Qwen/Qwen3-VL-2B-Instruct,", "dtype=bfloat16,device=cuda]"]
-    assert wrapped("conse[]") == "conse[]"
+    assert wrap_name("conse[]") == "conse[]"

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.figures import DRAWERS, drawing
+from eyechart.reports.figures import DRAWERS, matplotlib_defaults
 from eyechart.reports.realbirdid.catalogue import TABLES
 from eyechart.reports.tables import tables
 
@@ -21,7 +21,7 @@ def refusal(make, *given):
 
 
 def drawn(name, pool):
-    with drawing():
+    with matplotlib_defaults():
         return DRAWERS[name](pool, None)
 
 

@@ -18,7 +18,7 @@ from eyechart.reports.tables import tables
 @pytest.fixture
 def said(three):
     """What the better encoder's csv says of the answerable images with a list."""
-    found = next(e for e in three.groups[0].of("species").entries if e.model == "hf_clip[b]")
+    found = next(e for e in three.groups[0].with_protocols("species").cases if e.model == "hf_clip[b]")
     text = (found.folder / found.record.predictions.path).read_text(encoding="utf-8")
     every = csv.DictReader(StringIO(text))
     return [row for row in every if row["answerable"] == "1" and row["range.species.p"]]
@@ -95,8 +95,8 @@ def test_few_numbers_have_a_bin_each():
 
 
 def test_what_does_not_vary_has_no_correlation():
-    assert not correlation(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3]), np.arange(3)).known
-    assert not correlation(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]), np.arange(3)).known
+    assert not correlation(np.array([2, 2, 2]), np.array([0.1, 0.2, 0.3]), np.arange(3)).is_defined
+    assert not correlation(np.array([1, 2, 3]), np.array([1.0, 1.0, 1.0]), np.arange(3)).is_defined
     assert correlation(np.array([1, 2]), np.array([0.5, 0.1]), np.arange(2)).value == pytest.approx(-1)
 
 

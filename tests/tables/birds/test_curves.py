@@ -39,9 +39,7 @@ def answers(entry):
 @pytest.fixture
 def entry(three):
     """The better encoder's case of species."""
-    return next(
-        e for g in three.groups for e in g.entries if e.model == "hf_clip[b]" and e.record.protocol == "species"
-    )
+    return next(e for g in three.groups for e in g.cases if e.model == "hf_clip[b]" and e.record.protocol == "species")
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -127,7 +125,7 @@ def test_a_point_is_the_first_that_abstains_on_as_much(places, x):
 def test_beyond_the_last_point_there_is_no_accuracy():
     point = Curve(np.array([0.0, 0.1]), np.array([0.5, 1.0])).at(0.25)
     assert np.isnan(point).all()
-    assert not kept_accuracy(Images(np.ones(10), np.arange(10)), point[0]).known
+    assert not kept_accuracy(Images(np.ones(10), np.arange(10)), point[0]).is_defined
 
 
 def test_points_without_a_number_are_left_out():

@@ -88,11 +88,11 @@ def test_sixteen_models_have_their_names_and_sixteen_looks(aviary, drawing, name
     pool = aviary.pool()
     texts = drawing(pool, name)
     assert all(any(model in (text or "") for text in texts) for model in models)
-    assert len({*looks(pool, pool.groups[0].entries)}) == 16
+    assert len({*looks(pool, pool.groups[0].cases)}) == 16
 
 
 def test_a_model_looks_the_same_whoever_else_is_in_a_figure(three):
-    entries = [entry for group in three.groups for entry in group.entries]
+    entries = [entry for group in three.groups for entry in group.cases]
     by_model = {}
     for protocol in ("species", "flat_list", "abstention"):
         some = [entry for entry in entries if entry.record.protocol == protocol]
@@ -105,6 +105,6 @@ def test_two_cases_of_one_model_differ_in_their_dashes(aviary):
     for called in ("scientific", "common"):
         aviary.species("hf_clip[a]", called=called)
     pool = aviary.pool()
-    one, other = looks(pool, pool.groups[0].entries)
+    one, other = looks(pool, pool.groups[0].cases)
     assert (one.colour, one.marker) == (other.colour, other.marker)
     assert one.dash != other.dash

@@ -14,8 +14,7 @@ from eyechart.models.types import Usage
 from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.free_form import FreeFormPredictions
 from eyechart.reports.__main__ import main
-from eyechart.reports.overview import tables as overview_tables
-from eyechart.reports.overview import write
+from eyechart.reports.overview import overview_tables, write_overview
 from eyechart.reports.realbirdid.catalogue import TABLES
 from eyechart.reports.render import RENDERERS, to_csv
 from eyechart.reports.tables import tables
@@ -214,7 +213,7 @@ def test_the_overview_has_the_headline_tables_and_all_cases(asked, tmp_path):
     parts = ("classification", "AUC", "flat list", "range lists", "free words", "P(abstain)", "wordings", "confusion",
              "outcomes", "every metric")  # fmt: skip
     assert all(part in title for part, title in zip(parts, titles, strict=True))
-    assert "Divisions, annotations and observations: observations " in write(asked.pool(), tmp_path)
+    assert "Divisions, annotations and observations: observations " in write_overview(asked.pool(), tmp_path)
 
 
 def test_the_overview_of_birds_without_lists_or_words_has_what_there_is(aviary):

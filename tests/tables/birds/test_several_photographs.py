@@ -12,25 +12,25 @@ from msgspec import structs
 
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.records import Metric
-from eyechart.reports.page.albums import Album, Exhibit
-from eyechart.reports.page.charts import protocols
-from eyechart.reports.page.kinds import READERS
-from eyechart.reports.page.said import naming, read_said
+from eyechart.reports.page.charts import accuracy_rows
+from eyechart.reports.page.sample_groups import CaseSamples, SampleGroup
+from eyechart.reports.page.sample_readers import READERS
+from eyechart.reports.page.samples import class_namer, read_samples
 from eyechart.reports.realbirdid.curves import case, kept_accuracy
 from eyechart.reports.render import to_csv
-from eyechart.reports.runs import Pool
+from eyechart.reports.runs import Runs
 from eyechart.reports.tables import tables
 
 TABLES = ("T2", "T3", "T4", "F4", "F5", "F7", "F8", "F10", "F11", "F16", "F17", "F19", "wordings")
 SPOTS = ("A.species", "A.genus", "UA.genus")
 
 
-def rows_of(pool: Pool, name: str) -> list[dict[str, str]]:
+def rows_of(pool: Runs, name: str) -> list[dict[str, str]]:
     """The rows of a table's csv."""
     return list(csv.DictReader(StringIO(to_csv(tables(f"realbirdid-{name}", pool, None)))))
 
 
-def intervals(pool: Pool, name: str) -> list[list[str]]:
+def intervals(pool: Runs, name: str) -> list[list[str]]:
     """The ends of every interval of a table, row by row."""
     return [[cell for head, cell in row.items() if head.endswith((" low", " high"))] for row in rows_of(pool, name)]
 
@@ -45,7 +45,7 @@ def noisy(photographed: Callable[..., Any]) -> Any:
 def species(noisy: Any) -> Any:
     """Its case of species."""
     noisy.species("hf[c]", 1.0)
-    return noisy.pool().groups[0].of("species").entries[0]
+    return noisy.pool().groups[0].with_protocols("species").cases[0]
 
 
 def test_photographs_that_repeat_their_observation_change_no_interval(photographed):
@@ -116,10 +116,10 @@ def test_every_caption_names_observations_as_what_was_drawn(photographed):
 
 
 def test_the_page_draws_the_interval_of_the_record(species):
-    said = read_said(species, naming(()), READERS)
+    said = read_samples(species, class_namer(()), READERS)
     (found,) = [
         row
-        for row in protocols(Album("birds", "birds", (Exhibit(species, "species", said),), "species"))
+        for row in accuracy_rows(SampleGroup("birds", "birds", (CaseSamples(species, "species", said),), "species"))
         if row["labels"] == "species"
     ]
     metric = species.metric("acc", "all species", "A.species")
@@ -128,11 +128,11 @@ def test_the_page_draws_the_interval_of_the_record(species):
 
 
 def test_the_page_draws_the_mean_over_repeats_that_the_record_has(species):
-    said = read_said(species, naming(()), READERS)
+    said = read_samples(species, class_namer(()), READERS)
     mean = Metric(
         name="repeated_acc", labels="species", category="A", value=0.7, n=9, ci=(0.4, 0.9), ci_method="clustered wilson"
     )
     entry = replace(species, record=structs.replace(species.record, metrics=(mean,)))
-    rows = protocols(Album("birds", "birds", (Exhibit(entry, "species", said),), "species"))
+    rows = accuracy_rows(SampleGroup("birds", "birds", (CaseSamples(entry, "species", said),), "species"))
     (found,) = [row for row in rows if row["labels"] == "species"]
     assert (found["value"], found["ci"], found["n"]) == (0.7, (0.4, 0.9), 9)

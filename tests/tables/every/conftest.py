@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyechart.records import Asked
-from eyechart.reports.runs import Pool
+from eyechart.reports.runs import Runs
 
 aviary = run_path(str(Path(__file__).parents[1] / "birds" / "conftest.py"), run_name="birds")["aviary"]
 
@@ -31,7 +31,7 @@ BIN = ("what", "name", "present", "low", "high", "count")
 
 
 @pytest.fixture
-def worded(session: Any) -> Pool:
+def worded(session: Any) -> Runs:
     """Answers in words about classes: every task, batch size, order, setting and encoder."""
     made = session(labels=("ImGT", "ReGT", "WeaselGT"))
     for number, model in enumerate(SHORT_AND_LONG):
@@ -49,7 +49,7 @@ def worded(session: Any) -> Pool:
 
 
 @pytest.fixture
-def repeated(session: Any) -> Pool:
+def repeated(session: Any) -> Runs:
     """Redrawn options in every setting, and a closed world that was asked several times."""
     from eyechart.classification.multiple_choice import SETTINGS
 
@@ -63,7 +63,7 @@ def repeated(session: Any) -> Pool:
 
 
 @pytest.fixture
-def classified(make_run: Any) -> Pool:
+def classified(make_run: Any) -> Runs:
     """Classifiers under three ground truths."""
     from eyechart.reports.runs import load
 
@@ -79,24 +79,24 @@ def answers(wrong: int, size: int = 12) -> dict[str, str]:
 
 
 @pytest.fixture
-def asked(existing: Any) -> Pool:
+def asked(existing: Any) -> Runs:
     """Questions about the pairs of one data set, of four models."""
     for number, model in enumerate(MLLMS):
         existing(model, "coco", answers(4 + number), detectors="+".join(DETECTORS))
-    return Pool(existing.bench.pool().groups, ())
+    return Runs(existing.bench.pool().groups, ())
 
 
 @pytest.fixture
-def detected(existing: Any) -> Pool:
+def detected(existing: Any) -> Runs:
     """Questions about pairs that two and three detectors flag, of four models."""
     for number, model in enumerate(MLLMS):
         for detectors in (DETECTORS, (*DETECTORS, ENCODER)):
             existing(model, "coco", answers(2 + number), detectors="+".join(detectors))
-    return Pool(existing.bench.pool().groups, ())
+    return Runs(existing.bench.pool().groups, ())
 
 
 @pytest.fixture
-def paired(existing: Any) -> Pool:
+def paired(existing: Any) -> Runs:
     """Questions about image–category pairs: four data sets, thresholds, detectors, both benchmarks."""
     for number, model in enumerate(MLLMS):
         for source in SOURCES:
@@ -111,7 +111,7 @@ def paired(existing: Any) -> Pool:
                 for place, name in enumerate(SETS * 4)]  # fmt: skip
         for source in SOURCES:
             existing.bench.case("progression", model, source, metrics=metrics, rows=rows, sets=times)
-    return Pool(existing.bench.pool().groups, ())
+    return Runs(existing.bench.pool().groups, ())
 
 
 def divided() -> Iterator[dict[str, Any]]:
@@ -133,7 +133,7 @@ def answered(wrong: int) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture
-def hard(bench: Any) -> Pool:
+def hard(bench: Any) -> Runs:
     """Hard samples beside pairs out of distribution, and what detectors said of every pair."""
     for number, model in enumerate(MLLMS):
         metrics = [
@@ -157,34 +157,34 @@ def hard(bench: Any) -> Pool:
     kinds = [("mmd2", "OOD-S", 0.01, 9, (0.0, 0.02)), ("mmd2_tau", "OOD-S", 0.02), ("mmd2_null", "OOD-S", 0.0),
              ("mmd2_p", "OOD-S", 0.04)]  # fmt: skip
     bench.case("distribution", ENCODER, metrics=kinds)
-    return Pool(bench.pool().groups, ())
+    return Runs(bench.pool().groups, ())
 
 
 @pytest.fixture
-def birds(aviary: Any) -> Pool:
+def birds(aviary: Any) -> Runs:
     """Birds: two encoders and four models that answer in words."""
     for place, model in enumerate((ENCODER, OTHER, *MLLMS[:2])):
         aviary.species(model, 1.0 + place / 2, place)
         aviary.flat_list(model, 1.0 + place / 2, place)
     for place, model in enumerate(MLLMS):
         aviary.abstention(model, 0.3 + place / 10, place)
-    return Pool(aviary.pool().groups, ())
+    return Runs(aviary.pool().groups, ())
 
 
 @pytest.fixture
-def few_birds(aviary: Any) -> Pool:
+def few_birds(aviary: Any) -> Runs:
     """Birds: an encoder and two models that answer in words."""
     for place, model in enumerate((ENCODER, *SHORT_AND_LONG)):
         aviary.species(model, 1.0 + place / 2, place)
         aviary.flat_list(model, 1.0 + place / 2, place)
     for place, model in enumerate(SHORT_AND_LONG):
         aviary.abstention(model, 0.3 + place / 10, place)
-    return Pool(aviary.pool().groups, ())
+    return Runs(aviary.pool().groups, ())
 
 
 @pytest.fixture
-def free_form(flock: Any) -> Pool:
+def free_form(flock: Any) -> Runs:
     """Free words about birds."""
     for model in MLLMS:
         flock.mllm("free_form", model, metrics=[("acc", "observations", "A.species", 0.5, 40, (0.3, 0.7))])
-    return Pool(flock.pool().groups, ())
+    return Runs(flock.pool().groups, ())

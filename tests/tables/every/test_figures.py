@@ -5,7 +5,7 @@ from runpy import run_path
 
 import pytest
 
-from eyechart.reports.figures import DRAWERS, drawing
+from eyechart.reports.figures import DRAWERS, matplotlib_defaults
 
 lay_out = run_path(str(Path(__file__).parents[2] / "layout.py"))["lay_out"]
 ELSEWHERE = {"F7"}  # in tests/annotation
@@ -31,6 +31,6 @@ def test_every_figure_can_be_read(
 ) -> None:
     runs = request.getfixturevalue(pool)
     for name in names:
-        with drawing():
+        with matplotlib_defaults():
             layout = lay_out(DRAWERS[name](runs, None), monkeypatch)
         assert (name, [*layout.problems()]) == (name, [])

@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.errors import ReportError
 from eyechart.reports.render import to_csv
-from eyechart.reports.runs import Pool
+from eyechart.reports.runs import Runs
 from eyechart.reports.tables import BUILDERS, tables
 
 POOLS = ("worded", "repeated", "classified", "paired", "hard", "birds", "free_form")
@@ -20,7 +20,7 @@ def test_tables_are_those_of_the_golden_files(name: str, request: pytest.Fixture
     golden.check(f"tests/{name}.json.gz", {table: {"csv": lines} for table, lines in made.items() if lines})
 
 
-def make_csv(name: str, pool: Pool) -> list[str]:
+def make_csv(name: str, pool: Runs) -> list[str]:
     with suppress(ReportError):
         return to_csv(tables(name, pool)).split("\n")
     return []

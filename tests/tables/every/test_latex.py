@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.reports.render import Number, Table, to_latex
+from eyechart.reports.render import NumberCell, Table, to_latex
 from eyechart.reports.tables import BUILDERS, tables
 
 ELSEWHERE = {"F7", "oodbench-population"}  # in tests/annotation and tests/tables/test_oodbench_population.py
@@ -39,7 +39,7 @@ def test_every_table_fits_the_page(pool: str, request: pytest.FixtureRequest, la
 
 def wide(columns: int, rows: int, name: str = "organization/a-model-of-thirty-letters") -> Table:
     """A table of numbers with intervals."""
-    cells = tuple(Number(0.5, 9 + place, (0.1, 0.9), 1) for place in range(columns))
+    cells = tuple(NumberCell(0.5, 9 + place, (0.1, 0.9), 1) for place in range(columns))
     heads = ("Model", *(f"measure {place}" for place in range(columns)))
     return Table("A wide table", heads, tuple((f"{name} {row}", *cells) for row in range(rows)), ("A note.",) * 3)
 
@@ -51,7 +51,7 @@ def test_tables_of_any_size_fit_the_page(columns: int, rows: int, latex_problems
 
 def test_texts_from_outside_compile_and_fit(latex_problems: Any) -> None:
     texts = ("x" * 300, r"\input{/etc/passwd}", "50 % & $x$ #1 {a} ~b^c_d", "éàßł δη τ² ∀ 模型 🐦", "[a]--`b' <c>|d|")
-    rows = tuple((text, Number(0.5, 4, (0.1, 0.9))) for text in texts)
+    rows = tuple((text, NumberCell(0.5, 4, (0.1, 0.9))) for text in texts)
     assert latex_problems([to_latex(Table(text, (text, "%"), rows, (text,))) for text in texts]) == []
 
 
@@ -66,13 +66,13 @@ def test_a_table_that_is_too_wide_is_turned_and_one_that_is_wider_is_split() -> 
 
 
 def test_an_interval_stands_small_beneath_its_number() -> None:
-    written = to_latex(Table("t", ("Model", "acc"), (("a", Number(0.5, 4, (0.1, 0.9), 1, standing=1)),)))
+    written = to_latex(Table("t", ("Model", "acc"), (("a", NumberCell(0.5, 4, (0.1, 0.9), 1, highlight=1)),)))
     assert r"\eyelines[t]{r}{\textbf{50.00 (1)}\\\scriptsize {[}10.00, 90.00]}" in written
 
 
 def test_columns_whose_heads_begin_alike_are_grouped_by_a_rule() -> None:
     heads = ("Model", "A Species AUC", "A Species Acc", "Yes")
-    written = to_latex(Table("t", heads, (("a", Number(0.5), Number(0.5), Number(0.5)),)))
+    written = to_latex(Table("t", heads, (("a", NumberCell(0.5), NumberCell(0.5), NumberCell(0.5)),)))
     assert r" & \multicolumn{2}{c}{A Species} &  \\" in written
     assert r"\cmidrule(lr){2-3}" in written
     assert r"Model & AUC & Acc & Yes \\" in written

@@ -12,33 +12,33 @@ from eyechart.gate.evidence import Evidence, proofs, read_evidence
 from eyechart.metrics.intervals import Interval
 from eyechart.records import FILE, Metric, Record, read_run
 
-from .answers import intact
+from .answers import read_verified
 from .run_names import run_names
 
 Cases = Mapping[tuple[str, str], Evidence]  # by case and protocol
 
 
-class _Told(msgspec.Struct):
+class _RunFile(msgspec.Struct):
     run: msgspec.Raw = msgspec.Raw(b"")
 
 
-def evidence_of(record: Record, folder: Path) -> Evidence:
+def case_evidence(record: Record, folder: Path) -> Evidence:
     """What a case kept; of a run that kept nothing, the numbers alone."""
-    return kept(record, folder) or alone(record)
+    return read_case_evidence(record, folder) or evidence_from_metrics(record)
 
 
-def kept(record: Record, folder: Path) -> Evidence | None:
+def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
     """What a case kept, if it is as the run wrote it; None where it kept nothing."""
     if record.evidence is None:
         return None
     path = folder / record.evidence.path
-    intact(path, folder, record.evidence)
+    read_verified(path, folder, record.evidence)
     return read_evidence(path)
 
 
-def alone(record: Record) -> Evidence:
+def evidence_from_metrics(record: Record) -> Evidence:
     """A record's numbers without what they were made of, which can be compared by their intervals only."""
-    found, planes = proofs(map(estimate_of, record.metrics))
+    found, planes = proofs(map(estimate_from_metric, record.metrics))
     return Evidence(
         case=record.case,
         protocol=record.protocol,
@@ -56,7 +56,7 @@ def alone(record: Record) -> Evidence:
     )
 
 
-def estimate_of(metric: Metric) -> Estimate:
+def estimate_from_metric(metric: Metric) -> Estimate:
     """Return a record's number as an estimate that can be compared by its interval alone."""
     return Estimate(
         name=metric.name,
@@ -70,27 +70,27 @@ def estimate_of(metric: Metric) -> Estimate:
     )
 
 
-def cases(place: Path) -> Cases:
+def read_cases(place: Path) -> Cases:
     """The cases of a run or of a baseline, given by its folder or file."""
     if not place.exists():
         raise ReportError(
             f"There is neither a run nor a baseline at {place}. Name a run's folder, such as reports/runs/latest, or "
             "a baseline's file or folder."
         )
-    found = of_run(place) if is_run(place) else {key: evidence for key, (evidence, _) in read(place).items()}
+    found = cases_of_run(place) if is_run(place) else {key: evidence for key, (evidence, _) in read(place).items()}
     if not found:
         raise ReportError(f"{place} holds no case. Name a run's folder, or a baseline's file or folder.")
     return found
 
 
-def of_run(place: Path) -> Cases:
+def cases_of_run(place: Path) -> Cases:
     """The cases of a run."""
     folder = place if place.is_dir() else place.parent
-    found = [evidence_of(record, folder) for record in read_run(place).records]
+    found = [case_evidence(record, folder) for record in read_run(place).records]
     return {name(evidence): evidence for evidence in found}
 
 
-def place_names(places: Sequence[Path]) -> list[str]:
+def source_names(places: Sequence[Path]) -> list[str]:
     """What runs and baselines are called: a run by its folder and time, a baseline by its path."""
     runs = [(place if place.is_dir() else place.parent, read_run(place).run) for place in places if is_run(place)]
     names = iter(run_names(runs))
@@ -102,6 +102,6 @@ def is_run(place: Path) -> bool:
     if place.is_dir():
         return (place / FILE).is_file()
     try:
-        return bool(msgspec.json.decode(place.read_bytes(), type=_Told).run)
+        return bool(msgspec.json.decode(place.read_bytes(), type=_RunFile).run)
     except msgspec.DecodeError:
         return False

@@ -12,47 +12,47 @@ from eyechart.data.class_names import class_names
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ReportError, VocabularyError
 
-from ..annotation.sheet import opened
-from ..answers import Floats, intact
-from ..runs import Entry, Group, Pool
-from .before import Moved, Old, Previous, kept_outcomes, moved
-from .kinds import READERS
-from .said import Held, Named, Said, naming, read_said
+from ..annotation.sheet import open_checked_split
+from ..answers import Floats, read_verified
+from ..runs import CaseRun, ComparableCases, Runs
+from .previous import PreviousCase, PreviousCases, SampleChanges, sample_changes, samples_from_evidence
+from .sample_readers import READERS
+from .samples import ClassNamer, LabelOutcomes, Samples, class_namer, read_samples
 
 IMAGE = "image"
-USUAL = ("species",)  # what birds are looked at by
+DEFAULT_LABELS = ("species",)  # what birds are looked at by
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class CaseSamples:
     """One case of an album: what it said, what was said before of the same items, and what its numbers moved by."""
 
-    entry: Entry
+    case: CaseRun
     task: str
-    said: Said
-    before: Said | None = None
-    moved: Mapping[str, Moved] = field(default_factory=dict)
+    samples: Samples
+    previous: Samples | None = None
+    changes: Mapping[str, SampleChanges] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Album:
+class SampleGroup:
     """Cases about the same items; `dataset` is None where the images are not here."""
 
     name: str
     title: str
-    exhibits: tuple[Exhibit, ...]
+    cases: tuple[CaseSamples, ...]
     reference: str
     dataset: Dataset | None = None
 
     @property
     def items(self) -> tuple[tuple[str, str], ...]:
         """The images with what is asked about them."""
-        return self.exhibits[0].said.items
+        return self.cases[0].samples.items
 
     @cached_property
-    def truths(self) -> Mapping[str, Held]:
+    def label_sets(self) -> Mapping[str, LabelOutcomes]:
         """Every ground truth, from the first case that has it; the reference comes first."""
-        found = {name: held for exhibit in self.exhibits for name, held in exhibit.said.truths.items()}
+        found = {name: held for exhibit in self.cases for name, held in exhibit.samples.truths.items()}
         return {name: found[name] for name in sorted(found, key=lambda name: name != self.reference)}
 
     @cached_property
@@ -65,69 +65,73 @@ class Album:
 
 
 @dataclass
-class Curator:
+class SampleLoader:
     """Opens data sets and reads cases; `said` collects what there is to say about what is missing."""
 
     data: str | None
     store: Path
-    said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
-    def albums(self, pool: Pool, previous: Previous) -> Iterator[Album]:
+    def load(self, pool: Runs, previous: PreviousCases) -> Iterator[SampleGroup]:
         """Every album of the runs, in the order of their groups."""
         taken: dict[str, int] = {}
         for group in pool.groups:
-            for album in self.of_group(group, previous):
+            for album in self.load_group(group, previous):
                 count = taken[album.name] = taken.get(album.name, 0) + 1
-                yield album if count == 1 else renamed(album, count)
+                yield album if count == 1 else with_suffix(album, count)
 
-    def of_group(self, group: Group, previous: Previous) -> Iterator[Album]:
+    def load_group(self, group: ComparableCases, previous: PreviousCases) -> Iterator[SampleGroup]:
         """The albums of one group: one for all cases with the same items."""
-        dataset = self.dataset(group)
-        named, tasks = naming(names_of(group, dataset)), group.tasks()
-        shelves: dict[tuple[tuple[str, str], ...], list[Exhibit]] = {}
-        for entry in group.entries:
-            if said := read_said(entry, named, READERS):
+        dataset = self.open_dataset(group)
+        named, tasks = class_namer(read_names(group, dataset)), group.task_names()
+        shelves: dict[tuple[tuple[str, str], ...], list[CaseSamples]] = {}
+        for entry in group.cases:
+            if said := read_samples(entry, named, READERS):
                 old = previous.get(id(entry))
-                numbers = moved(old, entry, [key for key, _ in said.items])
-                before = self.before(old, entry, said, named)
-                shelves.setdefault(said.items, []).append(Exhibit(entry, tasks[id(entry)], said, before, numbers))
+                numbers = sample_changes(old, entry, [key for key, _ in said.items])
+                before = self.load_previous(old, entry, said, named)
+                shelves.setdefault(said.items, []).append(CaseSamples(entry, tasks[id(entry)], said, before, numbers))
         for exhibits in shelves.values():
-            yield album_of(group, exhibits, dataset)
+            yield create_sample_group(group, exhibits, dataset)
 
-    def before(self, old: Old | None, entry: Entry, now: Said, named: Named) -> Said | None:
+    def load_previous(
+        self, old: PreviousCase | None, entry: CaseRun, now: Samples, named: ClassNamer
+    ) -> Samples | None:
         """What a case is compared with, if that is about the same items."""
         if old is None:
             return None
-        found = read_said(old, named, READERS) if isinstance(old, Entry) else kept_outcomes(old, entry, now)
+        found = (
+            read_samples(old, named, READERS) if isinstance(old, CaseRun) else samples_from_evidence(old, entry, now)
+        )
         if found is not None and found.items == now.items:
             return found
-        self.said.append(
+        self.notes.append(
             f"{entry.record.case} ({entry.record.protocol}): what it is compared with is about other items."
         )
         return None
 
-    def dataset(self, group: Group) -> Dataset | None:
+    def open_dataset(self, group: ComparableCases) -> Dataset | None:
         """The images of a group, if they are where they were."""
-        record = group.entries[0].record
+        record = group.cases[0].record
         finger, limit, seed = record.data.fingerprint, record.limit, record.seed
         root = record.data.root or None if self.data is None else self.data
         offline = self.data is None  # nothing is downloaded unless it is asked for
         try:
-            return opened(
+            return open_checked_split(
                 group.benchmark, root, self.store, fingerprint=finger, limit=limit, seed=seed, offline=offline
             )
         except EyechartError as error:
-            self.said.append(f"{group.title}: no images. {error}")
+            self.notes.append(f"{group.title}: no images. {error}")
         return None
 
 
-def names_of(group: Group, dataset: Dataset | None) -> Sequence[str]:
+def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]:
     """The names of the classes: the data set's own, those that the run kept, or the cleaned ones of ImageNet."""
     if dataset is not None and dataset.names:
         return dataset.names
-    if found := next(filter(None, map(read_class_names, group.entries)), ()):
+    if found := next(filter(None, map(read_class_names, group.cases)), ()):
         return found
-    if (dataset is not None and dataset.classes != 1000) or group.entries[0].record.benchmark != "imagenet":
+    if (dataset is not None and dataset.classes != 1000) or group.cases[0].record.benchmark != "imagenet":
         return ()
     try:
         return class_names("kisel").names
@@ -135,37 +139,39 @@ def names_of(group: Group, dataset: Dataset | None) -> Sequence[str]:
         return ()
 
 
-def read_class_names(entry: Entry) -> Sequence[str]:
+def read_class_names(entry: CaseRun) -> Sequence[str]:
     """The class names that a run kept; () where it kept none."""
     file = entry.record.data.class_names
     if file is None:
         return ()
     path = entry.folder / file.path
     try:
-        return msgspec.json.decode(intact(path, entry.folder, file), type=tuple[str, ...])
+        return msgspec.json.decode(read_verified(path, entry.folder, file), type=tuple[str, ...])
     except msgspec.DecodeError as error:
         raise ReportError(f"{path} is no list of class names ({error}). Run the case again.") from error
 
 
-def album_of(group: Group, exhibits: Sequence[Exhibit], dataset: Dataset | None) -> Album:
+def create_sample_group(
+    group: ComparableCases, exhibits: Sequence[CaseSamples], dataset: Dataset | None
+) -> SampleGroup:
     """An album, called after its split; one of questions after its protocol, too."""
-    first = exhibits[0].said
-    known = {name for exhibit in exhibits for name in exhibit.said.truths}
-    usual = (group.reference if group.labels else "", *USUAL)
+    first = exhibits[0].samples
+    known = {name for exhibit in exhibits for name in exhibit.samples.truths}
+    usual = (group.reference if group.labels else "", *DEFAULT_LABELS)
     reference = next((name for name in usual if name in known), "")
     if first.unit == IMAGE:
-        return Album(group.benchmark, group.title, tuple(exhibits), reference, dataset)
-    protocol = exhibits[0].entry.record.protocol
+        return SampleGroup(group.benchmark, group.title, tuple(exhibits), reference, dataset)
+    protocol = exhibits[0].case.record.protocol
     title = f"{group.title}: {protocol}"
-    return Album(f"{group.benchmark}/{protocol}", title, tuple(exhibits), reference, dataset)
+    return SampleGroup(f"{group.benchmark}/{protocol}", title, tuple(exhibits), reference, dataset)
 
 
-def renamed(album: Album, count: int) -> Album:
+def with_suffix(album: SampleGroup, count: int) -> SampleGroup:
     """Another album of one name."""
-    return Album(f"{album.name}/{count}", album.title, album.exhibits, album.reference, album.dataset)
+    return SampleGroup(f"{album.name}/{count}", album.title, album.cases, album.reference, album.dataset)
 
 
-def floats(held: Held) -> Floats:
+def as_floats(held: LabelOutcomes) -> Floats:
     """Outcomes as 1, 0 and NaN."""
     values = np.full(len(held.outcomes), np.nan)
     values[held.outcomes <= 1] = held.outcomes[held.outcomes <= 1]

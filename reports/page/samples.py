@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
 
-from ..answers import intact
+from ..answers import read_verified
 from ..render import one_line
-from ..runs import Entry
+from ..runs import CaseRun
 
 Line = Mapping[str, str]
-Named = Callable[[str], str]
+ClassNamer = Callable[[str], str]
 Codes = NDArray[np.uint8]
 Best = tuple[tuple[str, str], ...]  # names with their scores, the highest first
 
@@ -24,7 +24,7 @@ MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
 
 
 @dataclass(frozen=True)
-class Held:
+class LabelOutcomes:
     """One ground truth over the items: what is right, in which category, and what became of the answers."""
 
     labels: tuple[tuple[str, ...], ...]
@@ -33,14 +33,14 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Said:
+class Samples:
     """Every item of a case.
 
     `items` are (image, question); `answers` are names, "" for none, and () where unknown; `raw` is what was said.
     """
 
     items: tuple[tuple[str, str], ...]
-    truths: Mapping[str, Held]
+    truths: Mapping[str, LabelOutcomes]
     answers: tuple[str, ...]
     errors: tuple[str, ...]
     raw: tuple[str, ...] = ()
@@ -63,16 +63,16 @@ class Said:
                 object.__setattr__(self, name, (empty,) * len(self.items))
 
 
-Reader = Callable[[Sequence[Line], Named], Said]
+Reader = Callable[[Sequence[Line], ClassNamer], Samples]
 
 
-def read_said(entry: Entry, named: Named, readers: Mapping[str, Reader]) -> Said | None:
+def read_samples(entry: CaseRun, named: ClassNamer, readers: Mapping[str, Reader]) -> Samples | None:
     """A case's items by the first reader whose column its csv has; None where there is nothing to look at."""
     record = entry.record
     if record.predictions is None:
         return None
     path = entry.folder / record.predictions.path
-    text = intact(path, entry.folder, record.predictions)
+    text = read_verified(path, entry.folder, record.predictions)
     rows = list(csv.DictReader(StringIO(text, newline="")))
     reader = next((made for column, made in readers.items() if rows and column in rows[0]), None)
     try:
@@ -86,49 +86,51 @@ def column(rows: Sequence[Line], name: str) -> tuple[str, ...]:
     return tuple(row[name] for row in rows)
 
 
-def marks(rows: Sequence[Line], name: str) -> Codes:
+def parse_marks(rows: Sequence[Line], name: str) -> Codes:
     """A column of 1, 0 and nothing as codes."""
     return np.array([MARKS.get(row[name], UNSCORED) for row in rows], np.uint8)
 
 
-def held(rows: Sequence[Line], correct: str, labels: Sequence[Sequence[str]], category: str = "") -> Held:
+def label_outcomes(
+    rows: Sequence[Line], correct: str, labels: Sequence[Sequence[str]], category: str = ""
+) -> LabelOutcomes:
     """One ground truth whose outcomes, and categories where it has some, are columns."""
     categories = column(rows, category) if category else ("",) * len(rows)
-    return Held(tuple(map(tuple, labels)), categories, marks(rows, correct))
+    return LabelOutcomes(tuple(map(tuple, labels)), categories, parse_marks(rows, correct))
 
 
-def options(row: Line, named: Named) -> str:
+def format_options(row: Line, named: ClassNamer) -> str:
     """The letters of a choice with their names."""
     places = [place for place in row.get("options", "").split(";") if place]
-    return "; ".join(f"{letter(number)} {named(place)}" for number, place in enumerate(places))
+    return "; ".join(f"{option_letter(number)} {named(place)}" for number, place in enumerate(places))
 
 
-def letter(number: int) -> str:
+def option_letter(number: int) -> str:
     """The letter of an option, its number after the alphabet."""
     return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 
-def of_classes(rows: Sequence[Line], named: Named) -> Said:
+def read_classification(rows: Sequence[Line], named: ClassNamer) -> Samples:
     """Classification: an image an item; several rounds about the same images are put together."""
-    rounds = split_rounds(rows)
+    rounds = split_epochs(rows)
     first = rounds[0]
     names = [name.removesuffix(".correct") for name in first[0] if name.endswith(".correct")]
-    truths = {name: classes_held(rounds, name, named) for name in names}
+    truths = {name: class_outcomes(rounds, name, named) for name in names}
     worded = "said" in first[0]
-    return Said(
+    return Samples(
         items=tuple((row["key"], "") for row in first),
         truths=truths,
         answers=tuple(named(row["top1"]) if row["top1"] and not row["error"] else "" for row in first),
-        errors=merged(rounds, "error"),
-        raw=merged(rounds, "said") if worded else (),
+        errors=merge_texts(rounds, "error"),
+        raw=merge_texts(rounds, "said") if worded else (),
         kinds=column(first, "oop") if worded else (),
-        best=() if worded else tuple(five_best(row, named) for row in first),
-        more=tuple(tuple(worded_details(row, named)) for row in first) if worded else (),
+        best=() if worded else tuple(top5(row, named) for row in first),
+        more=tuple(tuple(text_details(row, named)) for row in first) if worded else (),
         unit="image",
     )
 
 
-def split_rounds(rows: Sequence[Line]) -> list[list[Line]]:
+def split_epochs(rows: Sequence[Line]) -> list[list[Line]]:
     """The rows of each round; all of them where there is but one."""
     rounds: dict[str, list[Line]] = {}
     for row in rows:
@@ -136,14 +138,16 @@ def split_rounds(rows: Sequence[Line]) -> list[list[Line]]:
     return [*rounds.values()]
 
 
-def classes_held(rounds: Sequence[Sequence[Line]], name: str, named: Named) -> Held:
+def class_outcomes(rounds: Sequence[Sequence[Line]], name: str, named: ClassNamer) -> LabelOutcomes:
     """One ground truth of classes; an image that is right in some rounds alone is mixed."""
     labels = [tuple(map(named, filter(None, row[f"{name}.labels"].split(";")))) for row in rounds[0]]
-    found = held(rounds[0], f"{name}.correct", labels, f"{name}.category")
-    return Held(found.labels, found.categories, together([marks(rows, f"{name}.correct") for rows in rounds]))
+    found = label_outcomes(rounds[0], f"{name}.correct", labels, f"{name}.category")
+    return LabelOutcomes(
+        found.labels, found.categories, merge_epochs([parse_marks(rows, f"{name}.correct") for rows in rounds])
+    )
 
 
-def together(rounds: Sequence[Codes]) -> Codes:
+def merge_epochs(rounds: Sequence[Codes]) -> Codes:
     """The outcomes of several rounds as one: unscored rounds say nothing, and those that differ are mixed."""
     every = np.stack(rounds)
     wrong, right = (every == WRONG).any(axis=0), (every == RIGHT).any(axis=0)
@@ -151,7 +155,7 @@ def together(rounds: Sequence[Codes]) -> Codes:
     return np.asarray(found, np.uint8)
 
 
-def merged(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
+def merge_texts(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
     """The texts of a column over all rounds, each round's on a line where there are several."""
     if len(rounds) == 1:
         return column(rounds[0], name)
@@ -159,14 +163,14 @@ def merged(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
     return tuple("\n".join(f"{n}: {text}" for n, text in enumerate(texts, 1) if text) for texts in lines)
 
 
-def five_best(row: Line, named: Named) -> Best:
+def top5(row: Line, named: ClassNamer) -> Best:
     """The classes with the highest scores."""
     return tuple((named(row[f"top{rank}"]), row[f"score{rank}"]) for rank in range(1, 6) if row[f"top{rank}"])
 
 
-def worded_details(row: Line, named: Named) -> Iterator[tuple[str, str]]:
+def text_details(row: Line, named: ClassNamer) -> Iterator[tuple[str, str]]:
     """What belongs to an answer in words."""
-    if given := options(row, named):
+    if given := format_options(row, named):
         yield "options", given
     if row["strict"] != row["top1"]:
         yield "read strictly", named(row["strict"]) if row["strict"] else "nothing"
@@ -174,7 +178,7 @@ def worded_details(row: Line, named: Named) -> Iterator[tuple[str, str]]:
         yield "asked in", f"request {row['request']}, place {row['place']}"
 
 
-def naming(names: Sequence[str]) -> Named:
+def class_namer(names: Sequence[str]) -> ClassNamer:
     """A class's name with its number, which tells namesakes apart; the number alone where there is no name."""
     known = {str(place): f"{one_line(name)} ({place})" for place, name in enumerate(names)}
     return lambda place: known.get(place) or f"class {place}"

@@ -11,92 +11,96 @@ from eyechart.gate.comparing import title
 from eyechart.gate.evidence import Evidence, Floats, Proof
 from eyechart.gate.headlines import ANSWERED
 
-from ..proven import cases, is_run, kept
-from ..runs import Entry, Pool, load
-from .said import RIGHT, UNSCORED, WRONG, Codes, Held, Said
+from ..evidence_io import is_run, read_case_evidence, read_cases
+from ..runs import CaseRun, Runs, load
+from .samples import RIGHT, UNSCORED, WRONG, Codes, LabelOutcomes, Samples
 
 Key = tuple[str, str, str]  # a number's name, labels and category
-Old = Entry | Evidence
-Previous = Mapping[int, Old]  # by the identity of the entry that is compared
+PreviousCase = CaseRun | Evidence
+PreviousCases = Mapping[int, PreviousCase]  # by the identity of the entry that is compared
 WHOLE = ("acc1", "A")
 Rows = NDArray[np.intp]
-Known = Mapping[tuple[str, str], Old]  # what is known of cases, by case and protocol
+KnownCases = Mapping[tuple[str, str], PreviousCase]  # what is known of cases, by case and protocol
 
 
-def earlier(pool: Pool, baseline: Path | None, runs: Sequence[Path]) -> Previous:
+def find_previous(pool: Runs, baseline: Path | None, runs: Sequence[Path]) -> PreviousCases:
     """What each case is compared with: what is named as the baseline, else the last of the runs before its own."""
     if baseline is not None:
-        held = known(baseline)
-        return {id(entry): held[name(entry)] for entry in pool.entries if name(entry) in held}
-    before: dict[Path, Known] = {}
-    gathered: Known = {}
+        held = read_known_cases(baseline)
+        return {id(entry): held[case_key(entry)] for entry in pool.cases if case_key(entry) in held}
+    before: dict[Path, KnownCases] = {}
+    gathered: KnownCases = {}
     for path in runs if len(runs) > 1 else ():
-        before.setdefault(home(path), gathered)
-        gathered = {**gathered, **known(path)}
-    return {id(entry): old for entry in pool.entries if (old := before.get(entry.folder, {}).get(name(entry)))}
+        before.setdefault(run_folder(path), gathered)
+        gathered = {**gathered, **read_known_cases(path)}
+    return {id(entry): old for entry in pool.cases if (old := before.get(entry.folder, {}).get(case_key(entry)))}
 
 
-def known(place: Path) -> Known:
+def read_known_cases(place: Path) -> KnownCases:
     """The cases of a run, or of a file or folder of baselines."""
     if place.exists() and is_run(place):
-        return {name(entry): entry for entry in load([place]).entries}
-    return cases(place)
+        return {case_key(entry): entry for entry in load([place]).cases}
+    return read_cases(place)
 
 
-def home(run: Path) -> Path:
+def run_folder(run: Path) -> Path:
     """A run's folder."""
     return run.parent if run.suffix == ".json" else run
 
 
-def name(entry: Entry) -> tuple[str, str]:
+def case_key(entry: CaseRun) -> tuple[str, str]:
     """What a case and its earlier self have in common."""
     return entry.record.case, entry.record.protocol
 
 
-def kept_outcomes(old: Evidence, entry: Entry, now: Said) -> Said | None:
+def samples_from_evidence(old: Evidence, entry: CaseRun, now: Samples) -> Samples | None:
     """What a baseline kept, as far as it is about the same items; it has no answers, only whether they were right."""
     if old.samples != len(now.items):
         return None
     proofs = {proof.key: proof for proof in old.proofs}
-    own = kept(entry.record, entry.folder)
-    keys = {name: keys_of(name, held, now, own) for name, held in now.truths.items()}
+    own = read_case_evidence(entry.record, entry.folder)
+    keys = {name: metric_keys(name, held, now, own) for name, held in now.truths.items()}
     found = {
-        name: Held(held.labels, held.categories, filled(old, [proofs[key] for key in keys[name] if key in proofs]))
+        name: LabelOutcomes(
+            held.labels, held.categories, merge_outcomes(old, [proofs[key] for key in keys[name] if key in proofs])
+        )
         for name, held in now.truths.items()
     }
     known = {name: held for name, held in found.items() if (held.outcomes != UNSCORED).any()}
-    return Said(now.items, known, answers=(), errors=("",) * len(now.items)) if known else None
+    return Samples(now.items, known, answers=(), errors=("",) * len(now.items)) if known else None
 
 
 @dataclass(frozen=True)
-class Moved:
+class SampleChanges:
     """The items that a number lost, right before and wrong now, and those that it gained."""
 
     lost: Rows
     gained: Rows
 
 
-def moved(old: Old | None, entry: Entry, keys: Sequence[str]) -> Mapping[str, Moved]:
+def sample_changes(old: PreviousCase | None, entry: CaseRun, keys: Sequence[str]) -> Mapping[str, SampleChanges]:
     """What every number lost and gained that is told item by item, by the name that the gate gives it."""
-    before, now = (kept(one.record, one.folder) if isinstance(one, Entry) else one for one in (old, entry))
+    before, now = (
+        read_case_evidence(one.record, one.folder) if isinstance(one, CaseRun) else one for one in (old, entry)
+    )
     if before is None or now is None or now.keys != tuple(keys) or before.samples != now.samples:
         return {}
-    was, known = told(before), told(now)
-    return {name: changed(was[name], known[name]) for name in known if name in was}
+    was, known = per_sample_outcomes(before), per_sample_outcomes(now)
+    return {name: compare_outcomes(was[name], known[name]) for name in known if name in was}
 
 
-def told(evidence: Evidence) -> dict[str, Floats]:
+def per_sample_outcomes(evidence: Evidence) -> dict[str, Floats]:
     """The numbers that are told item by item."""
     found = {title(proof): evidence.outcomes(proof) for proof in evidence.proofs}
     return {name: outcomes for name, outcomes in found.items() if outcomes is not None}
 
 
-def changed(one: Floats, other: Floats) -> Moved:
+def compare_outcomes(one: Floats, other: Floats) -> SampleChanges:
     """Where outcomes are others than before."""
-    return Moved(np.flatnonzero((one == 1) & (other == 0)), np.flatnonzero((one == 0) & (other == 1)))
+    return SampleChanges(np.flatnonzero((one == 1) & (other == 0)), np.flatnonzero((one == 0) & (other == 1)))
 
 
-def keys_of(name: str, held: Held, now: Said, evidence: Evidence | None) -> list[Key]:
+def metric_keys(name: str, held: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[Key]:
     """The numbers whose outcomes are those of a ground truth: its accuracy, or all that agree with it item by item."""
     if evidence is None or evidence.samples != len(now.items):
         return [(WHOLE[0], name, WHOLE[1])]
@@ -108,13 +112,13 @@ def keys_of(name: str, held: Held, now: Said, evidence: Evidence | None) -> list
     return [proof.key for proof, found in made if found is not None and agrees(held, found)]
 
 
-def agrees(held: Held, outcomes: Floats) -> bool:
+def agrees(held: LabelOutcomes, outcomes: Floats) -> bool:
     """Whether outcomes say the same wherever they say something."""
     told = ~np.isnan(outcomes)
     return bool((held.outcomes[told] == np.where(outcomes[told] == 1, RIGHT, WRONG)).all())
 
 
-def filled(old: Evidence, proofs: Iterable[Proof]) -> Codes:
+def merge_outcomes(old: Evidence, proofs: Iterable[Proof]) -> Codes:
     """The outcomes of numbers about different items, put together."""
     codes = np.full(old.samples, UNSCORED, np.uint8)
     for proof in proofs:

@@ -8,16 +8,16 @@ import numpy as np
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import t_interval
 
-from ..answers import COLUMNS, Answered, Bools, Floats, Words, change, share
-from ..render import Number, Style
-from ..runs import Entry
+from ..answers import CATEGORIES, Bools, Floats, ImageAnswers, TextColumns, paired_change, proportion
+from ..render import NumberCell, NumberFormat
+from ..runs import CaseRun
 
-CELLS = tuple(name for name in COLUMNS if name != "N")
-Spot = tuple[str, str]  # a ground truth and a category of its images
+CATEGORY_COLUMNS = tuple(name for name in CATEGORIES if name != "N")
+ColumnKey = tuple[str, str]  # a ground truth and a category of its images
 COVERED_BY_BLOCK = "Where answers failed, the rows of one model leave out the images that one of them has no answer to."
 
 
-def spots(reference: str, labels: str, cells: Sequence[str] = CELLS) -> Mapping[str, Spot]:
+def column_keys(reference: str, labels: str, cells: Sequence[str] = CATEGORY_COLUMNS) -> Mapping[str, ColumnKey]:
     """What each column is about, by its head: the reference first; it has no categories of its own."""
     return {reference: (reference, "A")} | ({} if labels == reference else {cell: (labels, cell) for cell in cells})
 
@@ -30,14 +30,14 @@ def scored_by_all(outcomes: Iterable[Floats]) -> Bools:
     return np.asarray(np.logical_and.reduce([~np.isnan(each) for each in outcomes]), bool)
 
 
-def compared_images(answers: Iterable[Answered], truths: Collection[str]) -> Bools:
+def compared_images(answers: Iterable[ImageAnswers], truths: Collection[str]) -> Bools:
     """Return the mask (n,) of the images that every ground truth scores for each of the answers."""
-    return scored_by_all(each.truths[name].correct for each in answers for name in truths)
+    return scored_by_all(each.label_sets[name].correct for each in answers for name in truths)
 
 
-def block_images(block: Sequence[Entry], truths: Collection[str]) -> Bools:
+def block_images(block: Sequence[CaseRun], truths: Collection[str]) -> Bools:
     """Return the mask (n,) of the images that every ground truth scores for each row of a block."""
-    return compared_images([entry.answers for entry in aligned(block)], truths)
+    return compared_images([entry.answers for entry in check_same_images(block)], truths)
 
 
 def coverage_note(truths: Collection[str], columns: str = "All columns") -> str:
@@ -49,19 +49,19 @@ def coverage_note(truths: Collection[str], columns: str = "All columns") -> str:
     return f"{columns} are over the images that {', '.join(names[:-1])} and {names[-1]} {every} score."
 
 
-def right(entry: Entry, spot: Spot, images: Bools) -> Number:
+def accuracy_cell(entry: CaseRun, spot: ColumnKey, images: Bools) -> NumberCell:
     """The share of right answers among some images, with Wilson's interval."""
-    truth = entry.answers.truths[spot[0]]
-    return share(truth.correct, truth.mask(spot[1]) & images)
+    truth = entry.answers.label_sets[spot[0]]
+    return proportion(truth.correct, truth.mask(spot[1]) & images)
 
 
-def moved(before: Entry, after: Entry, spot: Spot, images: Bools) -> Number:
+def accuracy_change(before: CaseRun, after: CaseRun, spot: ColumnKey, images: Bools) -> NumberCell:
     """How far the accuracy moved over the same images, with its paired interval."""
-    one, other = (entry.answers.truths[spot[0]] for entry in aligned((before, after)))
-    return change(one.correct, other.correct, other.mask(spot[1]) & images)
+    one, other = (entry.answers.label_sets[spot[0]] for entry in check_same_images((before, after)))
+    return paired_change(one.correct, other.correct, other.mask(spot[1]) & images)
 
 
-def aligned(entries: Sequence[Entry]) -> Sequence[Entry]:
+def check_same_images(entries: Sequence[CaseRun]) -> Sequence[CaseRun]:
     """The entries, if their answers are about the same images in the same order."""
     for entry in entries:
         if entry.answers.keys != entries[0].answers.keys:
@@ -69,28 +69,28 @@ def aligned(entries: Sequence[Entry]) -> Sequence[Entry]:
     return entries
 
 
-def words(entry: Entry) -> Words:
+def text_columns(entry: CaseRun) -> TextColumns:
     """What a case's answers in words have besides."""
-    if entry.answers.words is None:
+    if entry.answers.text is None:
         raise ReportError(
             f"The answers to {entry.record.case} in {entry.folder} do not say which are out of the prompt: there is no "
             "column 'oop'. Run the case again."
         )
-    return entry.answers.words
+    return entry.answers.text
 
 
-def out_of_prompt(entry: Entry, spot: Spot, images: Bools | None = None) -> Number:
+def out_of_prompt_rate(entry: CaseRun, spot: ColumnKey, images: Bools | None = None) -> NumberCell:
     """The share of answers out of the prompt, of the images with an answer, with Wilson's interval."""
-    mask = entry.answers.truths[spot[0]].mask(spot[1])
-    return share(words(entry).outside, mask if images is None else mask & images)
+    mask = entry.answers.label_sets[spot[0]].mask(spot[1])
+    return proportion(text_columns(entry).out_of_prompt, mask if images is None else mask & images)
 
 
-def counted(found: Number, digits: int = 0, *, signed: bool = False) -> Number:
+def as_count(found: NumberCell, digits: int = 0, *, signed: bool = False) -> NumberCell:
     """A share as a number of images, its interval too."""
-    return replace(found, style=Style(found.n or 0, digits, signed))
+    return replace(found, style=NumberFormat(found.n or 0, digits, signed))
 
 
-def mean_over_rounds(rounds: Sequence[Number]) -> Number:
+def mean_over_epochs(rounds: Sequence[NumberCell]) -> NumberCell:
     """Return the mean of the same number of several rounds with Student's interval; of one round, that number itself.
 
     Its n is the smallest of the rounds, since errors of a round leave images out of it.
@@ -99,7 +99,7 @@ def mean_over_rounds(rounds: Sequence[Number]) -> Number:
         return rounds[0]
     values = [number.value for number in rounds if number.value is not None]
     if not values:
-        return Number(None, 0)
+        return NumberCell(None, 0)
     ci = t_interval(values) if len(values) > 1 else None
     fewest = min(number.n or 0 for number in rounds)
-    return Number(float(np.mean(values)), fewest, None if ci is None else (ci.low, ci.high), half_width=True)
+    return NumberCell(float(np.mean(values)), fewest, None if ci is None else (ci.low, ci.high), half_width=True)

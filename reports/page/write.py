@@ -1,0 +1,118 @@
+"""Writes the page: its fixed files, its data, its images."""
+
+import shutil
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from eyechart.data.splits import available
+from eyechart.errors import ReportError
+from eyechart.paths import STORE
+
+from ..evidence_io import is_run, source_names
+from ..runs import Runs, load
+from ..verdicts import DEFAULT_RULE, Rule
+from .changes import Changes, SamplePlaces, compare_with_previous
+from .charts import accuracy_rows, confusion_rows, coverage_curves
+from .chunks import FOLDER as DATA
+from .chunks import write_chunk
+from .previous import find_previous
+from .published import FOLDER as FIGURES
+from .published import write_figures, write_tables
+from .sample_files import write_sample_group
+from .sample_groups import CaseSamples, SampleGroup, SampleLoader
+from .summary import case_rows, metric_rows, run_rows, trend
+from .thumbnails import ThumbnailWriter
+
+SCHEMA = 1
+STATIC_FILES = ("page.css", "page.js", "index.html")  # the last is written last
+MARK = "a page of eyechart;"
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What is wanted: which runs, what they are compared with, where images are, how large copies are (0: none)."""
+
+    runs: tuple[Path, ...]
+    baseline: Path | None = None
+    data: str | None = None
+    store: Path = STORE
+    side: int = 320
+    figures: bool = True
+    rule: Rule = DEFAULT_RULE
+
+    @property
+    def baseline_name(self) -> str:
+        """What numbers are compared with, in a word."""
+        if self.baseline is None:
+            return "the run before"
+        is_kept = not self.baseline.exists() or not is_run(self.baseline)
+        return "/".join(self.baseline.parts[-2:]) if is_kept else source_names([self.baseline])[0]
+
+
+def write_page(wish: PageOptions, folder: Path) -> list[str]:
+    """Write the page into a folder, and return what there is to say about it."""
+    available(wish.data)  # a root that is no folder is an error; a split that is not under it is left without images
+    pool, curator = load(wish.runs), SampleLoader(wish.data, wish.store)
+    clear_folder(folder)
+    old = find_previous(pool, wish.baseline, wish.runs)
+    found = compare_with_previous(pool, old, wish.baseline_name, wish.rule, named=wish.baseline is not None)
+    copier = ThumbnailWriter(folder, wish.side)
+    shown: list[dict[str, Any]] = []
+    places: dict[int, tuple[str, int, CaseSamples]] = {}
+    for number, album in enumerate(curator.load(pool, found.previous)):
+        shown.append(write_group(folder, number, album, copier, curator))
+        places |= {id(exhibit.case): (album.name, place, exhibit) for place, exhibit in enumerate(album.cases)}
+    index = write_index(folder, pool, wish, found, places)
+    index["notes"] = [*pool.notes, *curator.notes, *index["notes"]]
+    write_chunk(folder, "index", index | {"albums": shown})
+    for name in STATIC_FILES:
+        shutil.copyfile(str(files(f"{__package__.rpartition('.')[0]}").joinpath("page_assets", name)), folder / name)
+    return [*curator.notes, *found.not_compared()]
+
+
+def clear_folder(folder: Path) -> None:
+    """Take an earlier page's data away, but not its images; refuse a folder that holds something else."""
+    index = folder / "index.html"
+    if folder.is_dir() and any(folder.iterdir()):
+        if not index.is_file() or MARK not in index.read_text("utf-8", "replace")[:500]:
+            raise ReportError(f"{folder} holds something that is no page of eyechart. Give another folder as --out.")
+        for name in (DATA, FIGURES):
+            shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def write_group(
+    folder: Path, number: int, album: SampleGroup, copier: ThumbnailWriter, curator: SampleLoader
+) -> dict[str, Any]:
+    """Write an album with its images, and what is drawn of it."""
+    if broken := copier.copy_all(album):
+        curator.notes.append(f"{album.title}: {broken} images cannot be read and are not shown.")
+    found = write_sample_group(folder, number, album)
+    write_chunk(
+        folder, f"{found['home']}/charts", {"protocols": accuracy_rows(album), "confusions": confusion_rows(album)}
+    )
+    return found
+
+
+def write_index(folder: Path, pool: Runs, wish: PageOptions, found: Changes, places: SamplePlaces) -> dict[str, Any]:
+    """Write what is not about single items, and return the index."""
+    tables = write_tables(folder, pool)
+    figures, notes = write_figures(folder, pool, tables) if wish.figures else ([], [])
+    write_chunk(folder, "numbers", metric_rows(pool))
+    write_chunk(folder, "changes", found.rows(pool, places))
+    write_chunk(folder, "coverage", curves := coverage_curves(pool))
+    every = [(load([path]), path) for path in wish.runs]
+    lines = trend([(*one.sessions[0], [e for group in one.groups for e in group.cases]) for one, _ in every])
+    write_chunk(folder, "trends", lines)
+    return {
+        "schema": SCHEMA,
+        "runs": run_rows(pool.sessions),
+        "since": found.summary() if found.has_content else None,
+        "side": wish.side,
+        "cases": [row | found.case_summary(entry, places) for entry, row in case_rows(pool, places)],
+        "tables": tables,
+        "figures": figures,
+        "curves": bool(curves),
+        "notes": notes,
+    }
