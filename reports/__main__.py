@@ -22,11 +22,11 @@ PROGRAM = "python -m eyechart.reports"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; a refusal is one sentence on stderr and exit status 2."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    arguments_ = sys.argv[1:] if arguments is None else list(arguments)
     print_any_letter()
-    command = COMMANDS.get(given[0]) if given else None
+    command = COMMANDS.get(arguments_[0]) if arguments_ else None
     try:
-        return command(given[1:]) if command else overview(given)
+        return command(arguments_[1:]) if command else overview(arguments_)
     except EyechartError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
     except OSError as error:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 2
 
 
-def overview(given: Sequence[str]) -> int:
+def overview(arguments: Sequence[str]) -> int:
     """Write and print the overview."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
@@ -49,14 +49,14 @@ def overview(given: Sequence[str]) -> int:
     )
     add_runs_argument(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write (default: reports/ in the last RUN)")
-    chosen = parser.parse_args(given)
-    folder = chosen.out or default_folder(chosen.runs)
-    print(write_overview(load(chosen.runs), folder), end="")
+    options = parser.parse_args(arguments)
+    folder = options.out or default_folder(options.runs)
+    print(write_overview(load(options.runs), folder), end="")
     print(f"{PROGRAM}: written to {folder}", file=sys.stderr)
     return 0
 
 
-def table(given: Sequence[str]) -> int:
+def table(arguments: Sequence[str]) -> int:
     """Print one table."""
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} table", description="Print one table.")
     parser.add_argument("name", metavar="NAME", help=", ".join(BUILDERS))
@@ -65,21 +65,21 @@ def table(given: Sequence[str]) -> int:
     add_labels_argument(parser)
     add_annotations_argument(parser)
     add_reference_argument(parser)
-    chosen = parser.parse_args(given)
-    pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
-    found = tables(chosen.name, pool, chosen.labels)
-    print_tables(found, chosen.format)
+    options = parser.parse_args(arguments)
+    loaded = replace(load(options.runs), annotations=tuple(options.annotations), references=tuple(options.reference))
+    result = tables(options.name, loaded, options.labels)
+    print_tables(result, options.format)
     return 0
 
 
-def print_tables(found: Sequence[Table], form: str) -> None:
+def print_tables(tables: Sequence[Table], format_name: str) -> None:
     """Print tables; in a csv there is no place for notes, so they go to stderr."""
-    sys.stdout.write(RENDERERS[form](found))
-    for note in dict.fromkeys(note for made in found for note in made.notes if form == "csv"):
+    sys.stdout.write(RENDERERS[format_name](tables))
+    for note in dict.fromkeys(note for table in tables for note in table.notes if format_name == "csv"):
         print(f"note: {note}", file=sys.stderr)
 
 
-def figure(given: Sequence[str]) -> int:
+def figure(arguments: Sequence[str]) -> int:
     """Draw one figure as SVG."""
     from .figures import DRAWERS, draw
 
@@ -90,13 +90,13 @@ def figure(given: Sequence[str]) -> int:
     add_labels_argument(parser)
     add_annotations_argument(parser)
     add_reference_argument(parser)
-    chosen = parser.parse_args(given)
-    pool = replace(load(chosen.runs), annotations=tuple(chosen.annotations), references=tuple(chosen.reference))
-    print(draw(chosen.name, pool, chosen.labels, chosen.out, default_folder(chosen.runs)))
+    options = parser.parse_args(arguments)
+    loaded = replace(load(options.runs), annotations=tuple(options.annotations), references=tuple(options.reference))
+    print(draw(options.name, loaded, options.labels, options.out, default_folder(options.runs)))
     return 0
 
 
-def compare(given: Sequence[str]) -> int:
+def compare(arguments: Sequence[str]) -> int:
     """Print how two runs, or two models, differ."""
     from .compare import comparison_table as compared
     from .compare import match_models, match_runs
@@ -112,15 +112,15 @@ def compare(given: Sequence[str]) -> int:
     parser.add_argument("--models", metavar="SPEC", nargs=2, help=text)
     add_rule_arguments(parser)
     add_format_argument(parser)
-    chosen = parser.parse_args(given)
-    if len(chosen.places) > 2 or (len(chosen.places) == 1 and not chosen.models):
+    options = parser.parse_args(arguments)
+    if len(options.places) > 2 or (len(options.places) == 1 and not options.models):
         parser.error("compare takes two runs, or one and --models SPEC SPEC")
-    sides = match_models(chosen.places, chosen.models) if chosen.models else match_runs(chosen.places)
-    print_tables([compared(sides, Rule(chosen.alpha, chosen.max_drop))], chosen.format)
+    sides = match_models(options.places, options.models) if options.models else match_runs(options.places)
+    print_tables([compared(sides, Rule(options.alpha, options.max_drop))], options.format)
     return 0
 
 
-def leaderboard(given: Sequence[str]) -> int:
+def leaderboard(arguments: Sequence[str]) -> int:
     """Print models by rank."""
     from .leaderboard import leaderboards
     from .verdicts import parse_alpha
@@ -136,13 +136,13 @@ def leaderboard(given: Sequence[str]) -> int:
     text = "the p-value, after Holm's correction, below which a rank is left (default: 0.05)"
     parser.add_argument("--alpha", metavar="P", type=parse_alpha, default=0.05, help=text)
     add_format_argument(parser)
-    chosen = parser.parse_args(given)
-    pool = load(chosen.runs)
-    print_tables(leaderboards(pool, chosen.metric, chosen.labels, chosen.alpha), chosen.format)
+    options = parser.parse_args(arguments)
+    loaded = load(options.runs)
+    print_tables(leaderboards(loaded, options.metric, options.labels, options.alpha), options.format)
     return 0
 
 
-def annotate(given: Sequence[str]) -> int:
+def annotate(arguments: Sequence[str]) -> int:
     """Write a sheet of disputed images."""
     from .annotation.disputed import SheetOptions, write
 
@@ -154,13 +154,13 @@ def annotate(given: Sequence[str]) -> int:
     )
     add_runs_argument(parser)
     add_sheet_arguments(parser)
-    chosen = vars(parser.parse_args(given))
-    runs, out = chosen.pop("runs"), chosen.pop("out")
-    print(write(load(runs), SheetOptions(**chosen), out or default_folder(runs) / "sheet.html"))
+    options = vars(parser.parse_args(arguments))
+    runs, out = options.pop("runs"), options.pop("out")
+    print(write(load(runs), SheetOptions(**options), out or default_folder(runs) / "sheet.html"))
     return 0
 
 
-def overlap(given: Sequence[str]) -> int:
+def overlap(arguments: Sequence[str]) -> int:
     """Print how much of a division models have read about."""
     from .oodbench.overlap import Wish
     from .oodbench.overlap import overlap as compared
@@ -170,32 +170,32 @@ def overlap(given: Sequence[str]) -> int:
         description="Look for a division's image–category pairs out of distribution in models' training texts, and "
         "say for how many of all models they are out of distribution.",
     )
-    more = parser.add_argument
-    more("division", metavar="DIVISION.json", type=Path, help="a file that python -m eyechart.oodbench wrote")
+    add = parser.add_argument
+    add("division", metavar="DIVISION.json", type=Path, help="a file that python -m eyechart.oodbench wrote")
     text = "texts that a model was trained on: .json, .jsonl or .csv; repeatable, also for one model"
-    more("--corpus", metavar="MODEL=FILE", action="append", required=True, dest="corpora", help=text)
+    add("--corpus", metavar="MODEL=FILE", action="append", required=True, dest="corpora", help=text)
     text = "the largest acceptable shares of overlap (default: 0.05,0.02)"
-    more("--epsilon", metavar="0.05,0.02", type=parse_shares, default=(0.05, 0.02), help=text)
-    more("--synonyms", metavar="FILE.csv", type=Path, help="other words for categories: category,words")
-    more("--format", choices=tuple(RENDERERS), default="md", help="default: md")
-    chosen = vars(parser.parse_args(given))
-    form, corpora = chosen.pop("format"), tuple(chosen.pop("corpora"))
-    sys.stdout.write(RENDERERS[form](compared(Wish(corpora=corpora, **chosen))))
+    add("--epsilon", metavar="0.05,0.02", type=parse_shares, default=(0.05, 0.02), help=text)
+    add("--synonyms", metavar="FILE.csv", type=Path, help="other words for categories: category,words")
+    add("--format", choices=tuple(RENDERERS), default="md", help="default: md")
+    options = vars(parser.parse_args(arguments))
+    format_name, corpora = options.pop("format"), tuple(options.pop("corpora"))
+    sys.stdout.write(RENDERERS[format_name](compared(Wish(corpora=corpora, **options))))
     return 0
 
 
 def parse_shares(text: str) -> tuple[float, ...]:
     """Several shares, separated by commas."""
     try:
-        found = tuple(float(part) for part in text.split(","))
+        values = tuple(float(part) for part in text.split(","))
     except ValueError:
-        found = (0.0,)
-    if not all(0 < share <= 1 for share in found):
+        values = (0.0,)
+    if not all(0 < share <= 1 for share in values):
         raise argparse.ArgumentTypeError(f"'{text}' has something else than shares above 0 and at most 1, as 0.05,0.02")
-    return found
+    return values
 
 
-def check(given: Sequence[str]) -> int:
+def check(arguments: Sequence[str]) -> int:
     """Write a sheet of a division's pairs."""
     from .annotation.spot_check import SpotCheckOptions, write
 
@@ -205,18 +205,18 @@ def check(given: Sequence[str]) -> int:
         "rejected.",
     )
     add_division_argument(parser)
-    more = parser.add_argument
-    more("--per-set", metavar="N", type=int, default=50, help="how many pairs of each set (default: 50)")
+    add = parser.add_argument
+    add("--per-set", metavar="N", type=int, default=50, help="how many pairs of each set (default: 50)")
     add_data_arguments(parser)
-    more("--seed", metavar="N", type=int, default=42, help="the seed of the sample (default: 42)")
-    more("--out", metavar="SHEET.html", type=Path, help="default: beside the division, by its name")
-    chosen = vars(parser.parse_args(given))
-    path, out = chosen.pop("division"), chosen.pop("out")
-    print(write(path, SpotCheckOptions(**chosen), out or path.with_suffix(".html")))
+    add("--seed", metavar="N", type=int, default=42, help="the seed of the sample (default: 42)")
+    add("--out", metavar="SHEET.html", type=Path, help="default: beside the division, by its name")
+    options = vars(parser.parse_args(arguments))
+    path, out = options.pop("division"), options.pop("out")
+    print(write(path, SpotCheckOptions(**options), out or path.with_suffix(".html")))
     return 0
 
 
-def checked(given: Sequence[str]) -> int:
+def checked(arguments: Sequence[str]) -> int:
     """Print what a spot check found, and leave out what it rejected."""
     from .annotation.spot_check_outcomes import outcome_table, read_outcome, write_new
 
@@ -225,16 +225,16 @@ def checked(given: Sequence[str]) -> int:
         description="Print how many pairs of each set a spot check accepted, and leave the rejected ones out.",
     )
     add_division_argument(parser)
-    more = parser.add_argument
+    add = parser.add_argument
     text = "answers to a sheet that `check` wrote; several may follow, or repeat the option"
-    more("--answers", metavar="FILE", type=Path, nargs="+", action="extend", required=True, help=text)
-    more("--format", choices=tuple(RENDERERS), default="md", help="default: md")
-    more("--out", metavar="NEW.json", type=Path, help="where to write the division without the rejected pairs")
-    chosen = parser.parse_args(given)
-    found = read_outcome(chosen.division, chosen.answers)
-    sys.stdout.write(RENDERERS[chosen.format]([outcome_table(found)]))
-    if chosen.out:
-        print(f"{PROGRAM}: {write_new(found, chosen.out)}", file=sys.stderr)
+    add("--answers", metavar="FILE", type=Path, nargs="+", action="extend", required=True, help=text)
+    add("--format", choices=tuple(RENDERERS), default="md", help="default: md")
+    add("--out", metavar="NEW.json", type=Path, help="where to write the division without the rejected pairs")
+    options = parser.parse_args(arguments)
+    result = read_outcome(options.division, options.answers)
+    sys.stdout.write(RENDERERS[options.format]([outcome_table(result)]))
+    if options.out:
+        print(f"{PROGRAM}: {write_new(result, options.out)}", file=sys.stderr)
     return 0
 
 
@@ -245,26 +245,26 @@ def add_division_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
     """Where images are."""
-    more = parser.add_argument
-    more("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
-    more("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
+    add = parser.add_argument
+    add("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
+    add("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
 
 
 def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
     """What the sheet is about."""
-    more = parser.add_argument
-    more("--labels", metavar="NAME", required=True, help="the ground truth to look at again")
-    more("--model", metavar="SPEC", required=True, help="the model that disagrees, or its whole case")
-    more("--protocol", metavar="NAME", help="how the model was asked, where there are several ways")
-    more("--second", metavar="SPEC", help="a second model, whose answers are shown, too")
-    more("--second-protocol", metavar="NAME", help="how that one was asked")
-    more("--category", metavar="S-,M-", default="S-,M-", help="label categories (default: S-,M-)")
-    more("--names", metavar="NAME", help="class names, as for pytest --eye-names (default: the split's own, or mill)")
+    add = parser.add_argument
+    add("--labels", metavar="NAME", required=True, help="the ground truth to look at again")
+    add("--model", metavar="SPEC", required=True, help="the model that disagrees, or its whole case")
+    add("--protocol", metavar="NAME", help="how the model was asked, where there are several ways")
+    add("--second", metavar="SPEC", help="a second model, whose answers are shown, too")
+    add("--second-protocol", metavar="NAME", help="how that one was asked")
+    add("--category", metavar="S-,M-", default="S-,M-", help="label categories (default: S-,M-)")
+    add("--names", metavar="NAME", help="class names, as for pytest --eye-names (default: the split's own, or mill)")
     add_data_arguments(parser)
-    more("--limit", metavar="N", type=int, help="only this many images, a seeded choice")
-    more("--part", metavar="K/N", default="1/1", help="the images of the K-th of N annotators")
-    more("--seed", metavar="N", type=int, default=42, help="the seed of every order (default: 42)")
-    more("--out", metavar="SHEET.html", type=Path, help="default: reports/sheet.html in the last RUN")
+    add("--limit", metavar="N", type=int, help="only this many images, a seeded choice")
+    add("--part", metavar="K/N", default="1/1", help="the images of the K-th of N annotators")
+    add("--seed", metavar="N", type=int, default=42, help="the seed of every order (default: 42)")
+    add("--out", metavar="SHEET.html", type=Path, help="default: reports/sheet.html in the last RUN")
 
 
 def add_runs_argument(parser: argparse.ArgumentParser) -> None:

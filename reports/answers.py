@@ -37,7 +37,7 @@ class ScoredLabels:
     @cached_property
     def single_label(self) -> Ints:
         """The class of each image that has exactly one label, else -1."""
-        return np.array([found[0] if len({*found}) == 1 else -1 for found in self.labels], np.int64)
+        return np.array([labels[0] if len({*labels}) == 1 else -1 for labels in self.labels], np.int64)
 
     @cached_property
     def annotated(self) -> Bools:
@@ -50,7 +50,7 @@ class ScoredLabels:
 
     def has_any(self, classes: Sequence[int]) -> Bools:
         """The images that have one of these classes among their labels."""
-        return np.array([not {*classes}.isdisjoint(found) for found in self.labels], bool)
+        return np.array([not {*classes}.isdisjoint(labels) for labels in self.labels], bool)
 
 
 @dataclass(frozen=True)
@@ -78,16 +78,16 @@ class ImageAnswers:
         It follows from the categories: an original label is among the admissible ones exactly in S+ and M+.
         """
         truth = self.label_sets[labels]
-        blank = {"correct": 1.0, "wrong": 0.0}.get(self.empty_label_rules.get(labels, ""), np.nan)
-        scored = np.where(truth.mask("N"), blank, np.char.endswith(truth.category, "+").astype(float))
+        empty = {"correct": 1.0, "wrong": 0.0}.get(self.empty_label_rules.get(labels, ""), np.nan)
+        scored = np.where(truth.mask("N"), empty, np.char.endswith(truth.category, "+").astype(float))
         return np.where(truth.annotated & (self.original >= 0), scored, np.nan)
 
 
 def proportion(correct: Floats, mask: Bools | None = None) -> NumberCell:
     """The accuracy over the scored images of a mask, with Wilson's interval."""
-    kept = correct if mask is None else correct[mask]
-    kept = kept[~np.isnan(kept)]
-    hits, n = int(kept.sum()), len(kept)
+    values = correct if mask is None else correct[mask]
+    values = values[~np.isnan(values)]
+    hits, n = int(values.sum()), len(values)
     return proportion_of_counts(hits, n)
 
 
@@ -107,11 +107,13 @@ def clustered_proportion(correct: Floats | Bools, clusters: Ints) -> NumberCell:
 
 def paired_change(before: Floats, after: Floats, mask: Bools | None = None) -> NumberCell:
     """The change over the images that both score, with its paired interval."""
-    first, second = (values if mask is None else values[mask] for values in (before, after))
-    kept = (second - first)[~np.isnan(second - first)]
-    ci = change_interval(first, second)
+    before_values, after_values = (values if mask is None else values[mask] for values in (before, after))
+    differences = (after_values - before_values)[~np.isnan(after_values - before_values)]
+    ci = change_interval(before_values, after_values)
     return (
-        NumberCell(float(kept.mean()), len(kept), (ci.low, ci.high), style=CHANGE) if len(kept) else NumberCell(None, 0)
+        NumberCell(float(differences.mean()), len(differences), (ci.low, ci.high), style=CHANGE)
+        if len(differences)
+        else NumberCell(None, 0)
     )
 
 
@@ -127,12 +129,12 @@ def read_epochs(
         rounds: dict[str, list[dict[str, str]]] = {} if rows else {"": []}
         for row in rows:
             rounds.setdefault(row.get("repeat", ""), []).append(row)
-        return tuple(parse_rows(each, labels, empties) for each in rounds.values())
+        return tuple(parse_rows(epoch, labels, empties) for epoch in rounds.values())
     except (KeyError, TypeError, ValueError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error}). Run the case again.") from error
 
 
-def read_verified(path: Path, folder: Path, written: File) -> str:
+def read_verified(path: Path, folder: Path, file: File) -> str:
     """The text of a run's file, if it lies in the run's folder and has the bytes that were written."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ReportError(f"The run {folder} names the file {path}, which lies outside of it. Use the run's own files.")
@@ -140,9 +142,9 @@ def read_verified(path: Path, folder: Path, written: File) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise ReportError(f"{path} cannot be read ({error.strerror}). Run the case again.") from error
-    if (found := sha256(content).hexdigest()) != written.sha256:
+    if (digest := sha256(content).hexdigest()) != file.sha256:
         raise ReportError(
-            f"{path} has changed since the run: its sha256 is {found[:12]}…, expected {written.sha256[:12]}…. "
+            f"{path} has changed since the run: its sha256 is {digest[:12]}…, expected {file.sha256[:12]}…. "
             "Restore the file, or run the case again."
         )
     return content.decode()
@@ -162,9 +164,9 @@ def parse_rows(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties
 def parse_text_columns(rows: Sequence[Mapping[str, str]]) -> TextColumns:
     """The columns of answers in words."""
     kind = np.array([row["oop"] for row in rows], dtype="U7")
-    silent = np.array([bool(row["error"]) or not row["request"] for row in rows])
-    place = np.array([int(row["place"] or 0) for row in rows], np.int64)
-    return TextColumns(kind, place, np.where(silent, np.nan, (kind != "").astype(float)))
+    unanswered = np.array([bool(row["error"]) or not row["request"] for row in rows])
+    position = np.array([int(row["place"] or 0) for row in rows], np.int64)
+    return TextColumns(kind, position, np.where(unanswered, np.nan, (kind != "").astype(float)))
 
 
 def parse_scored_labels(rows: Sequence[Mapping[str, str]], name: str) -> ScoredLabels:

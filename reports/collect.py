@@ -29,39 +29,41 @@ class CollectedRuns:
     errors: dict[Path, str] = field(default_factory=dict)
 
 
-def collect(given: Sequence[str]) -> int:
+def collect(arguments: Sequence[str]) -> int:
     """Write the table; exit status 1 says that it is there, and that some runs are not in it."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Write every number of stored runs as one long table, a row a number. A run that cannot be read is "
         "named and left out, and the exit status is 1.",
     )
-    more = parser.add_argument
+    add = parser.add_argument
     text = "a run's folder, or a folder of runs, such as reports/runs; the same run counts once"
-    more("runs", metavar="RUN", type=Path, nargs="+", help=text)
+    add("runs", metavar="RUN", type=Path, nargs="+", help=text)
     text = f"where to write: {' or '.join(FORMATS)} (default: history.parquet)"
-    more("--out", metavar="FILE", type=Path, default=Path("history.parquet"), help=text)
+    add("--out", metavar="FILE", type=Path, default=Path("history.parquet"), help=text)
     text = "also Mill's aggregate.csv; of a case in several runs, the latest counts"
-    more("--mill", metavar="aggregate.csv", type=Path, help=text)
-    chosen = parser.parse_args(given)
-    return write_history(read_runs(chosen.runs), chosen.out, chosen.mill)
+    add("--mill", metavar="aggregate.csv", type=Path, help=text)
+    options = parser.parse_args(arguments)
+    return write_history(read_runs(options.runs), options.out, options.mill)
 
 
-def write_history(found: CollectedRuns, out: Path, mill: Path | None) -> int:
+def write_history(collected: CollectedRuns, out: Path, mill: Path | None) -> int:
     """Write what was found, and say what was not."""
     if out.suffix not in FORMATS:
         raise ReportError(f"--out={out} must end in {' or '.join(FORMATS)}. Give it one of these suffixes.")
-    for reason in found.errors.values():
+    for reason in collected.errors.values():
         print(f"{PROGRAM}: left out: {reason}", file=sys.stderr)
-    if not found.runs:
+    if not collected.runs:
         raise ReportError("None of these runs can be read. Run the suite first: pytest -k imagenet/")
-    table = history_rows(found.runs)
+    table = history_rows(collected.runs)
     write_atomic(out, FORMATS[out.suffix](table))
-    print(f"{out}: {len(found.runs):,} runs, {len(table):,} numbers")
+    print(f"{out}: {len(collected.runs):,} runs, {len(table):,} numbers")
     if mill:
-        write_atomic(mill, aggregate(load(sorted(found.runs, key=lambda path: found.runs[path].run.started))).encode())
+        write_atomic(
+            mill, aggregate(load(sorted(collected.runs, key=lambda path: collected.runs[path].run.started))).encode()
+        )
         print(mill)
-    return SKIPPED if found.errors else 0
+    return SKIPPED if collected.errors else 0
 
 
 def history_rows(runs: Mapping[Path, Records]) -> list[Row]:
@@ -72,25 +74,27 @@ def history_rows(runs: Mapping[Path, Records]) -> list[Row]:
 
 def read_runs(paths: Iterable[Path]) -> CollectedRuns:
     """Read every run once, under whatever names it is given."""
-    found = CollectedRuns()
-    for path in dict.fromkeys(place.resolve() for given in paths for place in record_files(given)):
+    collected = CollectedRuns()
+    for path in dict.fromkeys(known.resolve() for path_ in paths for known in record_files(path_)):
         try:
             records = read_run(path)
         except ReportError as error:
-            killed = path.with_name(KILLED).exists() and not path.exists()
-            found.errors[path] = UNFINISHED.format(path.parent) if killed else str(error)
+            interrupted = path.with_name(KILLED).exists() and not path.exists()
+            collected.errors[path] = UNFINISHED.format(path.parent) if interrupted else str(error)
             continue
-        if not any(records == other for other in found.runs.values()):
-            found.runs[path] = records
-    return found
+        if not any(records == other for other in collected.runs.values()):
+            collected.runs[path] = records
+    return collected
 
 
-def record_files(given: Path) -> Iterator[Path]:
+def record_files(path: Path) -> Iterator[Path]:
     """The records of a run, or of all runs of a folder; of a folder without any, where they should be."""
-    if given.suffix == ".json" or (given / FILE).exists():
-        yield given if given.suffix == ".json" else given / FILE
+    if path.suffix == ".json" or (path / FILE).exists():
+        yield path if path.suffix == ".json" else path / FILE
         return
-    inner: list[Path] = []
+    folders: list[Path] = []
     with suppress(OSError):
-        inner = sorted(folder for folder in given.iterdir() if any((folder / name).exists() for name in (FILE, KILLED)))
-    yield from (folder / FILE for folder in inner or [given])
+        folders = sorted(
+            folder for folder in path.iterdir() if any((folder / name).exists() for name in (FILE, KILLED))
+        )
+    yield from (folder / FILE for folder in folders or [path])

@@ -47,33 +47,37 @@ class MatchedSides:
     after: Cases
 
 
-def match_runs(places: Sequence[Path]) -> MatchedSides:
+def match_runs(paths: Sequence[Path]) -> MatchedSides:
     """Two runs or baselines, case by case."""
-    found, names = [*map(read_cases, places)], source_names(places)
-    return MatchedSides((names[0], names[1]), found[0], found[1])
+    sides, names = [*map(read_cases, paths)], source_names(paths)
+    return MatchedSides((names[0], names[1]), sides[0], sides[1])
 
 
-def match_models(places: Sequence[Path], specs: Sequence[str]) -> MatchedSides:
+def match_models(paths: Sequence[Path], specs: Sequence[str]) -> MatchedSides:
     """Two models, of one run or of one run each, by split, choices and protocol."""
-    first, last = (cases_of_model(place, spec) for place, spec in zip((places[0], places[-1]), specs, strict=True))
-    return MatchedSides((specs[0], specs[1]), first, last)
+    before, after = (cases_of_model(path, spec) for path, spec in zip((paths[0], paths[-1]), specs, strict=True))
+    return MatchedSides((specs[0], specs[1]), before, after)
 
 
-def cases_of_model(place: Path, spec: str) -> Cases:
+def cases_of_model(path: Path, spec: str) -> Cases:
     """A model's cases, by what was asked."""
-    found = read_cases(place)
-    known = dict.fromkeys(each.model for each in found.values())
-    chosen = [model for model in known if spec in (model, model_name(model)) or model == normalise_spec(spec)]
-    if not chosen:
-        near = did_you_mean(spec, [*known])
-        raise ReportError(f"--models: {place} has no model '{spec}'{near} Its models are: {', '.join(known)}.")
-    return {(case_without_model(each), each.protocol): each for each in found.values() if each.model == chosen[0]}
+    cases = read_cases(path)
+    models = dict.fromkeys(evidence.model for evidence in cases.values())
+    matches = [model for model in models if spec in (model, model_name(model)) or model == normalise_spec(spec)]
+    if not matches:
+        suggestion = did_you_mean(spec, [*models])
+        raise ReportError(f"--models: {path} has no model '{spec}'{suggestion} Its models are: {', '.join(models)}.")
+    return {
+        (case_without_model(evidence), evidence.protocol): evidence
+        for evidence in cases.values()
+        if evidence.model == matches[0]
+    }
 
 
 def case_without_model(evidence: Evidence) -> str:
     """Return the case without its model: benchmark, split and choices."""
-    benchmark, split, rest = evidence.case.split("/", 2)
-    return f"{benchmark}/{split}{rest.removeprefix(evidence.model)}"
+    benchmark, split, variant = evidence.case.split("/", 2)
+    return f"{benchmark}/{split}{variant.removeprefix(evidence.model)}"
 
 
 def normalise_spec(spec: str) -> str:
@@ -87,18 +91,19 @@ def normalise_spec(spec: str) -> str:
 def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
     """Every number that both sides have, losses and the surest changes first."""
     pairs = common_cases(sides)
-    found = compare_cases(pairs, rule)
-    refused = [*refusal_notes(found)]
-    if not found.compared:
+    result = compare_cases(pairs, rule)
+    refused = [*refusal_notes(result)]
+    if not result.compared:
         raise ReportError(
             f"{sides.names[0]} and {sides.names[1]} are not about the same. {' '.join(refused)} Run both on the same "
             "data, with the same ground truths and options."
         )
-    lower = sorted({verdict.found.proof.name for _, verdict in found.verdicts if verdict.found.proof.better < 0})
-    better = (
-        f"Higher is better{', but for ' + ', '.join(lower) if lower else ''}; numbers without a direction are left out."
+    lower_is_better = sorted(
+        {verdict.found.proof.name for _, verdict in result.verdicts if verdict.found.proof.better < 0}
     )
-    said = (
+    exceptions = f", but for {', '.join(lower_is_better)}" if lower_is_better else ""
+    better = f"Higher is better{exceptions}; numbers without a direction are left out."
+    notes = (
         *NOTES,
         better,
         str(rule),
@@ -106,49 +111,49 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
         *refused,
         *unmatched_notes(sides),
     )
-    differ = any(verdict.found.counts for _, verdict in found.verdicts)
-    rows = tuple(comparison_row(key, verdict, both=differ) for key, verdict in found.verdicts)
-    columns = with_counts(COLUMNS, COUNTS) if differ else COLUMNS
-    title = f"{sides.names[0]} and {sides.names[1]}: {found}"
+    counts_differ = any(verdict.found.counts for _, verdict in result.verdicts)
+    rows = tuple(comparison_row(key, verdict, both=counts_differ) for key, verdict in result.verdicts)
+    columns = with_counts(COLUMNS, COUNTS) if counts_differ else COLUMNS
+    title = f"{sides.names[0]} and {sides.names[1]}: {result}"
     context = dict(zip(SIDES, sides.names, strict=True))
     return Table(
         title,
         (*KEY_COLUMNS, *columns),
         rows,
-        (*said, *one_sided_notes(found.compared), *difference_notes(found.compared)),
+        (*notes, *one_sided_notes(result.compared), *difference_notes(result.compared)),
         context,
     )
 
 
 def comparison_row(key: Key, verdict: Verdict, *, both: bool) -> Row:
     """One number; with the n of either side where these differ in any row."""
-    found = verdict.found
-    counts: Sequence[Cell] = found.counts or (found.n, found.n)
-    told = with_counts(verdict_cells(verdict), counts) if both else verdict_cells(verdict)
-    return (*key, *found.proof.key, *told)
+    comparison = verdict.found
+    counts: Sequence[Cell] = comparison.counts or (comparison.n, comparison.n)
+    cells = with_counts(verdict_cells(verdict), counts) if both else verdict_cells(verdict)
+    return (*key, *comparison.proof.key, *cells)
 
 
-def with_counts(told: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:
+def with_counts(row: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:
     """The cells of a row with two more after that of the shared n."""
-    place = COLUMNS.index("n") + 1
-    return (*told[:place], *counts, *told[place:])
+    index = COLUMNS.index("n") + 1
+    return (*row[:index], *counts, *row[index:])
 
 
 def common_cases(sides: MatchedSides) -> Pairs:
     """The cases of both sides."""
     names = [key for key in sorted(sides.before) if key in sides.after]
-    found: Pairs = {key: (sides.before[key], sides.after[key]) for key in names}
-    if not found:
-        had = [", ".join(map(case_label, sorted(side))) for side in (sides.before, sides.after)]
+    pairs: Pairs = {key: (sides.before[key], sides.after[key]) for key in names}
+    if not pairs:
+        labels = [", ".join(map(case_label, sorted(side))) for side in (sides.before, sides.after)]
         raise ReportError(
-            f"{sides.names[0]} and {sides.names[1]} have no case in common: {had[0]} on one side, {had[1]} on the "
-            "other. Compare what was asked in the same way; two models of two runs, with --models SPEC SPEC."
+            f"{sides.names[0]} and {sides.names[1]} have no case in common: {labels[0]} on one side, {labels[1]} on "
+            "the other. Compare what was asked in the same way; two models of two runs, with --models SPEC SPEC."
         )
-    return found
+    return pairs
 
 
 def unmatched_notes(sides: MatchedSides) -> Iterator[str]:
     """Cases that one side has alone."""
-    for when, mine, other in ((SIDES[0], sides.before, sides.after), (SIDES[1], sides.after, sides.before)):
-        if only := [case_label(key) for key in sorted(mine) if key not in other]:
-            yield f"Only {when}, and not compared: {', '.join(only)}."
+    for when, cases, other in ((SIDES[0], sides.before, sides.after), (SIDES[1], sides.after, sides.before)):
+        if unmatched := [case_label(key) for key in sorted(cases) if key not in other]:
+            yield f"Only {when}, and not compared: {', '.join(unmatched)}."

@@ -38,7 +38,7 @@ def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
 
 def evidence_from_metrics(record: Record) -> Evidence:
     """A record's numbers without what they were made of, which can be compared by their intervals only."""
-    found, planes = proofs(map(estimate_from_metric, record.metrics))
+    evidence_items, planes = proofs(map(estimate_from_metric, record.metrics))
     return Evidence(
         case=record.case,
         protocol=record.protocol,
@@ -51,7 +51,7 @@ def evidence_from_metrics(record: Record) -> Evidence:
         seed=record.seed,
         samples=record.data.n,
         environment=record.environment,
-        proofs=found,
+        proofs=evidence_items,
         planes=planes,
     )
 
@@ -70,38 +70,38 @@ def estimate_from_metric(metric: Metric) -> Estimate:
     )
 
 
-def read_cases(place: Path) -> Cases:
+def read_cases(path: Path) -> Cases:
     """The cases of a run or of a baseline, given by its folder or file."""
-    if not place.exists():
+    if not path.exists():
         raise ReportError(
-            f"There is neither a run nor a baseline at {place}. Name a run's folder, such as reports/runs/latest, or "
+            f"There is neither a run nor a baseline at {path}. Name a run's folder, such as reports/runs/latest, or "
             "a baseline's file or folder."
         )
-    found = cases_of_run(place) if is_run(place) else {key: evidence for key, (evidence, _) in read(place).items()}
-    if not found:
-        raise ReportError(f"{place} holds no case. Name a run's folder, or a baseline's file or folder.")
-    return found
+    cases = cases_of_run(path) if is_run(path) else {key: evidence for key, (evidence, _) in read(path).items()}
+    if not cases:
+        raise ReportError(f"{path} holds no case. Name a run's folder, or a baseline's file or folder.")
+    return cases
 
 
-def cases_of_run(place: Path) -> Cases:
+def cases_of_run(path: Path) -> Cases:
     """The cases of a run."""
-    folder = place if place.is_dir() else place.parent
-    found = [case_evidence(record, folder) for record in read_run(place).records]
-    return {name(evidence): evidence for evidence in found}
+    folder = path if path.is_dir() else path.parent
+    evidence_items = [case_evidence(record, folder) for record in read_run(path).records]
+    return {name(evidence): evidence for evidence in evidence_items}
 
 
-def source_names(places: Sequence[Path]) -> list[str]:
+def source_names(paths: Sequence[Path]) -> list[str]:
     """What runs and baselines are called: a run by its folder and time, a baseline by its path."""
-    runs = [(place if place.is_dir() else place.parent, read_run(place).run) for place in places if is_run(place)]
+    runs = [(path if path.is_dir() else path.parent, read_run(path).run) for path in paths if is_run(path)]
     names = iter(run_names(runs))
-    return [next(names) if is_run(place) else str(place) for place in places]
+    return [next(names) if is_run(path) else str(path) for path in paths]
 
 
-def is_run(place: Path) -> bool:
+def is_run(path: Path) -> bool:
     """Whether this is a run's folder or its records.json, and no baseline."""
-    if place.is_dir():
-        return (place / FILE).is_file()
+    if path.is_dir():
+        return (path / FILE).is_file()
     try:
-        return bool(msgspec.json.decode(place.read_bytes(), type=_RunFile).run)
+        return bool(msgspec.json.decode(path.read_bytes(), type=_RunFile).run)
     except msgspec.DecodeError:
         return False

@@ -30,14 +30,14 @@ CELL, NAMES = 0.85, 7  # inches of a matrix entry, and points of the names besid
 METADATA = {"Date": None, "Creator": "eyechart"}
 
 
-def draw(name: str, pool: Runs, labels: str | None, out: Path | None, folder: Path) -> Path:
+def draw(name: str, runs: Runs, labels: str | None, out: Path | None, folder: Path) -> Path:
     """Draw the named figure into a file and return its path."""
     spelled = known_name(name, DRAWERS, "figure")
     path = out or folder / f"{spelled}.svg"
     with matplotlib_defaults():
-        made = DRAWERS[spelled](pool, labels)
+        figure = DRAWERS[spelled](runs, labels)
         path.parent.mkdir(parents=True, exist_ok=True)
-        made.savefig(path, format="svg", metadata=METADATA)
+        figure.savefig(path, format="svg", metadata=METADATA)
     return path
 
 
@@ -54,25 +54,25 @@ def matplotlib_defaults() -> Iterator[None]:
         yield
 
 
-def f3(pool: Runs, labels: str | None) -> "Figure":
+def f3(runs: Runs, labels: str | None) -> "Figure":
     """Figure 3: an arrow a model, from its accuracy under the original labels to that under the new ones."""
-    chosen = groups_with_second_labels(pool, labels, "F3")
-    rows = [category_rows(group, name) for group, name in chosen]
+    groups = groups_with_second_labels(runs, labels, "F3")
+    rows = [category_rows(group, name) for group, name in groups]
     figure, axes = create_panels([0.4 * len(row) + 1.2 for row in rows], 1, 7)
-    for (ax,), (group, name), found in zip(axes, chosen, rows, strict=True):
-        draw_arrows(ax, group, name, [row for row in found if row.cells[CHANGED].value is not None])
+    for (ax,), (group, name), category_rows_ in zip(axes, groups, rows, strict=True):
+        draw_arrows(ax, group, name, [row for row in category_rows_ if row.cells[CHANGED].value is not None])
     return figure
 
 
 def draw_arrows(ax: "Axes", group: ComparableCases, labels: str, rows: list[CategoryRow]) -> None:
     """One panel of Figure 3."""
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         before, after = (100 * (row.cells[name].value or 0) for name in (BEFORE, AFTER))
         low, high = row.cells[AFTER].ci or (0.0, 0.0)
-        ax.hlines(place, 100 * low, 100 * high, color="tab:blue", alpha=0.2, linewidth=6)
-        ax.plot(before, place, "o", color="tab:gray", markersize=4)
-        ax.annotate("", (after, place), (before, place), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
-        ax.annotate(row.cells[CHANGED].style(row.cells[CHANGED].value), (max(before, after), place), (6, 5),
+        ax.hlines(index, 100 * low, 100 * high, color="tab:blue", alpha=0.2, linewidth=6)
+        ax.plot(before, index, "o", color="tab:gray", markersize=4)
+        ax.annotate("", (after, index), (before, index), arrowprops={"arrowstyle": "->", "color": "tab:blue"})
+        ax.annotate(row.cells[CHANGED].style(row.cells[CHANGED].value), (max(before, after), index), (6, 5),
                     textcoords="offset points", fontsize=8)  # fmt: skip
     ax.set_yticks(range(len(rows)), [f"{wrap_name(row.model)}, {one_line(row.task)}" for row in rows], fontsize=8)
     ax.set_xlim(0, 112)
@@ -82,14 +82,14 @@ def draw_arrows(ax: "Axes", group: ComparableCases, labels: str, rows: list[Cate
     ax.set_title(f"{one_line(group.title)}, {format_counts(sizes)}", fontsize=9)
 
 
-def f9(pool: Runs, labels: str | None) -> "Figure":
+def f9(runs: Runs, labels: str | None) -> "Figure":
     """Figure 9: both matrices side by side, a row of panels for every split and ground truth."""
-    found = matrices(pool, labels)
-    pairs = list(zip(found[::2], found[1::2], strict=True))
-    names = [wrap_name(name) for left, _ in pairs for name in left.names]
-    room, most = text_width(names, NAMES), max(len(left.names) for left, _ in pairs)
+    all_matrices = matrices(runs, labels)
+    pairs = list(zip(all_matrices[::2], all_matrices[1::2], strict=True))
+    names = [wrap_name(name) for matrix, _ in pairs for name in matrix.names]
+    name_width, largest = text_width(names, NAMES), max(len(matrix.names) for matrix, _ in pairs)
     figure, axes = create_panels(
-        [CELL * len(left.names) + room + 0.8 for left, _ in pairs], 2, 2 * (CELL * most + room) + 1
+        [CELL * len(matrix.names) + name_width + 0.8 for matrix, _ in pairs], 2, 2 * (CELL * largest + name_width) + 1
     )
     for row, pair in zip(axes, pairs, strict=True):
         for ax, matrix in zip(row, pair, strict=True):
@@ -101,10 +101,10 @@ def draw_matrix(ax: "Axes", matrix: Matrix) -> None:
     """One matrix, every entry with its number."""
     names = [wrap_name(name) for name in matrix.names]
     ax.imshow(matrix.values, vmin=-1, vmax=1, cmap="RdBu_r")
-    for one, other in np.ndindex(matrix.values.shape):
-        text = matrix.cell(one, other).text(with_n=False).replace(" ", "\n", 1)
-        dark = abs(matrix.values[one, other]) > 0.6
-        ax.text(other, one, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
+    for row, column in np.ndindex(matrix.values.shape):
+        text = matrix.cell(row, column).text(with_n=False).replace(" ", "\n", 1)
+        dark = abs(matrix.values[row, column]) > 0.6
+        ax.text(column, row, text, ha="center", va="center", fontsize=6, color="white" if dark else "black")
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=NAMES)
     ax.set_yticks(range(len(names)), names, fontsize=NAMES)
     under = one_line(f"{matrix.group.title}, {matrix.labels}")

@@ -33,8 +33,8 @@ def rows(run: str, records: Records) -> Iterator[Row]:
     """The numbers of a run, a row each."""
     session = (run, records.run.started, records.run.eyechart)
     for record in records.records:
-        asked = case_columns(record)
-        yield from ((*session, *asked, *metric_columns(m), record.seconds, record.command) for m in record.metrics)
+        case = case_columns(record)
+        yield from ((*session, *case, *metric_columns(m), record.seconds, record.command) for m in record.metrics)
 
 
 def case_columns(record: Record) -> Row:
@@ -42,8 +42,16 @@ def case_columns(record: Record) -> Row:
     model = record.model
     variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
     case = (record.case, record.benchmark, record.split, record.protocol, variant, record.status)
-    who = (model.alias, model.spec, model.name, model.revision, model.weights_sha256, model.dtype, model.device)
-    return (*case, *who, record.data.fingerprint, record.limit, record.seed)
+    model_columns = (
+        model.alias,
+        model.spec,
+        model.name,
+        model.revision,
+        model.weights_sha256,
+        model.dtype,
+        model.device,
+    )
+    return (*case, *model_columns, record.data.fingerprint, record.limit, record.seed)
 
 
 def metric_columns(metric: Metric) -> Row:

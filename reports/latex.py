@@ -94,8 +94,8 @@ def latex_letter(letter: str) -> str:
     base, *accents = list(unicodedata.normalize("NFD", letter))
     if base.isascii() and base.isalpha() and len(accents) == 1 and accents[0] in ACCENTS:
         return rf"\{ACCENTS[accents[0]]}{{{DOTLESS.get(base, base)}}}"
-    if (found := GREEK.fullmatch(unicodedata.name(letter, ""))) and found[1] != "OMICRON":
-        return rf"$\{found[1].lower().replace('lamda', 'lambda')}$"
+    if (greek := GREEK.fullmatch(unicodedata.name(letter, ""))) and greek[1] != "OMICRON":
+        return rf"$\{greek[1].lower().replace('lamda', 'lambda')}$"
     return f"{{[}}U+{ord(letter):04X}]"
 
 
@@ -112,25 +112,25 @@ def latex_table(
     A head is a name and the n that its column shares; a cell is its lines, the first of normal size. A table that is
     too wide is turned, and one that is still too wide or too tall is split.
     """
-    keys = min(next((place for place, number in enumerate(right) if number), len(right)), 4)
+    keys = min(next((index for index, number in enumerate(right) if number), len(right)), 4)
     for limit, widest in product((PORTRAIT, LANDSCAPE), (WIDEST_TEXT, NARROW_TEXT)):
-        found = column_groups(heads, cells, right, widest)
-        if fits := sum(unit.width for unit in found) <= limit:
+        groups = column_groups(heads, cells, right, widest)
+        if fits := sum(unit.width for unit in groups) <= limit:
             break
     if not fits:
-        found, limit = column_groups(heads, cells, right, NARROW_TEXT), PORTRAIT
+        groups, limit = column_groups(heads, cells, right, NARROW_TEXT), PORTRAIT
     tall = min(ROW_SPACE[limit], ROW_SPACE[limit] + 90 - notes_height(notes, limit))
     blocks = [
         (part_height(part, rows), latex_tabular(part, rows, standings))
-        for part in split_columns(found, keys, limit)
+        for part in split_columns(groups, keys, limit)
         for rows in row_chunks([column for unit in part for column in unit.columns], len(cells), tall)
     ]
     floats = pack_floats(blocks, tall)
     kind, needed = ("sidewaystable", "booktabs, rotating") if limit == LANDSCAPE else ("table", "booktabs")
     last = len(floats) - 1
     return "".join(
-        latex_float(kind, needed, title, place, last, tabulars, notes if place == last else ())
-        for place, tabulars in enumerate(floats)
+        latex_float(kind, needed, title, index, last, tabulars, notes if index == last else ())
+        for index, tabulars in enumerate(floats)
     )
 
 
@@ -148,27 +148,27 @@ def part_height(part: Sequence[ColumnGroup], rows: range) -> float:
 
 def pack_floats(blocks: Sequence[tuple[float, str]], tall: float) -> list[list[str]]:
     """Tabulars, as many in one float as fit a page."""
-    found: list[list[str]] = []
+    floats: list[list[str]] = []
     used = 0.0
     for size, block in blocks:
-        if not found or used + size > tall:
-            found.append([])
+        if not floats or used + size > tall:
+            floats.append([])
             used = 0.0
-        found[-1].append(block)
+        floats[-1].append(block)
         used += size
-    return found
+    return floats
 
 
 def latex_float(
-    kind: str, needed: str, title: str, place: int, last: int, tabulars: Sequence[str], notes: Sequence[str]
+    kind: str, needed: str, title: str, index: int, last: int, tabulars: Sequence[str], notes: Sequence[str]
 ) -> str:
     """One float; of several, all but the first have the number of the first."""
     packages = "".join(rf"\usepackage{{{name}}}" for name in needed.split(", "))
-    part = f" (part {place + 1} of {last + 1})" if last else ""
+    part = f" (part {index + 1} of {last + 1})" if last else ""
     lines = [
         f"% needs {packages}",
         rf"\begin{{{kind}}}[htbp]",
-        *([r"\addtocounter{table}{-1}"] if place else []),
+        *([r"\addtocounter{table}{-1}"] if index else []),
         r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
         *MACROS,
         rf"\caption{{{latex_note(title + part)}}}",
@@ -188,7 +188,7 @@ def latex_note(text: str) -> str:
 def latex_tabular(part: Sequence[ColumnGroup], rows: range, standings: Sequence[Sequence[int | None]]) -> str:
     """Some rows of some columns."""
     columns = [column for unit in part for column in unit.columns]
-    places = [place for unit in part for place in unit.indices]
+    indices = [index for unit in part for index in unit.indices]
     lines = [
         rf"\begin{{tabular}}{{@{{}}{''.join('r' if column.number else 'l' for column in columns)}@{{}}}}",
         r"\toprule",
@@ -197,7 +197,10 @@ def latex_tabular(part: Sequence[ColumnGroup], rows: range, standings: Sequence[
         r"\midrule",
         *(
             latex_row(
-                (latex_cell(each, row, standings[row][place]) for each, place in zip(columns, places, strict=True)),
+                (
+                    latex_cell(column, row, standings[row][index])
+                    for column, index in zip(columns, indices, strict=True)
+                ),
                 apart=any(len(column.cells[row]) > 1 for column in columns),
             )
             for row in rows
@@ -212,15 +215,15 @@ def shared_heads(part: Sequence[ColumnGroup]) -> list[str]:
     """The heads that several columns share, with a rule beneath each; nothing where there are none."""
     if not any(unit.head for unit in part):
         return []
-    cells, rules, place = [], [], 1
+    cells, rules, position = [], [], 1
     for unit in part:
         size = len(unit.columns)
         if unit.head:
             cells.append(rf"\multicolumn{{{size}}}{{c}}{{{stack_lines(list(map(latex_text, unit.head)), 'bc')}}}")
-            rules.append(rf"\cmidrule(lr){{{place}-{place + size - 1}}}")
+            rules.append(rf"\cmidrule(lr){{{position}-{position + size - 1}}}")
         else:
             cells.extend([""] * size)
-        place += size
+        position += size
     return [latex_row(cells), "".join(rules)]
 
 
@@ -229,12 +232,12 @@ def latex_head(lines: Sequence[str], number: bool) -> str:
     return stack_lines(list(map(latex_text, lines)), "br" if number else "bl")
 
 
-def stack_lines(lines: Sequence[str], how: str) -> str:
+def stack_lines(lines: Sequence[str], alignment: str) -> str:
     """Lines one below the other; one alone as it is."""
     if len(lines) < 2:
         return "".join(lines)
     joined = r"\\".join(lines)
-    return rf"\eyelines[{how[0]}]{{{how[1]}}}{{{joined}}}"
+    return rf"\eyelines[{alignment[0]}]{{{alignment[1]}}}{{{joined}}}"
 
 
 def latex_row(cells: Iterable[str], *, apart: bool = False) -> str:
@@ -244,9 +247,9 @@ def latex_row(cells: Iterable[str], *, apart: bool = False) -> str:
 
 def latex_cell(column: Column, row: int, standing: int | None) -> str:
     """One cell, as it stands among others; what belongs to a number stands smaller beneath it."""
-    first, *more = column.cells[row]
+    value, *other_lines = column.cells[row]
     command = HIGHLIGHT.get(standing or 0)
-    top = rf"{command}{{{latex_text(first)}}}" if command else latex_text(first)
+    top = rf"{command}{{{latex_text(value)}}}" if command else latex_text(value)
     if not column.number:
-        return stack_lines([top, *map(latex_text, more)], "tl")
-    return stack_lines([top, *(rf"\scriptsize {latex_text(line)}" for line in more)], "tr")
+        return stack_lines([top, *map(latex_text, other_lines)], "tl")
+    return stack_lines([top, *(rf"\scriptsize {latex_text(line)}" for line in other_lines)], "tr")

@@ -34,7 +34,7 @@ def wrap_text(text: str, width: float, em: float = BODY) -> list[str]:
     """A text in lines of at most this width: broken at spaces, after punctuation, and inside of longer pieces."""
     lines, line = [], ""
     for piece in (
-        part for found in re.findall(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+", text) for part in split_piece(found, width, em)
+        part for match in re.findall(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+", text) for part in split_piece(match, width, em)
     ):
         if line.strip() and text_width((line + piece).rstrip(), em) > width:
             lines.append(line.strip())
@@ -83,11 +83,13 @@ def create_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, n
     """A column with its texts wrapped; of a number, the first line is the value, and those below are smaller."""
     if number:
         lines = tuple(tuple(cell) for cell in cells)
-        found = [text_width(line, SMALL if place else BODY * BOLD) for cell in lines for place, line in enumerate(cell)]
+        widths = [
+            text_width(line, SMALL if index else BODY * BOLD) for cell in lines for index, line in enumerate(cell)
+        ]
     else:
         lines = tuple(tuple(wrap_text(cell[0], widest)) for cell in cells)
-        found = [text_width(line) for cell in lines for line in cell]
-    body = max(found, default=0.0)
+        widths = [text_width(line) for cell in lines for line in cell]
+    body = max(widths, default=0.0)
     heads = wrap_text(head, max(body, NARROWEST_HEAD, min(HEAD, text_width(head) / 3))) if head else []
     heads += [] if n is None else [f"(n={n:,})"]
     return Column(lines, tuple(heads), max(body, 0.0, *map(text_width, heads)), number)
@@ -96,22 +98,22 @@ def create_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, n
 def group_heads(heads: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
     """Neighbouring columns whose heads begin with the same words, with these words; "" for a column by itself."""
     words = [head.split() for head in heads]
-    common = [count_shared_words(one, other) for one, other in pairwise(words)]
+    common = [count_shared_words(first, second) for first, second in pairwise(words)]
     longest = [max(left, right) for left, right in zip([0, *common], [*common, 0], strict=True)]
-    found: list[tuple[tuple[int, ...], str]] = []
-    for place, size in enumerate(longest):
-        name = " ".join(words[place][:size])
-        if name and found and found[-1][1] == name:
-            found[-1] = ((*found[-1][0], place), name)
+    groups: list[tuple[tuple[int, ...], str]] = []
+    for index, size in enumerate(longest):
+        name = " ".join(words[index][:size])
+        if name and groups and groups[-1][1] == name:
+            groups[-1] = ((*groups[-1][0], index), name)
         else:
-            found.append(((place,), name))
-    return [(places, name if len(places) > 1 else "") for places, name in found]
+            groups.append(((index,), name))
+    return [(indices, name if len(indices) > 1 else "") for indices, name in groups]
 
 
-def count_shared_words(one: Sequence[str], other: Sequence[str]) -> int:
+def count_shared_words(first: Sequence[str], second: Sequence[str]) -> int:
     """With how many words both begin."""
-    return next((n for n, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-                min(len(one), len(other)))  # fmt: skip
+    return next((n for n, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]),
+                min(len(first), len(second)))  # fmt: skip
 
 
 def column_groups(
@@ -121,43 +123,43 @@ def column_groups(
     widest: float,
 ) -> list[ColumnGroup]:
     """The table's columns, grouped by what their heads share."""
-    found = []
+    groups = []
     names = [
-        head if number else f"\0{place}" for place, ((head, _), number) in enumerate(zip(heads, right, strict=True))
+        head if number else f"\0{index}" for index, ((head, _), number) in enumerate(zip(heads, right, strict=True))
     ]
-    for places, name in group_heads(names):
+    for indices, name in group_heads(names):
         columns = tuple(
             create_column(
-                heads[at][0].removeprefix(name).strip(" ,"), heads[at][1], [row[at] for row in cells],
-                number=right[at], widest=widest,
+                heads[column][0].removeprefix(name).strip(" ,"), heads[column][1], [row[column] for row in cells],
+                number=right[column], widest=widest,
             )
-            for at in places
+            for column in indices
         )  # fmt: skip
-        whole = sum(column.width + SEPARATION for column in columns) - SEPARATION
-        found.append(ColumnGroup(columns, places, tuple(wrap_text(name.strip(" ,"), whole)) if name else ()))
-    return found
+        width = sum(column.width + SEPARATION for column in columns) - SEPARATION
+        groups.append(ColumnGroup(columns, indices, tuple(wrap_text(name.strip(" ,"), width)) if name else ()))
+    return groups
 
 
-def split_columns(found: Sequence[ColumnGroup], keys: int, limit: float) -> list[list[ColumnGroup]]:
+def split_columns(groups: Sequence[ColumnGroup], keys: int, limit: float) -> list[list[ColumnGroup]]:
     """The units in parts that fit the width; every part begins with the key columns."""
-    head = list(found[:keys])
+    head = list(groups[:keys])
     space = limit - sum(unit.width for unit in head)
-    rest = [piece for unit in found[keys:] for piece in split_group(unit, space)]
-    made = [list(head)]
-    for unit in rest:
-        if len(made[-1]) > keys and sum(each.width for each in (*made[-1], unit)) > limit:
-            made.append(list(head))
-        made[-1].append(unit)
-    return made
+    pieces = [piece for unit in groups[keys:] for piece in split_group(unit, space)]
+    parts = [list(head)]
+    for unit in pieces:
+        if len(parts[-1]) > keys and sum(group.width for group in (*parts[-1], unit)) > limit:
+            parts.append(list(head))
+        parts[-1].append(unit)
+    return parts
 
 
 def split_group(unit: ColumnGroup, limit: float) -> Iterator[ColumnGroup]:
     """A unit, in several with the same head where it is too wide."""
     start, width = 0, 0.0
-    for place, column in enumerate(unit.columns):
-        if place > start and width + column.width + SEPARATION > limit:
-            yield ColumnGroup(unit.columns[start:place], unit.indices[start:place], unit.head)
-            start, width = place, 0.0
+    for index, column in enumerate(unit.columns):
+        if index > start and width + column.width + SEPARATION > limit:
+            yield ColumnGroup(unit.columns[start:index], unit.indices[start:index], unit.head)
+            start, width = index, 0.0
         width += column.width + SEPARATION
     yield ColumnGroup(unit.columns[start:], unit.indices[start:], unit.head)
 
@@ -169,11 +171,11 @@ def row_height(columns: Sequence[Column], row: int) -> float:
 
 def row_chunks(columns: Sequence[Column], rows: int, tall: float) -> list[range]:
     """The rows in chunks that fit a page."""
-    found, start, height = [], 0, 0.0
+    chunks, start, height = [], 0, 0.0
     for row in range(rows):
-        more = row_height(columns, row)
-        if row > start and height + more > tall:
-            found.append(range(start, row))
+        row_space = row_height(columns, row)
+        if row > start and height + row_space > tall:
+            chunks.append(range(start, row))
             start, height = row, 0.0
-        height += more
-    return [*found, range(start, rows)]
+        height += row_space
+    return [*chunks, range(start, rows)]

@@ -40,10 +40,10 @@ class RankedMetric:
     labels: str
     category: str
 
-    def find(self, entry: CaseRun) -> Metric | None:
+    def find(self, case: CaseRun) -> Metric | None:
         """The number, where it has a value."""
-        found = entry.metric(self.name, self.labels, self.category)
-        return None if found is None or found.value is None else found
+        metric = case.metric(self.name, self.labels, self.category)
+        return None if metric is None or metric.value is None else metric
 
     def __str__(self) -> str:
         part = "" if self.category in WHOLE else f", {self.category}"
@@ -55,7 +55,7 @@ class ModelScore:
     """A model with its number and what that was made of."""
 
     name: str
-    entry: CaseRun
+    case: CaseRun
     metric: Metric
     evidence: Evidence
 
@@ -79,77 +79,81 @@ class RankedModel:
     test: tuple[Compared, float] | None = None
 
 
-def leaderboards(pool: Runs, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
+def leaderboards(runs: Runs, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
     """A table for each split, protocol, ground truth and set of images; without a metric, how many are right."""
-    names = metrics_with_direction(pool)
+    names = metrics_with_direction(runs)
     if metric is not None and metric not in names:
-        near = did_you_mean(metric, names)
-        raise ReportError(f"--metric: no models are ranked by '{metric}'{near} Choose of: {', '.join(names)}.")
-    found = [
-        leaderboard_table(group.with_protocols(protocol), spot, group.reference, alpha)
-        for group in pool.groups
-        for protocol in sorted({entry.record.protocol for entry in group.cases})
-        for spot in ranked_metrics(group.with_protocols(protocol), metric)
-        if labels in (None, spot.labels)
+        suggestion = did_you_mean(metric, names)
+        raise ReportError(f"--metric: no models are ranked by '{metric}'{suggestion} Choose of: {', '.join(names)}.")
+    tables = [
+        leaderboard_table(group.with_protocols(protocol), ranked, group.reference, alpha)
+        for group in runs.groups
+        for protocol in sorted({case.record.protocol for case in group.cases})
+        for ranked in ranked_metrics(group.with_protocols(protocol), metric)
+        if labels in (None, ranked.labels)
     ]
-    if not found:
-        raise no_metric_error(pool, metric, labels)
-    return found
+    if not tables:
+        raise no_metric_error(runs, metric, labels)
+    return tables
 
 
-def metrics_with_direction(pool: Runs) -> list[str]:
+def metrics_with_direction(runs: Runs) -> list[str]:
     """Return the names of the numbers that have a direction."""
-    metrics = (found for entry in pool.cases for found in entry.record.metrics)
-    return sorted({found.name for found in metrics if found.higher_is_better is not None})
+    metrics = (metric for case in runs.cases for metric in case.record.metrics)
+    return sorted({metric.name for metric in metrics if metric.higher_is_better is not None})
 
 
 def ranked_metrics(group: ComparableCases, metric: str | None) -> list[RankedMetric]:
     """The numbers to rank by: over all images, or where there is none such, over each set of images."""
-    every = dict.fromkeys(
-        RankedMetric(found.name, found.labels, found.category)
-        for entry in group.cases
-        for found in entry.record.metrics
-        if found.name == (metric or entry.accuracy_name) and found.value is not None
+    candidates = dict.fromkeys(
+        RankedMetric(recorded.name, recorded.labels, recorded.category)
+        for case in group.cases
+        for recorded in case.record.metrics
+        if recorded.name == (metric or case.accuracy_name) and recorded.value is not None
     )
-    known = {metric_key(found) for entry in group.cases for found in headlines(entry.record.metrics)}
-    whole = {(name, labels) for name, labels, _ in known}
-    return [spot for spot in every if metric_key(spot) in known or (spot.name, spot.labels) not in whole]
+    headline_keys = {metric_key(recorded) for case in group.cases for recorded in headlines(case.record.metrics)}
+    headline_names = {(name, labels) for name, labels, _ in headline_keys}
+    return [
+        ranked
+        for ranked in candidates
+        if metric_key(ranked) in headline_keys or (ranked.name, ranked.labels) not in headline_names
+    ]
 
 
-def metric_key(found: Metric | RankedMetric) -> tuple[str, str, str]:
+def metric_key(metric: Metric | RankedMetric) -> tuple[str, str, str]:
     """Return what tells a number from the others of its case."""
-    return found.name, found.labels, found.category
+    return metric.name, metric.labels, metric.category
 
 
-def no_metric_error(pool: Runs, metric: str | None, labels: str | None) -> ReportError:
+def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> ReportError:
     """Say what there is instead."""
-    entries = [*pool.cases]
-    there = {f"{found.name} ({found.labels})" for entry in entries for found in entry.record.metrics}
-    ranked = sorted(each for each in there if each.partition(" ")[0] in metrics_with_direction(pool))
-    asked = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
-    return ReportError(f"No record has a number for {asked}. There are: {', '.join(ranked) or 'none to rank by'}.")
+    cases = [*runs.cases]
+    available = {f"{metric.name} ({metric.labels})" for case in cases for metric in case.record.metrics}
+    usable = sorted(name for name in available if name.partition(" ")[0] in metrics_with_direction(runs))
+    options = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
+    return ReportError(f"No record has a number for {options}. There are: {', '.join(usable) or 'none to rank by'}.")
 
 
-def leaderboard_table(group: ComparableCases, spot: RankedMetric, reference: str, alpha: float) -> Table:
+def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:
     """The models of one split and protocol."""
-    places = assign_ranks(model_scores(group, spot), alpha)
-    known = spot.name == "acc1" and spot.labels == reference and spot.category in WHOLE
-    published = known and any(entry.record.reported for entry in group.cases)
+    ranks = assign_ranks(model_scores(group, ranked), alpha)
+    is_top1 = ranked.name == "acc1" and ranked.labels == reference and ranked.category in WHOLE
+    published = is_top1 and any(case.record.reported for case in group.cases)
     protocol = group.cases[0].record.protocol
     return Table(
-        f"{group.title}, {protocol}: {spot}",
-        (*COLUMNS, f"{spot.name}, %", *COMPARED, *(REPORTED if published else ())),
-        tuple((*leaderboard_row(place), *(reported_cells(place.model.entry) if published else ())) for place in places),
-        (*leaderboard_notes(alpha, spot, places), *unpaired_note(places), *group.notes()),
-        {"split": group.title, "protocol": protocol, "labels": spot.labels, "category": spot.category},
+        f"{group.title}, {protocol}: {ranked}",
+        (*COLUMNS, f"{ranked.name}, %", *COMPARED, *(REPORTED if published else ())),
+        tuple((*leaderboard_row(rank), *(reported_cells(rank.model.case) if published else ())) for rank in ranks),
+        (*leaderboard_notes(alpha, ranked, ranks), *unpaired_note(ranks), *group.notes()),
+        {"split": group.title, "protocol": protocol, "labels": ranked.labels, "category": ranked.category},
     )
 
 
-def leaderboard_notes(alpha: float, spot: RankedMetric, places: Sequence[RankedModel]) -> Iterator[str]:
+def leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[RankedModel]) -> Iterator[str]:
     """How to read a board."""
-    if spot.category == LABELLED:
+    if ranked.category == LABELLED:
         yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, incl. N."
-    better = "Less" if any(place.model.metric.higher_is_better is False for place in places) else "More"
+    better = "Less" if any(rank.model.metric.higher_is_better is False for rank in ranks) else "More"
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
         f"p < {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "
@@ -157,64 +161,66 @@ def leaderboard_notes(alpha: float, spot: RankedMetric, places: Sequence[RankedM
     )
 
 
-def unpaired_note(places: Sequence[RankedModel]) -> Iterator[str]:
+def unpaired_note(ranks: Sequence[RankedModel]) -> Iterator[str]:
     """Say whose numbers could only be compared by their intervals."""
-    if any(place.test and place.test[0].method == "unpaired" for place in places):
+    if any(rank.test and rank.test[0].method == "unpaired" for rank in ranks):
         yield "Some numbers were kept without what they were made of: they are compared by their intervals alone."
 
 
-def model_scores(group: ComparableCases, spot: RankedMetric) -> list[ModelScore]:
+def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScore]:
     """The models that have the number, the best first, equal ones by name."""
     names = group.model_names()
-    found = [
-        ModelScore(names[id(entry)], entry, metric, select_metric(case_evidence(entry.record, entry.folder), spot))
-        for entry in group.cases
-        if (metric := spot.find(entry)) is not None
+    scores = [
+        ModelScore(names[id(case)], case, metric, select_metric(case_evidence(case.record, case.folder), ranked))
+        for case in group.cases
+        if (metric := ranked.find(case)) is not None
     ]
-    return sorted(found, key=lambda one: (-one.score, one.name))
+    return sorted(scores, key=lambda score: (-score.score, score.name))
 
 
-def select_metric(evidence: Evidence, spot: RankedMetric) -> Evidence:
+def select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
     """The evidence of one number alone."""
-    wanted = (spot.name, spot.labels, spot.category)
-    kept = tuple(proof for proof in evidence.proofs if (proof.name, proof.labels, proof.category) == wanted)
-    return structs.replace(evidence, proofs=kept)
+    key = (ranked.name, ranked.labels, ranked.category)
+    items = tuple(proof for proof in evidence.proofs if (proof.name, proof.labels, proof.category) == key)
+    return structs.replace(evidence, proofs=items)
 
 
-def paired_tests(found: Sequence[ModelScore]) -> Tests:
+def paired_tests(scores: Sequence[ModelScore]) -> Tests:
     """Every pair, the better before and the worse after."""
-    held = {(i, j): compare_pair(found[i].evidence, found[j].evidence) for i, j in combinations(range(len(found)), 2)}
-    adjusted = holm([each.p for each in held.values()]).tolist()
-    return {pair: (each, p) for (pair, each), p in zip(held.items(), adjusted, strict=True)}
+    comparisons = {
+        (i, j): compare_pair(scores[i].evidence, scores[j].evidence) for i, j in combinations(range(len(scores)), 2)
+    }
+    adjusted = holm([comparison.p for comparison in comparisons.values()]).tolist()
+    return {pair: (comparison, p) for (pair, comparison), p in zip(comparisons.items(), adjusted, strict=True)}
 
 
 def compare_pair(better: Evidence, worse: Evidence) -> Compared:
     """One pair; draws by another seed are of other samples, and are left out."""
     if better.seed != worse.seed:
         better, worse = (
-            structs.replace(each, proofs=tuple(structs.replace(proof, draws="") for proof in each.proofs))
-            for each in (better, worse)
+            structs.replace(evidence, proofs=tuple(structs.replace(proof, draws="") for proof in evidence.proofs))
+            for evidence in (better, worse)
         )
     return next(compared(better, worse))
 
 
-def assign_ranks(found: Sequence[ModelScore], alpha: float) -> list[RankedModel]:
+def assign_ranks(scores: Sequence[ModelScore], alpha: float) -> list[RankedModel]:
     """The ranks, as the head of this file says."""
-    held, places = paired_tests(found), list[RankedModel]()
+    tests, ranks = paired_tests(scores), list[RankedModel]()
     rank, leaders = 1, list[int]()
-    for block in group_equal_scores([one.score for one in found]):
-        begins = not leaders or any(is_worse(held[leader, i], alpha) for leader in leaders for i in block)
-        rank = block[0] + 1 if begins else rank
+    for block in group_equal_scores([score.score for score in scores]):
+        starts_rank = not leaders or any(is_worse(tests[leader, i], alpha) for leader in leaders for i in block)
+        rank = block[0] + 1 if starts_rank else rank
         for i in block:
-            near = closest_leader(held, leaders, i)
-            places.append(RankedModel(rank, found[i], *(() if near is None else (found[near].name, held[near, i]))))
-        leaders = block if begins else leaders
-    return places
+            near = closest_leader(tests, leaders, i)
+            ranks.append(RankedModel(rank, scores[i], *(() if near is None else (scores[near].name, tests[near, i]))))
+        leaders = block if starts_rank else leaders
+    return ranks
 
 
-def closest_leader(held: Tests, leaders: Sequence[int], i: int) -> int | None:
+def closest_leader(tests: Tests, leaders: Sequence[int], i: int) -> int | None:
     """Of a rank's best, equal ones, the one that a model differs from most surely."""
-    return min(leaders, key=lambda leader: (isnan(p := held[leader, i][1]), p, leader), default=None)
+    return min(leaders, key=lambda leader: (isnan(p := tests[leader, i][1]), p, leader), default=None)
 
 
 def is_worse(test: tuple[Compared, float], alpha: float) -> bool:
@@ -224,29 +230,29 @@ def is_worse(test: tuple[Compared, float], alpha: float) -> bool:
 
 def group_equal_scores(scores: Sequence[float]) -> list[list[int]]:
     """The places of equal scores, of scores that fall."""
-    found: list[list[int]] = []
-    for place, score in enumerate(scores):
-        if found and scores[found[-1][0]] - score <= ROUNDING:
-            found[-1].append(place)
+    groups: list[list[int]] = []
+    for index, score in enumerate(scores):
+        if groups and scores[groups[-1][0]] - score <= ROUNDING:
+            groups[-1].append(index)
         else:
-            found.append([place])
-    return found
+            groups.append([index])
+    return groups
 
 
-def leaderboard_row(place: RankedModel) -> Row:
+def leaderboard_row(ranked: RankedModel) -> Row:
     """A model's rank and number, and how far behind it is."""
-    metric, (found, p) = place.model.metric, place.test or (None, None)
+    metric, (comparison, p) = ranked.model.metric, ranked.test or (None, None)
     return (
-        place.rank,
-        place.model.name,
+        ranked.rank,
+        ranked.model.name,
         NumberCell(metric.value, metric.n, metric.ci),
-        None if found is None else change_cell(found),
+        None if comparison is None else change_cell(comparison),
         None if p is None else NumberCell(p, style=P_VALUE),
-        place.against,
+        ranked.against,
     )
 
 
-def reported_cells(entry: CaseRun) -> Row:
+def reported_cells(case: CaseRun) -> Row:
     """What others published."""
-    theirs = entry.record.reported
-    return (NumberCell(theirs.value), theirs.source) if theirs else (None, None)
+    reported = case.record.reported
+    return (NumberCell(reported.value), reported.source) if reported else (None, None)

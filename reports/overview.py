@@ -46,18 +46,18 @@ REALBIRDID_TABLES = tuple(REALBIRDID[f"realbirdid-{name}"] for name in OVERVIEW)
 TEXT_TABLES = (t6, t5, t15, t16, t19, t11, t12, t13, t14, t17, t18)  # T7 is a part of T19
 
 
-def write_overview(pool: Runs, folder: Path) -> str:
+def write_overview(runs: Runs, folder: Path) -> str:
     """Write overview.md, overview.tex and aggregate.csv, and return the Markdown."""
-    found = overview_tables(pool)
-    text = markdown(pool, found)
+    tables = overview_tables(runs)
+    text = markdown(runs, tables)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / "overview.md", text.encode())
-    write_atomic(folder / "overview.tex", "\n".join(map(to_latex, found)).encode())
-    write_atomic(folder / "aggregate.csv", aggregate(pool).encode())
+    write_atomic(folder / "overview.tex", "\n".join(map(to_latex, tables)).encode())
+    write_atomic(folder / "aggregate.csv", aggregate(runs).encode())
     return text
 
 
-def markdown(pool: Runs, found: list[Table]) -> str:
+def markdown(pool: Runs, tables: list[Table]) -> str:
     """Where the numbers come from, then every table."""
     runs = [
         f"{name}: eyechart {run.eyechart}, {run.seconds:.0f} s, exit status {run.exit_status}, "
@@ -66,28 +66,28 @@ def markdown(pool: Runs, found: list[Table]) -> str:
     ]
     head = "".join(
         f"- {markdown_item(line)}\n"
-        for line in (*runs, *failure_notes(entry.record for entry in pool.cases), *pool.notes)
+        for line in (*runs, *failure_notes(case.record for case in pool.cases), *pool.notes)
     )
-    return "\n".join((f"# eyechart\n\n{head}", *map(to_markdown, found)))
+    return "\n".join((f"# eyechart\n\n{head}", *map(to_markdown, tables)))
 
 
-def overview_tables(pool: Runs) -> list[Table]:
+def overview_tables(runs: Runs) -> list[Table]:
     """All tables of the overview, group by group."""
-    return [table for group in pool.groups for table in group_tables(without_notes(group))]
+    return [table for group in runs.groups for table in group_tables(without_notes(group))]
 
 
 def without_notes(group: ComparableCases) -> ComparableCases:
     """The group without what its records remark, which stands once, at the head of the overview."""
     return group.select(
-        replace(entry, extra_notes=(), record=structs.replace(entry.record, notes=())) for entry in group.cases
+        replace(case, extra_notes=(), record=structs.replace(case.record, notes=())) for case in group.cases
     )
 
 
 def group_tables(group: ComparableCases) -> Iterator[Table]:
     """Categories, Mill's table where it applies, what answers in words have to say, outcomes, and every metric."""
     for labels in group.other_labels:
-        if rows := category_rows(chosen := best_variants(group, labels), labels):
-            notes = [*category_notes(group.reference, labels), *chosen.notes()]
+        if rows := category_rows(selected := best_variants(group, labels), labels):
+            notes = [*category_notes(group.reference, labels), *selected.notes()]
             yield category_table(rows, group.title, group.reference, labels, notes)
     yield from mill_tables(group, group.reference)
     for builder in (*TEXT_TABLES, *OODBENCH_TABLES, *REALBIRDID_TABLES):
@@ -101,17 +101,17 @@ def outcome_table(group: ComparableCases) -> Table:
     """What became of the images of every case."""
     tasks = group.task_names()
     columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "truncated", "error", "answered", "seconds")
-    rows = tuple((entry.model, tasks[id(entry)], *outcome_cells(entry)) for entry in group.cases)
-    said = "Under each case's first ground truth. Answered: the share of answers that are no error, in %."
-    return Table(f"{group.title}: outcomes", columns, rows, (said, *group.notes()))
+    rows = tuple((case.model, tasks[id(case)], *outcome_cells(case)) for case in group.cases)
+    note = "Under each case's first ground truth. Answered: the share of answers that are no error, in %."
+    return Table(f"{group.title}: outcomes", columns, rows, (note, *group.notes()))
 
 
-def outcome_cells(entry: CaseRun) -> list[Cell]:
+def outcome_cells(case: CaseRun) -> list[Cell]:
     """Counts, and the coverage that stands beside every score."""
-    outcomes, n = entry.record.outcomes, entry.record.data.n
+    outcomes, n = case.record.outcomes, case.record.data.n
     counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
-    asked = max(n, sum(counts))  # several an image, or one
-    return [n, *counts, NumberCell(1 - outcomes.error / asked if asked else None), round(entry.record.seconds)]
+    total = max(n, sum(counts))  # several an image, or one
+    return [n, *counts, NumberCell(1 - outcomes.error / total if total else None), round(case.record.seconds)]
 
 
 def metric_table(group: ComparableCases) -> Table:
@@ -119,15 +119,15 @@ def metric_table(group: ComparableCases) -> Table:
     tasks = group.task_names()
     rows = tuple(
         (
-            *(entry.model, tasks[id(entry)], metric.name, metric.labels, category_name(metric, entry.record.metrics)),
+            *(case.model, tasks[id(case)], metric.name, metric.labels, category_name(metric, case.record.metrics)),
             *(metric_cell(metric), metric.ci_method),
         )
-        for entry in group.cases
-        for metric in entry.record.metrics
+        for case in group.cases
+        for metric in case.record.metrics
     )
     columns = ("Model", "Task", "Metric", "Labels", "Category", "%", "Interval (95 %)")
-    said = f"{LABELLED}: images with a label. {WITH_EMPTY}: with images without one, which no answer can change."
-    return Table(f"{group.title}: every metric", columns, rows, (said, *group.notes()))
+    note = f"{LABELLED}: images with a label. {WITH_EMPTY}: with images without one, which no answer can change."
+    return Table(f"{group.title}: every metric", columns, rows, (note, *group.notes()))
 
 
 def metric_cell(metric: Metric) -> NumberCell:
@@ -135,39 +135,47 @@ def metric_cell(metric: Metric) -> NumberCell:
     return NumberCell(metric.value, metric.n, metric.ci, style=PERCENT)
 
 
-def aggregate(pool: Runs) -> str:
+def aggregate(runs: Runs) -> str:
     """Mill's aggregate.csv: fractions, and a rollup row for each benchmark, whose task is the benchmark itself."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(AGGREGATE)
-    writer.writerows(row for group in pool.groups for entry in group.cases for row in aggregate_rows(entry, group))
+    writer.writerows(row for group in runs.groups for case in group.cases for row in aggregate_rows(case, group))
     return text.getvalue()
 
 
-def aggregate_rows(entry: CaseRun, group: ComparableCases) -> Iterator[tuple[str, ...]]:
+def aggregate_rows(case: CaseRun, group: ComparableCases) -> Iterator[tuple[str, ...]]:
     """One row a metric; Mill's `imagenet` is the whole imagenet/val; all else, also a choice of it, keeps its name."""
     benchmark = "imagenet" if group.title == "imagenet/val" else group.title
-    protocol, whole = entry.record.protocol, aggregate_task(entry, benchmark)
-    who = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
-    known = headlines(entry.record.metrics)
-    for metric in entry.record.metrics:
+    protocol, task = case.record.protocol, aggregate_task(case, benchmark)
+    task_type = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
+    headline_metrics = headlines(case.record.metrics)
+    for metric in case.record.metrics:
         if metric.value is None:
             continue
-        rollup = entry.labels[:1] == (metric.labels,) and metric in known and metric.category != "all"
-        named = whole if rollup else f"{whole}/{metric.labels}/{metric.category}"
-        yield entry.model, benchmark, named, *who, mill_metric(entry, metric), FRACTION(metric.value), stderr(metric)
+        rollup = case.labels[:1] == (metric.labels,) and metric in headline_metrics and metric.category != "all"
+        task_name = task if rollup else f"{task}/{metric.labels}/{metric.category}"
+        yield (
+            case.model,
+            benchmark,
+            task_name,
+            *task_type,
+            mill_metric(case, metric),
+            FRACTION(metric.value),
+            stderr(metric),
+        )
 
 
-def aggregate_task(entry: CaseRun, benchmark: str) -> str:
+def aggregate_task(case: CaseRun, benchmark: str) -> str:
     """The benchmark itself, Mill's `imagenet_mcq`, or either with the choices that are not the usual ones."""
-    record = entry.record
-    chosen = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.title}")
-    return f"{record.benchmark}_{MCQ}{chosen}" if record.protocol == MCQ else f"{benchmark}{chosen}"
+    record = case.record
+    options = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.title}")
+    return f"{record.benchmark}_{MCQ}{options}" if record.protocol == MCQ else f"{benchmark}{options}"
 
 
-def mill_metric(entry: CaseRun, metric: Metric) -> str:
+def mill_metric(case: CaseRun, metric: Metric) -> str:
     """A metric as Mill names it: `acc`, or `imagenet_mcq_acc`."""
-    record = entry.record
+    record = case.record
     if record.protocol == MCQ and metric.name == ACC1:
         return f"{record.benchmark}_{MCQ}_{MILL_METRICS[ACC1]}"
     return MILL_METRICS.get(metric.name, metric.name)

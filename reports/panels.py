@@ -50,7 +50,7 @@ def format_counts(sizes: Sequence[int]) -> str:
 def wrap_name(name: str) -> str:
     """Return a model's name in lines of at most 36 letters, broken behind commas and slashes where there are any."""
     lines = [""]
-    for piece in (part for found in PIECES.findall(one_line(name)) for part in split_piece(found)):
+    for piece in (part for match in PIECES.findall(one_line(name)) for part in split_piece(match)):
         if lines[-1] and len(lines[-1] + piece) > NAME_LETTERS:
             lines.append("")
         lines[-1] += piece

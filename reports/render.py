@@ -132,13 +132,13 @@ def markdown_item(text: str) -> str:
 def shared_n(table: Table, column: int) -> int | None:
     """The number of images behind every number of a column, if it is one and the same."""
     numbers = [row[column] for row in table.rows if isinstance(row[column], NumberCell)]
-    found = {number.n for number in numbers if isinstance(number, NumberCell)}
-    return found.pop() if len(found) == 1 else None
+    counts = {number.n for number in numbers if isinstance(number, NumberCell)}
+    return counts.pop() if len(counts) == 1 else None
 
 
 def format_cells(table: Table) -> tuple[list[str], list[list[str]]]:
     """Heads and cells as plain text; an n that a column shares stands in its head."""
-    shared = [shared_n(table, place) for place in range(len(table.columns))]
+    shared = [shared_n(table, index) for index in range(len(table.columns))]
     heads = [name if n is None else f"{name} (n={n:,})" for name, n in zip(table.columns, shared, strict=True)]
     return heads, [
         [format_cell(cell, with_n=n is None) for cell, n in zip(row, shared, strict=True)] for row in table.rows
@@ -161,12 +161,12 @@ def highlights(table: Table) -> list[list[int | None]]:
 
 def numeric_columns(table: Table) -> list[bool]:
     """Which columns hold numbers, and stand at the right."""
-    return [any(isinstance(row[place], int | NumberCell) for row in table.rows) for place in range(len(table.columns))]
+    return [any(isinstance(row[index], int | NumberCell) for row in table.rows) for index in range(len(table.columns))]
 
 
-def markdown_cell(text: str, standing: int | None) -> str:
+def markdown_cell(text: str, highlight: int | None) -> str:
     """A cell, the best of its kind bold and the next underlined, for which Markdown has nothing but HTML."""
-    before, after = {1: ("**", "**"), 2: ("<u>", "</u>")}.get(standing or 0, ("", ""))
+    before, after = {1: ("**", "**"), 2: ("<u>", "</u>")}.get(highlight or 0, ("", ""))
     return f"{before}{markdown_text(text)}{after}"
 
 
@@ -189,9 +189,9 @@ def to_markdown(table: Table) -> str:
 
 def to_csv(tables: Sequence[Table]) -> str:
     """All tables of one name as one csv: their contexts first, every number with its n, interval and rank."""
-    chosen = [table.data or table for table in tables]
-    rows = [row for table in chosen for row in csv_rows(table)]
-    names = dict.fromkeys(name for table in chosen for name in (*table.context, *csv_columns(table)))
+    layouts = [table.data or table for table in tables]
+    rows = [row for table in layouts for row in csv_rows(table)]
+    names = dict.fromkeys(name for table in layouts for name in (*table.context, *csv_columns(table)))
     text = StringIO()
     writer = csv.DictWriter(text, list(names), restval="", lineterminator="\n")
     writer.writeheader()
@@ -201,8 +201,8 @@ def to_csv(tables: Sequence[Table]) -> str:
 
 def csv_columns(table: Table) -> Iterator[str]:
     """The csv's columns, each followed by those of its n, interval and rank."""
-    for place, column in enumerate(table.columns):
-        yield from dict.fromkeys(name for row in table.rows for name, _ in csv_cells(column, row[place])) or (column,)
+    for index, column in enumerate(table.columns):
+        yield from dict.fromkeys(name for row in table.rows for name, _ in csv_cells(column, row[index])) or (column,)
 
 
 def csv_rows(table: Table) -> Iterator[dict[str, str]]:
@@ -222,7 +222,7 @@ def csv_cells(column: str, cell: Cell) -> Iterator[tuple[str, str]]:
 
 def to_latex(table: Table) -> str:
     """The table as floating tables; a comment at the head of each names the packages that it needs."""
-    shared = [shared_n(table, place) for place in range(len(table.columns))]
+    shared = [shared_n(table, index) for index in range(len(table.columns))]
     heads = list(zip(map(one_line, table.columns), shared, strict=True))
     cells = [[latex_lines(cell, with_n=n is None) for cell, n in zip(row, shared, strict=True)] for row in table.rows]
     title, notes = one_line(table.title), [one_line(note) for note in table.notes]

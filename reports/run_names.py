@@ -20,13 +20,14 @@ def folder_names(folders: Sequence[Path]) -> list[str]:
     parts = [folder.resolve().parts for folder in folders]
     counts = range(1, max(map(len, parts), default=1) + 1)
     return [
-        next(name for count in counts if is_unique(name := "/".join(own[-count:]), own, parts, count)) for own in parts
+        next(name for count in counts if is_unique(name := "/".join(path[-count:]), path, parts, count))
+        for path in parts
     ]
 
 
-def is_unique(name: str, own: tuple[str, ...], parts: Sequence[tuple[str, ...]], count: int) -> bool:
+def is_unique(name: str, path: tuple[str, ...], parts: Sequence[tuple[str, ...]], count: int) -> bool:
     """Whether no other folder has this name, if it is named by as many parts."""
-    return count >= len(own) or not any(other != own and "/".join(other[-count:]) == name for other in parts)
+    return count >= len(path) or not any(other != path and "/".join(other[-count:]) == name for other in parts)
 
 
 def run_names(runs: Sequence[tuple[Path, Run]]) -> list[str]:

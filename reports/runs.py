@@ -57,9 +57,9 @@ class CaseRun:
 
     def prompt_settings_without(self, without: Collection[str]) -> str:
         """How the question was put, but for the choices that a table compares."""
-        left_out = {*LABEL_RULES, EMPTY, *without}
-        chosen = {name: value for name, value in sorted(self.record.variant.items()) if name not in left_out}
-        return ", ".join(f"{name} {value}" for name, value in chosen.items())
+        excluded = {*LABEL_RULES, EMPTY, *without}
+        settings = {name: value for name, value in sorted(self.record.variant.items()) if name not in excluded}
+        return ", ".join(f"{name} {value}" for name, value in settings.items())
 
     def option(self, name: str, default: str = "") -> str:
         """What was chosen of the protocol's choices."""
@@ -80,8 +80,8 @@ class CaseRun:
     @property
     def accuracy_name(self) -> str:
         """The metric that says how many answers were right: of one answer an image, or the mean over several."""
-        found = {metric.name for metric in self.record.metrics}
-        return next((name for name in (ACC1, REPEATED_ACC, MC_ACC) if name in found), ACC1)
+        names = {metric.name for metric in self.record.metrics}
+        return next((name for name in (ACC1, REPEATED_ACC, MC_ACC) if name in names), ACC1)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -119,17 +119,23 @@ class CaseRun:
 
     def is_comparable(self, other: "CaseRun") -> bool:
         """Whether both may stand in one table: the same images, and one meaning for every ground truth they share."""
-        mine, its = self.record, other.record
-        same = (mine.benchmark, mine.split, mine.data.fingerprint) == (its.benchmark, its.split, its.data.fingerprint)
+        record, other_record = self.record, other.record
+        same_images = (record.benchmark, record.split, record.data.fingerprint) == (
+            other_record.benchmark,
+            other_record.split,
+            other_record.data.fingerprint,
+        )
         return (
-            same and self.label_rules == other.label_rules and agree_on_shared_keys(self.label_sets, other.label_sets)
+            same_images
+            and self.label_rules == other.label_rules
+            and agree_on_shared_keys(self.label_sets, other.label_sets)
         )
 
     def metric(self, name: str, labels: str, category: str = "A") -> Metric | None:
         """One number of the record."""
-        wanted = (name, labels, category)
-        found = (m for m in self.record.metrics if (m.name, m.labels, m.category) == wanted)
-        return next(found, None)
+        key = (name, labels, category)
+        matches = (m for m in self.record.metrics if (m.name, m.labels, m.category) == key)
+        return next(matches, None)
 
 
 @dataclass(frozen=True)
@@ -168,7 +174,7 @@ class ComparableCases:
     @property
     def labels(self) -> tuple[str, ...]:
         """Every ground truth that an entry was scored under."""
-        return tuple(dict.fromkeys(name for entry in self.cases for name in entry.labels))
+        return tuple(dict.fromkeys(name for case in self.cases for name in case.labels))
 
     @property
     def other_labels(self) -> tuple[str, ...]:
@@ -177,24 +183,24 @@ class ComparableCases:
 
     def scored_under(self, *labels: str) -> tuple[CaseRun, ...]:
         """The entries with one answer an image that were scored under all of these ground truths."""
-        return tuple(entry for entry in self.cases if entry.accuracy_name == ACC1 and {*labels} <= {*entry.labels})
+        return tuple(case for case in self.cases if case.accuracy_name == ACC1 and {*labels} <= {*case.labels})
 
     def with_protocols(self, *protocols: str) -> "ComparableCases":
         """The entries of some protocols alone."""
-        return self.select([entry for entry in self.cases if entry.record.protocol in protocols])
+        return self.select([case for case in self.cases if case.record.protocol in protocols])
 
-    def select(self, entries: Iterable[CaseRun], *said: str) -> "ComparableCases":
+    def select(self, cases: Iterable[CaseRun], *notes: str) -> "ComparableCases":
         """Some of the entries, and what there is to say about the choice."""
-        return replace(self, cases=tuple(entries), extra_notes=(*self.extra_notes, *said))
+        return replace(self, cases=tuple(cases), extra_notes=(*self.extra_notes, *notes))
 
     def task_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
         """What stands in the column Task, by the entry's identity; a letter where a protocol has several wordings."""
-        seen: dict[str, list[str]] = {}
-        for entry in self.cases:
-            wordings = seen.setdefault(entry.record.protocol, [])
-            if entry.prompt_settings_without(without) not in wordings:
-                wordings.append(entry.prompt_settings_without(without))
-        return {id(e): task_name(e, seen[e.record.protocol], without) + status_suffix(e.record) for e in self.cases}
+        settings: dict[str, list[str]] = {}
+        for case in self.cases:
+            known = settings.setdefault(case.record.protocol, [])
+            if case.prompt_settings_without(without) not in known:
+                known.append(case.prompt_settings_without(without))
+        return {id(e): task_name(e, settings[e.record.protocol], without) + status_suffix(e.record) for e in self.cases}
 
     def model_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
         """What stands in the column Model of a table without a column Task: the task only where there are several."""
@@ -205,30 +211,30 @@ class ComparableCases:
     def notes(self, without: Collection[str] = ()) -> tuple[str, ...]:
         """Which images, protocols, wordings, rules and ground truths the numbers come from."""
         tasks = self.task_names(without)
-        put = dict.fromkeys(
+        settings = dict.fromkeys(
             f"{tasks[id(e)]}: {e.prompt_settings_without(without) or 'no prompts'}." for e in self.cases
         )
-        read = [f"{name} {value}" for name, value in zip(LABEL_RULES, self.cases[0].label_rules, strict=True) if value]
+        rules = [f"{name} {value}" for name, value in zip(LABEL_RULES, self.cases[0].label_rules, strict=True) if value]
         fingerprint = self.cases[0].record.data.fingerprint
-        said = "; ".join([f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}", *read])
-        truths = (
+        images = "; ".join([f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}", *rules])
+        label_sets = (
             f"Ground truths, and images without labels: {self.label_set_note()}."
             if self.labels
             else self.annotation_note()
         )
-        return (*self.extra_notes, f"{said}.", *put, truths, *collect_notes(self.cases))
+        return (*self.extra_notes, f"{images}.", *settings, label_sets, *collect_notes(self.cases))
 
     def annotation_note(self) -> str:
         """What image–category pairs and birds are held against, with the beginning of its sha256."""
-        found = dict.fromkeys(
-            f"{name} {sha[:12]}" for entry in self.cases for name, sha in entry.record.data.labels.items()
+        names = dict.fromkeys(
+            f"{name} {sha[:12]}" for case in self.cases for name, sha in case.record.data.labels.items()
         )
-        return f"Divisions, annotations and observations: {'; '.join(found)}."
+        return f"Divisions, annotations and observations: {'; '.join(names)}."
 
     def label_set_note(self) -> str:
         """Each ground truth with the beginning of its sha256 and its rule for images without labels."""
-        truths = {name: found for entry in self.cases for name, found in entry.label_sets.items()}
-        return "; ".join(f"{name} {sha[:12]} {rule}".strip() for name, (sha, rule) in truths.items())
+        label_sets = {name: entry_value for case in self.cases for name, entry_value in case.label_sets.items()}
+        return "; ".join(f"{name} {sha[:12]} {rule}".strip() for name, (sha, rule) in label_sets.items())
 
 
 @dataclass(frozen=True)
@@ -251,7 +257,7 @@ class Runs:
     @property
     def cases(self) -> Iterator[CaseRun]:
         """All cases, group by group."""
-        return (entry for group in self.groups for entry in group.cases)
+        return (case for group in self.groups for case in group.cases)
 
     def select_labels(self, labels: str | None) -> tuple[tuple[ComparableCases, tuple[str, ...]], ...]:
         """Each group with the ground truths to make tables of: the named one, or all but the original labels."""
@@ -261,92 +267,94 @@ class Runs:
                 f"No record was scored under the ground truth '{labels}'{did_you_mean(labels, [*known])} "
                 f"There are: {', '.join(known)}. Make it with: pytest --eye-labels={labels}=FILE"
             )
-        picked = ((group, group.other_labels if labels is None else (labels,)) for group in self.groups)
+        selected = ((group, group.other_labels if labels is None else (labels,)) for group in self.groups)
         return tuple(
-            (group, names) for group, found in picked if (names := tuple(n for n in found if n in group.labels))
+            (group, names) for group, found in selected if (names := tuple(n for n in found if n in group.labels))
         )
 
     def iter_labels(self, labels: str | None) -> Iterator[tuple[ComparableCases, str]]:
         """As `chosen`, one at a time; a group that has nothing but the original labels comes with these."""
-        found = {id(group): names for group, names in self.select_labels(labels)}
+        selected = {id(group): names for group, names in self.select_labels(labels)}
         for group in self.groups:
-            alone = () if labels else (group.reference,) * bool(group.labels)
-            yield from ((group, name) for name in found.get(id(group), alone))
+            reference = () if labels else (group.reference,) * bool(group.labels)
+            yield from ((group, name) for name in selected.get(id(group), reference))
 
 
-def collect_notes(entries: Iterable[CaseRun]) -> tuple[str, ...]:
+def collect_notes(cases: Iterable[CaseRun]) -> tuple[str, ...]:
     """What a reader of some cases' numbers must know, as their records say it, each sentence once."""
-    return tuple(dict.fromkeys(note for entry in entries for note in (*entry.extra_notes, *entry.record.notes)))
+    return tuple(dict.fromkeys(note for case in cases for note in (*case.extra_notes, *case.record.notes)))
 
 
 def load(paths: Sequence[Path]) -> Runs:
     """Read runs; of two records for one case, protocol and variant, that of the later run is kept, and it is said."""
-    found: list[CaseRun] = []
+    cases: list[CaseRun] = []
     read = [(path.parent if path.suffix == ".json" else path, read_run(path)) for path in paths]
     runs = tuple((folder, records.run) for folder, records in read)
     for (folder, records), name in zip(read, run_names(runs), strict=True):
         for record in records.records:
-            entry = CaseRun(record, folder)
-            kept = [other for other in found if not entry.replaces(other)]
-            if len(kept) < len(found):
-                said = f"{record.case} ({record.protocol}): the record of {name} replaces an earlier run's."
-                entry = replace(entry, extra_notes=(said,))
-            found = [*kept, entry]
-    if not found:
+            case = CaseRun(record, folder)
+            others = [other for other in cases if not case.replaces(other)]
+            if len(others) < len(cases):
+                note = f"{record.case} ({record.protocol}): the record of {name} replaces an earlier run's."
+                case = replace(case, extra_notes=(note,))
+            cases = [*others, case]
+    if not cases:
         (folder, run), command = runs[-1], "pytest --pyargs eyechart.benchmarks"
         raise ReportError(
             f"{folder} holds no record: no case of that session recorded a number (exit status {run.exit_status}). "
             f"Look at what the session printed, or run the suite: {command}"
         )
-    check_unique_names(found)
-    return Runs(group_cases(found), runs)
+    check_unique_names(cases)
+    return Runs(group_cases(cases), runs)
 
 
-def check_unique_names(entries: Iterable[CaseRun]) -> None:
+def check_unique_names(cases: Iterable[CaseRun]) -> None:
     """Refuse two models of one name that were asked the same, which no table could tell apart."""
-    seen: dict[tuple[str, ...], str] = {}
-    for entry in entries:
-        record, spec = entry.record, entry.record.model.title
-        asked = (entry.model, record.benchmark, record.split, record.protocol, entry.prompt_settings)
-        if seen.setdefault(asked, spec) != spec:
+    specs: dict[tuple[str, ...], str] = {}
+    for case in cases:
+        record, spec = case.record, case.record.model.title
+        key = (case.model, record.benchmark, record.split, record.protocol, case.prompt_settings)
+        if specs.setdefault(key, spec) != spec:
             raise ReportError(
-                f"{record.case}: two models are called {entry.model}, {seen[asked]} and {spec}. Give them different "
+                f"{record.case}: two models are called {case.model}, {specs[key]} and {spec}. Give them different "
                 "names, or leave one of the runs out."
             )
 
 
-def group_cases(entries: Iterable[CaseRun]) -> tuple[ComparableCases, ...]:
+def group_cases(cases: Iterable[CaseRun]) -> tuple[ComparableCases, ...]:
     """Put together what may be compared, each group in the order of the published tables."""
     groups: list[list[CaseRun]] = []
-    for entry in sorted(entries, key=lambda entry: (entry.record.benchmark, entry.record.split)):
-        home = next((group for group in groups if all(map(entry.is_comparable, group))), None)
+    for case in sorted(cases, key=lambda case: (case.record.benchmark, case.record.split)):
+        home = next((group for group in groups if all(map(case.is_comparable, group))), None)
         if home is None:
-            groups.append([entry])
+            groups.append([case])
         else:
-            home.append(entry)
-    made = [ComparableCases(tuple(sorted(group, key=sort_key))) for group in groups]
-    titles = [group.title for group in made]
-    return tuple(replace(group, number=titles[: place + 1].count(group.title)) for place, group in enumerate(made))
+            home.append(case)
+    comparable = [ComparableCases(tuple(sorted(group, key=sort_key))) for group in groups]
+    titles = [group.title for group in comparable]
+    return tuple(
+        replace(group, number=titles[: index + 1].count(group.title)) for index, group in enumerate(comparable)
+    )
 
 
-def agree_on_shared_keys(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+def agree_on_shared_keys(first: Mapping[str, object], second: Mapping[str, object]) -> bool:
     """Whether two mappings say the same of what both speak of."""
-    return all(one[name] == other[name] for name in one.keys() & other.keys())
+    return all(first[name] == second[name] for name in first.keys() & second.keys())
 
 
-def sort_key(entry: CaseRun) -> tuple[int, float, str]:
+def sort_key(case: CaseRun) -> tuple[int, float, str]:
     """By family of protocols, then by accuracy, then by name."""
-    first = entry.metric(entry.accuracy_name, entry.labels[0]) if entry.labels else None
-    accuracy = first.value if first and first.value is not None else -1.0
-    return PROTOCOL_ORDER.get(entry.record.protocol, 0), accuracy, entry.model
+    metric = case.metric(case.accuracy_name, case.labels[0]) if case.labels else None
+    accuracy = metric.value if metric and metric.value is not None else -1.0
+    return PROTOCOL_ORDER.get(case.record.protocol, 0), accuracy, case.model
 
 
-def task_name(entry: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
+def task_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
     """A protocol, with a letter where several wordings of it stand in one table."""
-    place = wordings.index(entry.prompt_settings_without(without))
-    mark = chr(ord("a") + place) if place < 26 else str(place)
-    task = TASK_NAMES.get(entry.record.protocol, entry.record.protocol)
-    return f"{task} ({mark})" if len(wordings) > 1 else task
+    index = wordings.index(case.prompt_settings_without(without))
+    letter = chr(ord("a") + index) if index < 26 else str(index)
+    task = TASK_NAMES.get(case.record.protocol, case.record.protocol)
+    return f"{task} ({letter})" if len(wordings) > 1 else task
 
 
 def model_name(spec: str) -> str:
@@ -359,6 +367,6 @@ def model_name(spec: str) -> str:
         return model.options["name"]
     if model.backend != "open_clip" or len(model.arguments) != 1:
         return spec
-    rest = [f"{name}={value}" for name, value in sorted(model.options.items()) if name != "pretrained"]
+    options = [f"{name}={value}" for name, value in sorted(model.options.items()) if name != "pretrained"]
     name = "/".join(filter(None, (model.arguments[0], model.options.get("pretrained", ""))))
-    return f"{name}[{','.join(rest)}]" if rest else name
+    return f"{name}[{','.join(options)}]" if options else name

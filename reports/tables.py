@@ -49,29 +49,29 @@ BUILDERS: Mapping[str, Builder] = {
 }
 
 
-def known_name(name: str, known: Collection[str], what: str) -> str:
+def known_name(name: str, known: Collection[str], kind: str) -> str:
     """The name as it is spelled here, whatever its case; another is refused with the nearest one.
 
     Every figure is a table too, so that a table may be asked for as a figure, but no figure in vain as a table.
     """
-    spelled, found = ({word.casefold(): word for word in names}.get(name.casefold()) for names in (known, BUILDERS))
+    spelled, table = ({word.casefold(): word for word in names}.get(name.casefold()) for names in (known, BUILDERS))
     if spelled:
         return spelled
-    if found:
-        raise ReportError(f"{found} is a table and no {what}. Print it with: {TABLE} {found} RUN…")
-    raise ReportError(f"There is no {what} '{name}'{did_you_mean(name, [*known])} The {what}s are: {', '.join(known)}.")
+    if table:
+        raise ReportError(f"{table} is a table and no {kind}. Print it with: {TABLE} {table} RUN…")
+    raise ReportError(f"There is no {kind} '{name}'{did_you_mean(name, [*known])} The {kind}s are: {', '.join(known)}.")
 
 
-def tables(name: str, pool: Runs, labels: str | None = None) -> list[Table]:
+def tables(name: str, runs: Runs, labels: str | None = None) -> list[Table]:
     """Make the named table of everything that the runs hold, one for each split and ground truth that has rows of it.
 
     Raises ReportError where there are none, with what is needed.
     """
     spelled = known_name(name, BUILDERS, "table")
-    found = [table for table in BUILDERS[spelled](pool, labels) if table.rows]
-    if not found:
+    result = [table for table in BUILDERS[spelled](runs, labels) if table.rows]
+    if not result:
         raise EmptyTableError(
             f"{spelled} would have no row: the cases of these runs that it is about hold nothing that it shows. Ask "
             "about more images, or about another split."
         )
-    return found
+    return result

@@ -61,62 +61,66 @@ class RunComparison:
 
 def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
     """Hold every number that both sides have against its earlier self, all together."""
-    refused = {key: why for key, pair in pairs.items() if (why := differences(*pair, SIDES))}
-    kept = {key: pair for key, pair in pairs.items() if key not in refused}
-    found = [(key, each) for key, pair in kept.items() for each in compared(*pair)]
-    verdicts = judged([each for _, each in found], rule.alpha, rule.max_drop)
-    told = sorted(((key, verdict) for (key, _), verdict in zip(found, verdicts, strict=True)), key=sort_key)
-    return RunComparison(tuple(told), kept, refused)
+    refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
+    comparable = {key: pair for key, pair in pairs.items() if key not in refused}
+    comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compared(*pair)]
+    verdicts = judged([comparison for _, comparison in comparisons], rule.alpha, rule.max_drop)
+    ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, verdicts, strict=True)), key=sort_key)
+    return RunComparison(tuple(ranked), comparable, refused)
 
 
-def sort_key(told: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
+def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
     """What verdicts are sorted by: losses first, then by p, by size and by name."""
-    key, verdict = told
-    found, p = verdict.found, verdict.adjusted
-    size = 0.0 if isnan(found.delta) else -abs(found.delta)
-    return VERDICTS.index(verdict.word), 0.0 if isnan(p) else p, size, key, found.name
+    key, verdict = item
+    comparison, p = verdict.found, verdict.adjusted
+    size = 0.0 if isnan(comparison.delta) else -abs(comparison.delta)
+    return VERDICTS.index(verdict.word), 0.0 if isnan(p) else p, size, key, comparison.name
 
 
 def verdict_cells(verdict: Verdict) -> Row:
     """A number before and after, how sure its change is, and what follows."""
-    found = verdict.found
-    shares = found.method in (MCNEMAR, SIGN_FLIPS)
-    counts: tuple[Cell, Cell] = (len(found.lost), found.gained) if shares else (None, None)
+    comparison = verdict.found
+    has_counts = comparison.method in (MCNEMAR, SIGN_FLIPS)
+    counts: tuple[Cell, Cell] = (len(comparison.lost), comparison.gained) if has_counts else (None, None)
     return (
-        *(NumberCell(found.before), NumberCell(found.after), change_cell(found)),
-        *(found.n, *counts),
-        *(NumberCell(p, style=P_VALUE) for p in (found.p, verdict.adjusted)),
-        *(found.method, verdict.word),
+        *(NumberCell(comparison.before), NumberCell(comparison.after), change_cell(comparison)),
+        *(comparison.n, *counts),
+        *(NumberCell(p, style=P_VALUE) for p in (comparison.p, verdict.adjusted)),
+        *(comparison.method, verdict.word),
     )
 
 
-def change_cell(found: Compared) -> NumberCell:
+def change_cell(comparison: Compared) -> NumberCell:
     """A change with its interval, where there is one."""
-    known = found.ci is not None and not any(map(isnan, found.ci))
-    return NumberCell(found.delta, ci=(found.ci.low, found.ci.high) if found.ci and known else None, style=CHANGE)
+    has_interval = comparison.ci is not None and not any(map(isnan, comparison.ci))
+    return NumberCell(
+        comparison.delta,
+        ci=(comparison.ci.low, comparison.ci.high) if comparison.ci and has_interval else None,
+        style=CHANGE,
+    )
 
 
 def refusal_notes(outcome: RunComparison) -> Iterator[str]:
     """Why cases are not compared."""
-    for key, why in outcome.refused.items():
-        yield f"{case_label(key)} is not compared: {'; '.join(why)}."
+    for key, reasons in outcome.refused.items():
+        yield f"{case_label(key)} is not compared: {'; '.join(reasons)}."
 
 
 def one_sided_notes(pairs: Pairs) -> Iterator[str]:
     """Numbers that have a value on one side alone."""
-    for when, step in ((SIDES[0], 1), (SIDES[1], -1)):
+    for side, step in ((SIDES[0], 1), (SIDES[1], -1)):
         for key, pair in pairs.items():
-            if only := missing(*pair[::step]):
-                yield f"{case_label(key)} has a value only {when}: {', '.join(only)}."
+            if names := missing(*pair[::step]):
+                yield f"{case_label(key)} has a value only {side}: {', '.join(names)}."
 
 
 def difference_notes(pairs: Pairs) -> Iterator[str]:
     """What else is different, once for all cases that it is said of."""
-    said: dict[str, list[Key]] = {}
+    cases_by_remark: dict[str, list[Key]] = {}
     for key, pair in pairs.items():
         for remark in remarks(*pair, SIDES):
-            said.setdefault(remark, []).append(key)
-    for remark, keys in said.items():
+            cases_by_remark.setdefault(remark, []).append(key)
+    for remark, keys in cases_by_remark.items():
         yield f"{remark}{'.' if len(keys) == len(pairs) else f': {join_labels(keys)}.'}"
 
 
@@ -132,19 +136,19 @@ def case_label(key: Key) -> str:
 
 def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
     """When a change is a loss or a gain."""
-    more = parser.add_argument
+    add = parser.add_argument
     text = f"as pytest --eye-alpha: how unlikely by chance a change must be (default: {ALPHA:g})"
-    more("--alpha", metavar="P", type=parse_alpha, default=ALPHA, help=text)
+    add("--alpha", metavar="P", type=parse_alpha, default=ALPHA, help=text)
     text = "as pytest --eye-max-drop: the largest tolerated loss, a fraction below 0.5 (default: 0)"
-    more("--max-drop", metavar="SHARE", type=parse_max_drop_argument, default=0.0, help=text)
+    add("--max-drop", metavar="SHARE", type=parse_max_drop_argument, default=0.0, help=text)
 
 
 def parse_alpha(text: str) -> float:
     """A level of significance."""
-    found = parse_float(text)
-    if not 0 < found < 1:
+    value = parse_float(text)
+    if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no level of significance above 0 and below 1, as 0.05")
-    return found
+    return value
 
 
 def parse_max_drop_argument(text: str) -> float:

@@ -20,30 +20,30 @@ COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:gray")
 WIDTH, HEIGHT = 4, 3.6  # inches of a pie with its legend beneath
 
 
-def f7(pool: Runs, labels: str | None) -> "Figure":
+def f7(runs: Runs, labels: str | None) -> "Figure":
     """Return a row of pies for each model and ground truth, one pie for each category of images."""
-    found = read_answers(pool, labels)
-    width = WIDTH * max(2, *(len(source.counts) for source, _ in found))
-    figure, rows = parts([HEIGHT] * len(found), width)
-    for row, (source, replies) in zip(rows, found, strict=True):
+    answers = read_answers(runs, labels)
+    width = WIDTH * max(2, *(len(source.counts) for source, _ in answers))
+    figure, rows = parts([HEIGHT] * len(answers), width)
+    for row, (source, replies) in zip(rows, answers, strict=True):
         choices = answered_items(replies)
         for ax, count in zip(row.subplots(1, len(source.counts), squeeze=False)[0], source.counts, strict=True):
             draw_pie(ax, count, choices)
-        title = table_title(source, replies, pool)
+        title = table_title(source, replies, runs)
         row.suptitle(fill(one_line(title), int(INCH * width), break_on_hyphens=False), fontsize=9)
     return figure
 
 
 def draw_pie(ax: "Axes", count: CategoryCounts, choices: Sequence[tuple[Item, AnnotatorChoice]]) -> None:
     """Draw the outcomes of one category, with each share, its interval and its count in the legend."""
-    found = Counter(classify_choice(item, choice) for item, choice in choices if item.category == count.category)
-    n = found.total()
+    counts = Counter(classify_choice(item, choice) for item, choice in choices if item.category == count.category)
+    n = counts.total()
     ax.set_title(f"{count.category}: {n:,} of {count.disputed:,} disputed images answered", fontsize=8)
     if n == 0:
         ax.set_axis_off()
         ax.text(0.5, 0.5, "no answers", transform=ax.transAxes, ha="center", va="center", fontsize=8)
         return
-    wedges, *_ = ax.pie([found[name] for name in OUTCOMES], colors=COLOURS, startangle=90, counterclock=False)
-    shares = [proportion_of_counts(found[name], n).text(with_n=False) for name in OUTCOMES]
-    named = [f"{name}: {share} %, n={found[name]:,}" for name, share in zip(OUTCOMES, shares, strict=True)]
-    ax.legend(wedges, named, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False)
+    wedges, *_ = ax.pie([counts[name] for name in OUTCOMES], colors=COLOURS, startangle=90, counterclock=False)
+    shares = [proportion_of_counts(counts[name], n).text(with_n=False) for name in OUTCOMES]
+    legend_labels = [f"{name}: {share} %, n={counts[name]:,}" for name, share in zip(OUTCOMES, shares, strict=True)]
+    ax.legend(wedges, legend_labels, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False)

@@ -37,26 +37,26 @@ class SheetOptions:
 
     def select_rows(self, rows: list[int]) -> list[int]:
         """The part that is asked for of the first images."""
-        found = re.fullmatch(r"0*([1-9]\d*)/0*([1-9]\d*)", self.part)
-        if found is None or int(found[1]) > int(found[2]):
+        match = re.fullmatch(r"0*([1-9]\d*)/0*([1-9]\d*)", self.part)
+        if match is None or int(match[1]) > int(match[2]):
             raise ReportError(f"--part is '{self.part}', expected K/N with K from 1 to N, such as 2/5.")
         if self.limit is not None and self.limit < 1:
             raise ReportError(f"--limit is {self.limit}, expected a number of images from 1 up.")
-        return rows[: self.limit][int(found[1]) - 1 :: int(found[2])]
+        return rows[: self.limit][int(match[1]) - 1 :: int(match[2])]
 
 
-def write(pool: Runs, wish: SheetOptions, out: Path) -> str:
+def write(runs: Runs, options: SheetOptions, out: Path) -> str:
     """Write the sheet and, beside it, its key; return what there is to say."""
-    asked = find_disputed_case(pool, wish)
-    rows = wish.select_rows(asked.rows(wish.seed))
+    disputed = find_disputed_case(runs, options)
+    rows = options.select_rows(disputed.rows(options.seed))
     if not rows:
-        raise ReportError(no_images_message(asked, wish))
-    dataset = open_data(asked.entry, wish.data, wish.store)
+        raise ReportError(no_images_message(disputed, options))
+    dataset = open_data(disputed.case, options.data, options.store)
     key = SheetKey(
-        source=asked.source(),
-        names=wish.names or ("split" if dataset.names else "mill"),
-        seed=wish.seed,
-        items=tuple(create_items(asked, rows, dataset, wish.names, wish.seed)),
+        source=disputed.source(),
+        names=options.names or ("split" if dataset.names else "mill"),
+        seed=options.seed,
+        items=tuple(create_items(disputed, rows, dataset, options.names, options.seed)),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_key(key, key_path(out))
@@ -67,40 +67,42 @@ def write(pool: Runs, wish: SheetOptions, out: Path) -> str:
 
 def summary(key: SheetKey, out: Path) -> str:
     """What was written, and what to do with it."""
-    of = ", ".join(f"{category}: {n}" for category, n in sorted(Counter(item.category for item in key.items).items()))
+    counts = ", ".join(
+        f"{category}: {n}" for category, n in sorted(Counter(item.category for item in key.items).items())
+    )
     size = out.stat().st_size
     advice = "" if size < LARGE else " This is much for a browser: make several sheets with --part=1/N, --part=2/N, …"
     return (
-        f"{out}: {len(key.items)} pictures ({of}), {size / 1e6:.1f} MB.{advice}\n"
+        f"{out}: {len(key.items)} pictures ({counts}), {size / 1e6:.1f} MB.{advice}\n"
         f"{key_path(out)}: who suggested what. Keep it from the annotators, and beside the run or the answers.\n"
         f"Then: python -m eyechart.reports table F7 RUN… --annotations=answers-{key.sheet}.json"
     )
 
 
-def find_disputed_case(pool: Runs, wish: SheetOptions) -> DisputedCase:
+def find_disputed_case(runs: Runs, options: SheetOptions) -> DisputedCase:
     """The cases that are meant."""
-    pool.select_labels(wish.labels)  # refuses a ground truth that no record has
-    scored = [entry for group in pool.groups for entry in group.scored_under(wish.labels)]
-    entry = find_case(scored, wish.model, wish.protocol, wish.labels)
-    second = wish.second and find_second_case(pool, entry, wish.second, wish.second_protocol, wish.labels)
-    return DisputedCase(entry, wish.labels, parse_categories(wish.category), second or None)
+    runs.select_labels(options.labels)  # refuses a ground truth that no record has
+    candidates = [case for group in runs.groups for case in group.scored_under(options.labels)]
+    case = find_case(candidates, options.model, options.protocol, options.labels)
+    second = options.second and find_second_case(runs, case, options.second, options.second_protocol, options.labels)
+    return DisputedCase(case, options.labels, parse_categories(options.category), second or None)
 
 
-def no_images_message(asked: DisputedCase, wish: SheetOptions) -> str:
+def no_images_message(disputed: DisputedCase, options: SheetOptions) -> str:
     """Why there is no image to look at."""
-    said = "; ".join(f"{one.category}: {one.disputed} of {one.images}" for one in asked.counts())
+    counts = "; ".join(f"{count.category}: {count.disputed} of {count.images}" for count in disputed.counts())
     return (
-        f"{asked.entry.record.case} has no image for the sheet (part {wish.part}): those with a valid prediction that "
-        f"{wish.labels} disputes are {said}. Choose other categories with --category, or fewer parts."
+        f"{disputed.case.record.case} has no image for the sheet (part {options.part}). Images with a valid prediction "
+        f"that {options.labels} disputes: {counts}. Choose other categories with --category, or fewer parts."
     )
 
 
-def open_data(entry: CaseRun, root: str | None, store: Path) -> Dataset:
+def open_data(case: CaseRun, root: str | None, store: Path) -> Dataset:
     """Open the split that a case answered, where it was then unless another root is given."""
-    record, saw = entry.record, entry.record.data.fingerprint
-    name, given = f"{record.benchmark}/{record.split}", root or record.data.root or None
+    record, fingerprint = case.record, case.record.data.fingerprint
+    name, path = f"{record.benchmark}/{record.split}", root or record.data.root or None
     return open_checked_split(
-        name, given, store, fingerprint=saw, limit=record.limit, seed=record.seed, offline=root is None
+        name, path, store, fingerprint=fingerprint, limit=record.limit, seed=record.seed, offline=root is None
     )
 
 

@@ -139,36 +139,36 @@ def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile:
 def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
     """The key of a sheet; others may lie beside it."""
     keys = dict.fromkeys(path for folder in folders for path in sorted(folder.glob("*.key.json")))
-    found = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
-    if found is None:
-        places = ", ".join(dict.fromkeys(map(str, folders)))
+    key_ = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
+    if key_ is None:
+        searched = ", ".join(dict.fromkeys(map(str, folders)))
         raise ReportError(
-            f"{answers} answers the sheet {sheet}, and none of the {len(keys)} keys in {places} is of that sheet. "
+            f"{answers} answers the sheet {sheet}, and none of the {len(keys)} keys in {searched} is of that sheet. "
             "Put the .key.json that was written with the sheet beside the answers."
         )
-    return found
+    return key_
 
 
 def find_fault(number: str, choice: AnnotatorChoice, key: SheetKey) -> str:
     """What is wrong with an answer."""
-    known = [str(place) for place in range(1, len(key.items) + 1)]
-    if number not in known:
-        return f"is about no picture of the sheet, which has 1 to {len(known)}"
-    most = len(key.items[int(number) - 1].candidates)
-    if len({*choice.chosen}) < len(choice.chosen) or not all(1 <= place <= most for place in choice.chosen):
-        return f"chooses {list(choice.chosen)}, expected different numbers from 1 to {most}"
+    numbers = [str(index) for index in range(1, len(key.items) + 1)]
+    if number not in numbers:
+        return f"is about no picture of the sheet, which has 1 to {len(numbers)}"
+    n_candidates = len(key.items[int(number) - 1].candidates)
+    if len({*choice.chosen}) < len(choice.chosen) or not all(1 <= index <= n_candidates for index in choice.chosen):
+        return f"chooses {list(choice.chosen)}, expected different numbers from 1 to {n_candidates}"
     return "chooses candidates and none of them at once" if choice.chosen and choice.none else ""
 
 
-def read(path: Path, kind: type[T], what: str, remedy: str) -> T:
+def read(path: Path, kind: type[T], description: str, remedy: str) -> T:
     """Read a JSON file of one of the kinds above, none of which has a later schema."""
     try:
         data = path.read_bytes()
-        found = msgspec.json.decode(data, type=kind)
+        value = msgspec.json.decode(data, type=kind)
     except OSError as error:
-        raise ReportError(f"{path} cannot be read ({error.strerror}); expected {what}. {remedy}") from error
+        raise ReportError(f"{path} cannot be read ({error.strerror}); expected {description}. {remedy}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ReportError(f"{path} is not {what} ({error}). {remedy}") from error
-    if (schema := getattr(found, "schema", SCHEMA)) != SCHEMA:
+        raise ReportError(f"{path} is not {description} ({error}). {remedy}") from error
+    if (schema := getattr(value, "schema", SCHEMA)) != SCHEMA:
         raise ReportError(f"{path} has schema {schema}, expected {SCHEMA}. Use the eyechart that wrote it.")
-    return found
+    return value

@@ -31,7 +31,7 @@ FINEST = ("S+", "S-", "M+", "M-")
 class DisputedCase:
     """Which case is looked at again, against which labels, in which categories, beside which second model."""
 
-    entry: CaseRun
+    case: CaseRun
     labels: str
     categories: tuple[str, ...]
     second: CaseRun | None = None
@@ -39,12 +39,12 @@ class DisputedCase:
     @cached_property
     def scored_labels(self) -> ScoredLabels:
         """The labels in question."""
-        return self.entry.answers.label_sets[self.labels]
+        return self.case.answers.label_sets[self.labels]
 
     @cached_property
     def predictions(self) -> Ints:
         """The model's class for each image, -1 where none could be read."""
-        return first_classes(self.entry)
+        return first_classes(self.case)
 
     @property
     def disputed(self) -> Bools:
@@ -60,7 +60,7 @@ class DisputedCase:
 
     def source(self) -> SheetSource:
         """What the sheet is made from."""
-        record, second = self.entry.record, self.second.record if self.second else None
+        record, second = self.case.record, self.second.record if self.second else None
         return SheetSource(
             case=record.case,
             protocol=record.protocol,
@@ -74,20 +74,20 @@ class DisputedCase:
 
     def rows(self, seed: int) -> list[int]:
         """The disputed images of the categories, in a random order: an order by key would tell their classes."""
-        wanted = np.isin(self.scored_labels.category, self.categories) & self.disputed
-        rows: list[int] = np.flatnonzero(wanted).tolist()
-        order = Random(f"{seed}|annotate|{self.entry.record.case}|{self.labels}")
+        selected = np.isin(self.scored_labels.category, self.categories) & self.disputed
+        rows: list[int] = np.flatnonzero(selected).tolist()
+        order = Random(f"{seed}|annotate|{self.case.record.case}|{self.labels}")
         return order.sample(rows, len(rows))
 
     def suggestions(self, row: int) -> dict[str, set[int]]:
         """Who suggests which classes for an image."""
-        found = {
+        by_source = {
             MODEL: {int(self.predictions[row])},
             LABELS: {*self.scored_labels.labels[row]},
-            ORIGINAL: {int(self.entry.answers.original[row])},
+            ORIGINAL: {int(self.case.answers.original[row])},
             SECOND: {int(self.second_predictions[row])},
         }
-        return {who: classes - {-1} for who, classes in found.items()}
+        return {source: classes - {-1} for source, classes in by_source.items()}
 
     @cached_property
     def second_predictions(self) -> Ints:
@@ -95,28 +95,31 @@ class DisputedCase:
         return first_classes(self.second) if self.second else np.full(len(self.predictions), -1, np.int64)
 
 
-def first_classes(entry: CaseRun) -> Ints:
+def first_classes(case: CaseRun) -> Ints:
     """The first class of every answer of a case, -1 for none: an error, or nothing that names a class."""
-    if entry.record.predictions is None:
-        raise ReportError(f"The record of {entry.record.case} names no answers. Run the case again.")
-    path = entry.folder / entry.record.predictions.path
-    rows = csv.DictReader(StringIO(read_verified(path, entry.folder, entry.record.predictions), newline=""))
+    if case.record.predictions is None:
+        raise ReportError(f"The record of {case.record.case} names no answers. Run the case again.")
+    path = case.folder / case.record.predictions.path
+    rows = csv.DictReader(StringIO(read_verified(path, case.folder, case.record.predictions), newline=""))
     return np.array([int(row["top1"]) if row["top1"] and not row["error"] else -1 for row in rows], np.int64)
 
 
 def create_items(
-    asked: DisputedCase, rows: Sequence[int], dataset: Dataset, names: str | None, seed: int
+    disputed: DisputedCase, rows: Sequence[int], dataset: Dataset, names: str | None, seed: int
 ) -> list[Item]:
     """The chosen images with their candidates, each class once, in an order of its own for every image."""
-    words, near = (
+    class_names, equivalents = (
         read_names(dataset, names),
-        EquivalentClasses(asked.entry.record.variant.get("equivalences", "none"), dataset),
+        EquivalentClasses(disputed.case.record.variant.get("equivalences", "none"), dataset),
     )
-    keys = asked.entry.answers.keys
-    offers = (tuple(create_candidates(asked.suggestions(row), words, near, f"{seed}|{keys[row]}")) for row in rows)
+    keys = disputed.case.answers.keys
+    candidates = (
+        tuple(create_candidates(disputed.suggestions(row), class_names, equivalents, f"{seed}|{keys[row]}"))
+        for row in rows
+    )
     return [
-        Item(key=keys[row], category=str(asked.scored_labels.category[row]), candidates=offer)
-        for row, offer in zip(rows, offers, strict=True)
+        Item(key=keys[row], category=str(disputed.scored_labels.category[row]), candidates=offer)
+        for row, offer in zip(rows, candidates, strict=True)
     ]
 
 
@@ -130,9 +133,9 @@ class EquivalentClasses:
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
         """The pairs of equivalent classes."""
-        named = self.rule.removeprefix("strict:")
-        found = self.dataset.equivalences if named == "own" else pairs(named, self.dataset.classes)
-        return np.array(found, np.int64).reshape(-1, 2)
+        name = self.rule.removeprefix("strict:")
+        pairs_ = self.dataset.equivalences if name == "own" else pairs(name, self.dataset.classes)
+        return np.array(pairs_, np.int64).reshape(-1, 2)
 
     def __call__(self, label: int) -> set[int]:
         """The class itself, and all that count as it."""
@@ -141,14 +144,14 @@ class EquivalentClasses:
 
 
 def create_candidates(
-    suggested: Mapping[str, set[int]], names: Sequence[str], alike: EquivalentClasses, seed: str
+    suggested: Mapping[str, set[int]], names: Sequence[str], equivalent_classes: EquivalentClasses, seed: str
 ) -> Iterator[Candidate]:
     """Every class once, with all who suggested it or an equivalent; the order hangs on the image alone."""
     classes = sorted(set[int]().union(*suggested.values()))
     Random(f"annotate|{seed}").shuffle(classes)
     for label in classes:
-        near = alike(label)
-        by = tuple(who for who, theirs in suggested.items() if near & theirs)
+        equivalents = equivalent_classes(label)
+        by = tuple(source for source, suggestions in suggested.items() if equivalents & suggestions)
         yield Candidate(label=label, name=names[label], by=by)
 
 
@@ -162,41 +165,41 @@ def read_names(dataset: Dataset, names: str | None) -> tuple[str, ...]:
 
 def parse_categories(text: str) -> tuple[str, ...]:
     """The categories asked for: `S-,M-`."""
-    found = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if not found or not {*found} <= {*FINEST}:
+    result = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    if not result or not {*result} <= {*FINEST}:
         raise ReportError(f"--category is '{text}', expected one or several of {','.join(FINEST)}, such as S-,M-.")
-    return found
+    return result
 
 
 def find_case(
     scored: Sequence[CaseRun], model: str, protocol: str | None, labels: str, option: str = "model"
 ) -> CaseRun:
     """The one case that is meant: by the model or the whole case id, and by its protocol where there are several."""
-    named = [entry for entry in scored if model in (entry.record.model.title, entry.record.case, entry.model)]
-    found = [entry for entry in named if protocol in (None, entry.record.protocol)]
-    if len(found) == 1:
-        return found[0]
-    if not named:
-        known = list(dict.fromkeys(entry.record.model.title for entry in scored))
+    with_model = [case for case in scored if model in (case.record.model.title, case.record.case, case.model)]
+    matches = [case for case in with_model if protocol in (None, case.record.protocol)]
+    if len(matches) == 1:
+        return matches[0]
+    if not with_model:
+        models = list(dict.fromkeys(case.record.model.title for case in scored))
         raise ReportError(
             f"--{option}: there are no answers of '{model}' under the ground truth '{labels}'"
-            f"{did_you_mean(model, known)} There are answers of: {', '.join(known) or 'no model'}."
+            f"{did_you_mean(model, models)} There are answers of: {', '.join(models) or 'no model'}."
         )
-    listed = ", ".join(f"{entry.record.case} ({entry.record.protocol})" for entry in found or named)
-    what = f"{len(found)} cases" if found else f"no case under the protocol '{protocol}'"
-    way = "--protocol" if option == "model" else f"--{option}-protocol"
+    names = ", ".join(f"{case.record.case} ({case.record.protocol})" for case in matches or with_model)
+    problem = f"{len(matches)} cases" if matches else f"no case under the protocol '{protocol}'"
+    protocol_option = "--protocol" if option == "model" else f"--{option}-protocol"
     raise ReportError(
-        f"--{option}={model} names {what}: {listed}. Give one of these cases as --{option}, or {way}=NAME, or a run "
-        "that holds only one of them."
+        f"--{option}={model} names {problem}: {names}. Give one of these cases as --{option}, or "
+        f"{protocol_option}=NAME, or a run that holds only one of them."
     )
 
 
-def find_second_case(pool: Runs, entry: CaseRun, model: str, protocol: str | None, labels: str) -> CaseRun:
+def find_second_case(runs: Runs, case: CaseRun, model: str, protocol: str | None, labels: str) -> CaseRun:
     """The second model's case, of the same images."""
-    group = next(group for group in pool.groups if entry in group.cases)
-    found = find_case(
-        [other for other in group.scored_under(labels) if other != entry], model, protocol, labels, "second"
+    group = next(group for group in runs.groups if case in group.cases)
+    second = find_case(
+        [other for other in group.scored_under(labels) if other != case], model, protocol, labels, "second"
     )
-    if found.answers.keys != entry.answers.keys:
-        raise ReportError(f"{found.folder}: the answers to {found.record.case} are not about the same images.")
-    return found
+    if second.answers.keys != case.answers.keys:
+        raise ReportError(f"{second.folder}: the answers to {second.record.case} are not about the same images.")
+    return second

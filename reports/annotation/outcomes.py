@@ -25,52 +25,54 @@ COLUMNS = ("Category", "", "images", "disputed", "answered", *OUTCOMES, *SUMS)
 USAGE = "python -m eyechart.reports table F7 RUN… --annotations=answers.json"
 
 
-def f7(pool: Runs, labels: str | None) -> list[Table]:
+def f7(runs: Runs, labels: str | None) -> list[Table]:
     """Figure 7 as a table: by category, what the second pass made of the model's and of the labels' classes."""
-    return [outcome_table(source, replies, pool) for source, replies in read_answers(pool, labels)]
+    return [outcome_table(source, replies, runs) for source, replies in read_answers(runs, labels)]
 
 
-def read_answers(pool: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
+def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
     """Return the answers to the sheets of each source, of all ground truths or of the named one."""
-    if not pool.annotations:
+    if not runs.annotations:
         raise ReportError(
             "F7 needs the answers to a sheet of disputed images. Make one with: python -m eyechart.reports annotate, "
             f"and give what comes back: {USAGE}"
         )
-    replies = [read_answer_file(path, [folder / "reports" for folder, _ in pool.sessions]) for path in pool.annotations]
-    found = [(source, of) for source, of in by_source(replies).items() if labels in (None, source.labels)]
-    if not found:
-        known = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
-        raise ReportError(f"--labels is '{labels}', and the answers are about {known}. Leave it out, or name that.")
-    return found
+    replies = [read_answer_file(path, [folder / "reports" for folder, _ in runs.sessions]) for path in runs.annotations]
+    selected = [
+        (source, replies_) for source, replies_ in by_source(replies).items() if labels in (None, source.labels)
+    ]
+    if not selected:
+        labels_ = ", ".join(dict.fromkeys(reply.key.source.labels for reply in replies))
+        raise ReportError(f"--labels is '{labels}', and the answers are about {labels_}. Leave it out, or name that.")
+    return selected
 
 
 def by_source(replies: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
     """Answers to the sheets of one source belong together; two answers to one image do not."""
-    found: dict[SheetSource, list[AnswerFile]] = {}
+    by_source_: dict[SheetSource, list[AnswerFile]] = {}
     for reply in replies:
-        others = found.setdefault(reply.key.source, [])
-        for other in others:
+        files = by_source_.setdefault(reply.key.source, [])
+        for other in files:
             if twice := {*answered_keys(other)} & {*answered_keys(reply)}:
                 raise ReportError(
                     f"{other.path} and {reply.path} both answer the image {min(twice)}, of {len(twice)} in common. "
                     "Give one of them, or make a table of each."
                 )
-        others.append(reply)
-    return found
+        files.append(reply)
+    return by_source_
 
 
 def answered_keys(reply: AnswerFile) -> Iterator[str]:
     """The keys of the images that were answered."""
-    return (reply.key.items[place].key for place in reply.choices)
+    return (reply.key.items[index].key for index in reply.choices)
 
 
-def outcome_table(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs) -> Table:
+def outcome_table(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> Table:
     """The table of one source."""
-    group = find_group(source, replies, pool)
+    group = find_group(source, replies, runs)
     rows = [row for count in source.counts for row in category_rows(count, answered_items(replies))]
     return Table(
-        table_title(source, replies, pool),
+        table_title(source, replies, runs),
         COLUMNS,
         tuple(rows),
         (*outcome_notes(source, replies), *group.notes()),
@@ -80,27 +82,27 @@ def outcome_table(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs
 
 def answered_items(replies: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorChoice]]:
     """Return every answered image with what the annotator chose."""
-    return [(reply.key.items[place], choice) for reply in replies for place, choice in reply.choices.items()]
+    return [(reply.key.items[index], choice) for reply in replies for index, choice in reply.choices.items()]
 
 
-def table_title(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs) -> str:
+def table_title(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> str:
     """Return which split, ground truth, model and protocol the answers are about."""
-    group = find_group(source, replies, pool)
+    group = find_group(source, replies, runs)
     model = model_name(source, group)
     return f"{group.title}: second annotation pass where {source.labels} disputes {model} ({source.protocol})"
 
 
 def model_name(source: SheetSource, group: ComparableCases) -> str:
     """Return the name of the model whose answers were disputed."""
-    return next(entry.model for entry in group.cases if entry.record.case == source.case)
+    return next(case.model for case in group.cases if case.record.case == source.case)
 
 
-def find_group(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs) -> ComparableCases:
+def find_group(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
     """The group of the case that the sheet was made from, with the very answers that it was made from."""
-    for group in pool.groups:
-        for entry in group.cases:
-            made = entry.record.predictions
-            if made and (entry.record.case, made.sha256) == (source.case, source.predictions):
+    for group in runs.groups:
+        for case in group.cases:
+            file = case.record.predictions
+            if file and (case.record.case, file.sha256) == (source.case, source.predictions):
                 return group
     raise ReportError(
         f"{replies[0].path} answers a sheet about {source.case} ({source.protocol}) whose answers have the sha256 "
@@ -110,20 +112,22 @@ def find_group(source: SheetSource, replies: Sequence[AnswerFile], pool: Runs) -
 
 def classify_choice(item: Item, choice: AnnotatorChoice) -> str:
     """Which of the four it is; an equivalent of a suggested class stands for it."""
-    by = {who for place in choice.chosen for who in item.candidates[place - 1].by}
-    return BY_CHOICE[MODEL in by, LABELS in by]
+    sources = {source for index in choice.chosen for source in item.candidates[index - 1].by}
+    return BY_CHOICE[MODEL in sources, LABELS in sources]
 
 
 def category_rows(count: CategoryCounts, answered: Sequence[tuple[Item, AnnotatorChoice]]) -> list[Row]:
     """Numbers of images, then shares: of the category for the disputed ones, of the answered ones for all others."""
-    found = Counter(classify_choice(item, choice) for item, choice in answered if item.category == count.category)
-    n = found.total()
-    hits = {name: found[name] for name in OUTCOMES} | {name: found[a] + found[b] for name, (a, b) in SUMS.items()}
-    numbers: list[Cell] = [count.category, "#", count.images, count.disputed, n, *hits.values()]
+    counts = Counter(classify_choice(item, choice) for item, choice in answered if item.category == count.category)
+    n = counts.total()
+    numbers_by_name = {name: counts[name] for name in OUTCOMES} | {
+        name: counts[a] + counts[b] for name, (a, b) in SUMS.items()
+    }
+    numbers: list[Cell] = [count.category, "#", count.images, count.disputed, n, *numbers_by_name.values()]
     shares: list[Cell] = [proportion_of_counts(count.disputed, count.images), proportion_of_counts(n, count.disputed)]
     return [
         tuple(numbers),
-        (count.category, "%", None, *shares, *(proportion_of_counts(hit, n) for hit in hits.values())),
+        (count.category, "%", None, *shares, *(proportion_of_counts(hit, n) for hit in numbers_by_name.values())),
     ]
 
 
@@ -154,6 +158,6 @@ def unanswered_notes(replies: Sequence[AnswerFile]) -> Iterator[str]:
                 f"{reply.path.name}: {done} of the sheet's {size} pictures are answered; the others are left out. Load "
                 "the file into the sheet to go on."
             )
-    said = sum(bool(choice.comment.strip()) for reply in replies for choice in reply.answers.answers.values())
-    if said:
-        yield f"Pictures with a comment: {said}; the files of answers hold them."
+    comments = sum(bool(choice.comment.strip()) for reply in replies for choice in reply.answers.answers.values())
+    if comments:
+        yield f"Pictures with a comment: {comments}; the files of answers hold them."

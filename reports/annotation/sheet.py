@@ -42,23 +42,23 @@ def open_checked_split(
     fingerprint: str,
     limit: int | None,
     seed: int,
-    who: str = "run",
+    source: str = "run",
     offline: bool = False,
 ) -> Dataset:
     """Open the split of a run, or of something else; one with other images than it saw is refused."""
     refs = available(root)
     ref = next((ref for ref in refs if str(ref) == name), None)
     if ref is None:
-        known = [str(ref) for ref in refs]
+        names = [str(ref) for ref in refs]
         raise ReportError(
-            f"There is no split {name}{did_you_mean(name, known)} Splits: {', '.join(known)}; give the root that "
-            f"the {who} was given with --data=ROOT."
+            f"There is no split {name}{did_you_mean(name, names)} Splits: {', '.join(names)}; give the root that "
+            f"the {source} was given with --data=ROOT."
         )
     dataset = open_split(ref, store / "index", offline=offline).limited(limit, seed)
     if dataset.fingerprint != fingerprint:
         raise ReportError(
-            f"{name} has the fingerprint {dataset.fingerprint[:12]}, and the {who} saw images with the fingerprint "
-            f"{fingerprint[:12]}. Give the root that the {who} was given with --data=ROOT."
+            f"{name} has the fingerprint {dataset.fingerprint[:12]}, and the {source} saw images with the fingerprint "
+            f"{fingerprint[:12]}. Give the root that the {source} was given with --data=ROOT."
         )
     return dataset
 
@@ -128,7 +128,7 @@ def read_asset(name: str) -> str:
 
 def script_json(value: object) -> str:
     """JSON in ASCII that ends no script and opens no comment."""
-    return re.sub("[<>&]", lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value))
+    return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value))
 
 
 def digest(text: str) -> str:

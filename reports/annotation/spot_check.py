@@ -44,67 +44,67 @@ class SpotCheckOptions:
     seed: int = 42
 
 
-def write(path: Path, wish: SpotCheckOptions, out: Path) -> str:
+def write(path: Path, options: SpotCheckOptions, out: Path) -> str:
     """Write the sheet of a division file; return what there is to say."""
-    if wish.per_set < 1:
-        raise ReportError(f"--per-set is {wish.per_set}, expected a number of pairs from 1 up.")
-    whole, data = read_file(path), path.read_bytes()
-    dataset = open_data(whole, wish)
+    if options.per_set < 1:
+        raise ReportError(f"--per-set is {options.per_set}, expected a number of pairs from 1 up.")
+    division_file, data = read_file(path), path.read_bytes()
+    dataset = open_data(division_file, options)
     rows = read_division(path, dataset).rows.tolist()
-    chosen = sample(whole.pairs, wish)
-    if not chosen:
+    indices = sample(division_file.pairs, options)
+    if not indices:
         raise ReportError(f"{path} has no pairs out of distribution in the main benchmark: there is nothing to check.")
     division = sha256(data).hexdigest()
-    about = {"division": division, "pairs": chosen}
-    items = [item(whole, whole.pairs[place]) for place in chosen]
-    sheet = Sheet("spot_check", TITLE, sheet_id(division, chosen), {"items": items, "about": about})
-    write_sheet(out, sheet, pictures(dataset, [rows[place] for place in chosen]))
-    of = Counter(whole.pairs[place].set for place in chosen)
-    counts = ", ".join(f"{name}: {of[name]}" for name in OUT_OF_DISTRIBUTION)
+    about = {"division": division, "pairs": indices}
+    items = [item(division_file, division_file.pairs[index]) for index in indices]
+    sheet = Sheet("spot_check", TITLE, sheet_id(division, indices), {"items": items, "about": about})
+    write_sheet(out, sheet, pictures(dataset, [rows[index] for index in indices]))
+    counts_by_set = Counter(division_file.pairs[index].set for index in indices)
+    counts = ", ".join(f"{name}: {counts_by_set[name]}" for name in OUT_OF_DISTRIBUTION)
     return (
-        f"{out}: {len(chosen)} pairs ({counts}), {size_note(out)}\n"
+        f"{out}: {len(indices)} pairs ({counts}), {size_note(out)}\n"
         f"Then: python -m eyechart.reports checked {path} --answers=answers-{sheet.id}.json --out=NEW.json"
     )
 
 
-def open_data(whole: File, wish: SpotCheckOptions) -> Dataset:
+def open_data(division: File, options: SpotCheckOptions) -> Dataset:
     """Open the images that were divided."""
-    chosen = {name: int(whole.parameters[name]) for name in ("limit", "seed") if name in whole.parameters}
+    parameters = {name: int(division.parameters[name]) for name in ("limit", "seed") if name in division.parameters}
     return open_checked_split(
-        f"{whole.benchmark}/{whole.split}",
-        wish.data,
-        wish.store,
-        fingerprint=whole.fingerprint,
-        limit=chosen.get("limit"),
-        seed=chosen.get("seed", 0),
-        who="division",
+        f"{division.benchmark}/{division.split}",
+        options.data,
+        options.store,
+        fingerprint=division.fingerprint,
+        limit=parameters.get("limit"),
+        seed=parameters.get("seed", 0),
+        source="division",
     )
 
 
-def sample(pairs: Sequence[Pair], wish: SpotCheckOptions) -> list[int]:
+def sample(pairs: Sequence[Pair], options: SpotCheckOptions) -> list[int]:
     """Places of random pairs of each set of the main benchmark, in a random order of them all."""
-    found: list[int] = []
+    indices: list[int] = []
     for name in OUT_OF_DISTRIBUTION:
-        places = [place for place, pair in enumerate(pairs) if pair.set == name and pair.main]
-        known = [f"{pairs[place].key}|{pairs[place].category}|{pairs[place].present}" for place in places]
-        found += [places[at] for at in drawn(known, wish.per_set, wish.seed, f"check|{name}")]
-    return Random(f"{wish.seed}|check").sample(found, len(found))
+        candidates = [index for index, pair in enumerate(pairs) if pair.set == name and pair.main]
+        names = [f"{pairs[index].key}|{pairs[index].category}|{pairs[index].present}" for index in candidates]
+        indices += [candidates[at] for at in drawn(names, options.per_set, options.seed, f"check|{name}")]
+    return Random(f"{options.seed}|check").sample(indices, len(indices))
 
 
-def item(whole: File, pair: Pair) -> dict[str, object]:
+def item(division: File, pair: Pair) -> dict[str, object]:
     """What the sheet says of a pair."""
     return {
         "category": one_line(pair.category),
         "here": "annotated as being there" if pair.present else "annotated as not being there",
         "set": pair.set,
         "key": one_line(pair.key),
-        "why": [*reasons(whole, pair)],
+        "why": [*reasons(division, pair)],
     }
 
 
-def reasons(whole: File, pair: Pair) -> Iterator[list[str]]:
+def reasons(division: File, pair: Pair) -> Iterator[list[str]]:
     """What each detector says of a pair."""
-    threshold = whole.parameters.get("threshold", "the threshold")
-    for who, code in zip(whole.detectors, map(int, pair.flags), strict=True):
-        said = PRESENT[code] if pair.present else ABSENT[min(code, BEATEN)]
-        yield [one_line(who.spec), said.format(threshold=one_line(threshold))]
+    threshold = division.parameters.get("threshold", "the threshold")
+    for detector, code in zip(division.detectors, map(int, pair.flags), strict=True):
+        text = PRESENT[code] if pair.present else ABSENT[min(code, BEATEN)]
+        yield [one_line(detector.spec), text.format(threshold=one_line(threshold))]

@@ -57,17 +57,19 @@ def sheet_id(division: str, pairs: Sequence[int]) -> str:
     return sha256(msgspec.json.encode([division, pairs])).hexdigest()[:16]
 
 
-def read_checked_sheet(path: Path, division: str, whole: File) -> CheckedSheet:
+def read_checked_sheet(path: Path, division: str, division_file: File) -> CheckedSheet:
     """Read verdicts on pairs of a division; those on another one, or on pairs that it does not have, are refused."""
-    found = read(path, VerdictsFile, "the answers to a sheet of a spot check", AGAIN)
-    if found.division != division:
+    answers = read(path, VerdictsFile, "the answers to a sheet of a spot check", AGAIN)
+    if answers.division != division:
         raise ReportError(
-            f"{path} answers a sheet about the division {found.division[:12]}…, and this one is {division[:12]}…. Give "
-            "the division that the sheet was made from."
+            f"{path} answers a sheet about the division {answers.division[:12]}…, and this one is {division[:12]}…. "
+            "Give the division that the sheet was made from."
         )
-    if found.sheet != sheet_id(division, found.pairs) or not all(0 <= pair < len(whole.pairs) for pair in found.pairs):
-        raise ReportError(f"{path} names other pairs than its sheet {found.sheet} has. {AGAIN}")
-    known = {str(number) for number in range(1, len(found.pairs) + 1)}
-    if strangers := {*found.answers} - known:
-        raise ReportError(f"{path} answers a picture {min(strangers)!r}, and its sheet has 1 to {len(known)}. {AGAIN}")
-    return CheckedSheet(path=path, sha256=sha256(path.read_bytes()).hexdigest(), answers=found)
+    if answers.sheet != sheet_id(division, answers.pairs) or not all(
+        0 <= pair < len(division_file.pairs) for pair in answers.pairs
+    ):
+        raise ReportError(f"{path} names other pairs than its sheet {answers.sheet} has. {AGAIN}")
+    numbers = {str(number) for number in range(1, len(answers.pairs) + 1)}
+    if unknown := {*answers.answers} - numbers:
+        raise ReportError(f"{path} answers a picture {min(unknown)!r}, and its sheet has 1 to {len(numbers)}. {AGAIN}")
+    return CheckedSheet(path=path, sha256=sha256(path.read_bytes()).hexdigest(), answers=answers)

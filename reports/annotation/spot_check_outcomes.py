@@ -35,84 +35,83 @@ class SpotCheckOutcome:
     @property
     def rejected(self) -> set[int]:
         """The places of the rejected pairs."""
-        return {pair for pair, said in self.verdicts.items() if said == REJECT}
+        return {pair for pair, verdict in self.verdicts.items() if verdict == REJECT}
 
 
 def read_outcome(path: Path, answers: Sequence[Path]) -> SpotCheckOutcome:
     """Read everything; a pair on which files differ counts as one that nobody is sure of."""
-    whole, division = read_file(path), sha256(path.read_bytes()).hexdigest()
-    files = tuple(read_checked_sheet(file, division, whole) for file in answers)
-    said: dict[int, set[str]] = {}
+    division_file, division = read_file(path), sha256(path.read_bytes()).hexdigest()
+    files = tuple(read_checked_sheet(file, division, division_file) for file in answers)
+    verdicts_by_pair: dict[int, set[str]] = {}
     for file in files:
         for pair, verdict in file.verdicts.items():
-            said.setdefault(pair, set()).add(verdict)
-    verdicts = {pair: UNSURE if len(every) > 1 else min(every) for pair, every in sorted(said.items())}
-    disputed = sum(len(every) > 1 for every in said.values())
-    return SpotCheckOutcome(path, whole, division, files, verdicts, disputed)
+            verdicts_by_pair.setdefault(pair, set()).add(verdict)
+    verdicts = {pair: UNSURE if len(values) > 1 else min(values) for pair, values in sorted(verdicts_by_pair.items())}
+    disputed = sum(len(values) > 1 for values in verdicts_by_pair.values())
+    return SpotCheckOutcome(path, division_file, division, files, verdicts, disputed)
 
 
-def outcome_table(found: SpotCheckOutcome) -> Table:
+def outcome_table(outcome: SpotCheckOutcome) -> Table:
     """The rates of acceptance, set by set and over all."""
     rows = [
-        *(outcome_row(found, name, (name,)) for name in OUT_OF_DISTRIBUTION),
-        outcome_row(found, ALL, OUT_OF_DISTRIBUTION),
+        *(outcome_row(outcome, name, (name,)) for name in OUT_OF_DISTRIBUTION),
+        outcome_row(outcome, ALL, OUT_OF_DISTRIBUTION),
     ]
-    title = f"{found.whole.benchmark}/{found.whole.split}: spot check of the division {found.path.name}"
-    return Table(title, COLUMNS, tuple(rows), tuple(notes(found)), {"split": found.whole.split})
+    title = f"{outcome.whole.benchmark}/{outcome.whole.split}: spot check of the division {outcome.path.name}"
+    return Table(title, COLUMNS, tuple(rows), tuple(notes(outcome)), {"split": outcome.whole.split})
 
 
-def outcome_row(found: SpotCheckOutcome, title: str, sets: Sequence[str]) -> Row:
+def outcome_row(outcome: SpotCheckOutcome, title: str, sets: Sequence[str]) -> Row:
     """One row; those that nobody is sure of count neither way."""
-    pairs = found.whole.pairs
+    pairs = outcome.whole.pairs
     size = sum(pair.set in sets and pair.main for pair in pairs)
-    said = Counter(verdict for place, verdict in found.verdicts.items() if pairs[place].set in sets)
-    rate = proportion_of_counts(said[ACCEPT], said[ACCEPT] + said[REJECT])
-    return title, size, said.total(), said[ACCEPT], said[REJECT], said[UNSURE], rate
+    counts = Counter(verdict for index, verdict in outcome.verdicts.items() if pairs[index].set in sets)
+    rate = proportion_of_counts(counts[ACCEPT], counts[ACCEPT] + counts[REJECT])
+    return title, size, counts.total(), counts[ACCEPT], counts[REJECT], counts[UNSURE], rate
 
 
-def notes(found: SpotCheckOutcome) -> Iterator[str]:
+def notes(outcome: SpotCheckOutcome) -> Iterator[str]:
     """What a reader must know."""
     yield "Accepted: of the pairs that were accepted or rejected. Brackets: 95 % Wilson intervals."
-    yield f"Pairs: those of the main benchmark in the division {found.division[:12]}."
-    for file in found.files:
-        left = len(file.answers.pairs) - len(file.verdicts)
+    yield f"Pairs: those of the main benchmark in the division {outcome.division[:12]}."
+    for file in outcome.files:
+        unanswered = len(file.answers.pairs) - len(file.verdicts)
         yield (
             f"{file.path.name} ({file.sha256[:12]}): {len(file.verdicts)} of {len(file.answers.pairs)} pairs have a "
-            f"verdict, {file.comments} a comment{'; the others are left out' * (left > 0)}."
+            f"verdict, {file.comments} a comment{'; the others are left out' * (unanswered > 0)}."
         )
-    if found.disputed:
-        yield f"{found.disputed} pairs have different verdicts in different files; they count as {UNSURE}."
+    if outcome.disputed:
+        yield f"{outcome.disputed} pairs have different verdicts in different files; they count as {UNSURE}."
 
 
-def write_new(found: SpotCheckOutcome, out: Path) -> str:
+def write_new(outcome: SpotCheckOutcome, out: Path) -> str:
     """Write the division without the rejected pairs; return what there is to say."""
-    if out.resolve() == found.path.resolve():
+    if out.resolve() == outcome.path.resolve():
         raise ReportError(f"--out={out} is the division that was checked. Give the new one another name.")
-    rejected = found.rejected
-    pairs = tuple(pair for place, pair in enumerate(found.whole.pairs) if place not in rejected)
+    rejected = outcome.rejected
+    pairs = tuple(pair for index, pair in enumerate(outcome.whole.pairs) if index not in rejected)
     new = msgspec.structs.replace(
-        found.whole, pairs=pairs, parameters=parameters(found), notes=(*found.whole.notes, note(found))
+        outcome.whole, pairs=pairs, parameters=parameters(outcome), notes=(*outcome.whole.notes, note(outcome))
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(out, encoded(new))
     return f"{out}: {len(pairs):,} pairs, without {len(rejected):,} rejected ones."
 
 
-def note(found: SpotCheckOutcome) -> str:
+def note(outcome: SpotCheckOutcome) -> str:
     """What a reader of numbers about the new division must know."""
-    return (
-        f"{len(found.rejected):,} × pair left out of the division: rejected in a spot check of {len(found.verdicts):,}"
-    )
+    rejected, checked = len(outcome.rejected), len(outcome.verdicts)
+    return f"{rejected:,} × pair left out of the division: rejected in a spot check of {checked:,}"
 
 
-def parameters(found: SpotCheckOutcome) -> dict[str, str]:
+def parameters(outcome: SpotCheckOutcome) -> dict[str, str]:
     """How the new division was made: how many were rejected, of how many, by which answers to sheets of which one."""
-    told = {
-        "checked": str(len(found.verdicts)),
-        "checked_rejected": str(len(found.rejected)),
-        "checked_answers": ", ".join(f"{file.path.name} ({file.sha256})" for file in found.files),
-        "checked_division": found.division,
+    values = {
+        "checked": str(len(outcome.verdicts)),
+        "checked_rejected": str(len(outcome.rejected)),
+        "checked_answers": ", ".join(f"{file.path.name} ({file.sha256})" for file in outcome.files),
+        "checked_division": outcome.division,
     }
-    before = {name: found.whole.parameters[name] for name in told if name in found.whole.parameters}
-    both = {name: f"{before[name]}; {value}" if name in before else value for name, value in told.items()}
-    return dict(sorted({**found.whole.parameters, **both}.items()))
+    previous = {name: outcome.whole.parameters[name] for name in values if name in outcome.whole.parameters}
+    merged = {name: f"{previous[name]}; {value}" if name in previous else value for name, value in values.items()}
+    return dict(sorted({**outcome.whole.parameters, **merged}.items()))

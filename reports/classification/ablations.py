@@ -46,37 +46,37 @@ class Ablation:
 
 
 def value_name_and_order(
-    choice: str, names: Mapping[str, str]
+    option: str, names: Mapping[str, str]
 ) -> tuple[Callable[[CaseRun], str], Callable[[CaseRun], Any]]:
     """How the values of a choice are called, and their order, as the published table has them."""
-    places = [*names]
+    values = [*names]
 
-    def order(entry: CaseRun) -> tuple[int, str]:
-        value = entry.option(choice)
-        return places.index(value) if value in places else len(places), value
+    def order(case: CaseRun) -> tuple[int, str]:
+        value = case.option(option)
+        return values.index(value) if value in values else len(values), value
 
-    return lambda entry: names.get(entry.option(choice), entry.option(choice)), order
+    return lambda case: names.get(case.option(option), case.option(option)), order
 
 
-def images_per_request(entry: CaseRun) -> int:
+def images_per_request(case: CaseRun) -> int:
     """How many images a request showed."""
-    return int(entry.option("images", "1"))
+    return int(case.option("images", "1"))
 
 
-def embedding_space(entry: CaseRun) -> str:
+def embedding_space(case: CaseRun) -> str:
     """The text embedding space, with a dagger for templates; text inclusion has none."""
-    if entry.option("mapping") == "inclusion":
+    if case.option("mapping") == "inclusion":
         return "text inclusion"
     mark = {NO_TEMPLATES: "", USUAL_TEMPLATES: "†"}.get(
-        templates := entry.option("text_templates", NO_TEMPLATES), f"† ({templates})"
+        templates := case.option("text_templates", NO_TEMPLATES), f"† ({templates})"
     )
-    return f"{entry.option('encoder')}{mark}"
+    return f"{case.option('encoder')}{mark}"
 
 
-def embedding_space_order(entry: CaseRun) -> tuple[bool, str, bool, str]:
+def embedding_space_order(case: CaseRun) -> tuple[bool, str, bool, str]:
     """Text inclusion first, then encoder by encoder, without templates and with."""
-    templates = entry.option("text_templates", NO_TEMPLATES)
-    return entry.option("mapping") != "inclusion", entry.option("encoder"), templates != NO_TEMPLATES, templates
+    templates = case.option("text_templates", NO_TEMPLATES)
+    return case.option("mapping") != "inclusion", case.option("encoder"), templates != NO_TEMPLATES, templates
 
 
 CLOSED = "pytest -k closed_world"
@@ -101,107 +101,109 @@ ENCODERS = Ablation(
 )  # fmt: skip
 
 
-def t11(pool: Runs, labels: str | None) -> list[Table]:
+def t11(runs: Runs, labels: str | None) -> list[Table]:
     """Table 11: one, five and ten images a request."""
-    return [ablation_table(BATCHES, group, truth) for group, truth in select_ablations(BATCHES, pool, labels)]
+    return [ablation_table(BATCHES, group, label_set) for group, label_set in select_ablations(BATCHES, runs, labels)]
 
 
-def t12(pool: Runs, labels: str | None) -> list[Table]:
+def t12(runs: Runs, labels: str | None) -> list[Table]:
     """Table 12: requests that mix classes, and requests of one class each."""
-    return [ablation_table(ORDERINGS, group, truth) for group, truth in select_ablations(ORDERINGS, pool, labels)]
-
-
-def t14(pool: Runs, labels: str | None) -> list[Table]:
-    """Table 14: class ids and class names as answers."""
-    return [ablation_table(ANSWERS, group, truth) for group, truth in select_ablations(ANSWERS, pool, labels)]
-
-
-def t18(pool: Runs, labels: str | None) -> list[Table]:
-    """Table 18: the text encoders that map an open world's answers, without templates and with."""
-    return [ablation_table(ENCODERS, group, truth) for group, truth in select_ablations(ENCODERS, pool, labels)]
-
-
-def select_ablations(what: Ablation, pool: Runs, labels: str | None) -> list[tuple[ComparableCases, str]]:
-    """The groups with a model that answered under several values of the choice, and those answers alone."""
-    found = [
-        (group.with_protocols(what.protocol).select(entry for block in blocks for entry in block), truth)
-        for group, truth in pool.iter_labels(labels)
-        if (blocks := ablation_blocks(what, group, truth))
+    return [
+        ablation_table(ORDERINGS, group, label_set) for group, label_set in select_ablations(ORDERINGS, runs, labels)
     ]
-    if not found:
+
+
+def t14(runs: Runs, labels: str | None) -> list[Table]:
+    """Table 14: class ids and class names as answers."""
+    return [ablation_table(ANSWERS, group, label_set) for group, label_set in select_ablations(ANSWERS, runs, labels)]
+
+
+def t18(runs: Runs, labels: str | None) -> list[Table]:
+    """Table 18: the text encoders that map an open world's answers, without templates and with."""
+    return [ablation_table(ENCODERS, group, label_set) for group, label_set in select_ablations(ENCODERS, runs, labels)]
+
+
+def select_ablations(ablation: Ablation, runs: Runs, labels: str | None) -> list[tuple[ComparableCases, str]]:
+    """The groups with a model that answered under several values of the choice, and those answers alone."""
+    selected = [
+        (group.with_protocols(ablation.protocol).select(case for block in blocks for case in block), label_set)
+        for group, label_set in runs.iter_labels(labels)
+        if (blocks := ablation_blocks(ablation, group, label_set))
+    ]
+    if not selected:
         raise EmptyTableError(
-            f"{what.table} compares {what.subject} of one model, all else equal; these runs have "
-            f"{describe_runs(pool)}. Make them with: {what.remedy}"
+            f"{ablation.table} compares {ablation.subject} of one model, all else equal; these runs have "
+            f"{describe_runs(runs)}. Make them with: {ablation.remedy}"
         )
-    return found
+    return selected
 
 
-def ablation_blocks(what: Ablation, group: ComparableCases, labels: str) -> list[list[CaseRun]]:
+def ablation_blocks(ablation: Ablation, group: ComparableCases, labels: str) -> list[list[CaseRun]]:
     """The answers that differ in the choice alone, in the order of its values; models by their best accuracy."""
-    found: dict[tuple[str, str], list[CaseRun]] = {}
-    for entry in group.with_protocols(what.protocol).scored_under(group.reference, labels):
-        found.setdefault((entry.model, entry.prompt_settings_without(what.options)), []).append(entry)
-    blocks = [sorted(block, key=what.sort_key) for block in found.values() if len(block) > 1]
-    return sorted(blocks, key=lambda block: max(accuracy(entry, group.reference) for entry in block))
+    blocks_by_model: dict[tuple[str, str], list[CaseRun]] = {}
+    for case in group.with_protocols(ablation.protocol).scored_under(group.reference, labels):
+        blocks_by_model.setdefault((case.model, case.prompt_settings_without(ablation.options)), []).append(case)
+    blocks = [sorted(block, key=ablation.sort_key) for block in blocks_by_model.values() if len(block) > 1]
+    return sorted(blocks, key=lambda block: max(accuracy(case, group.reference) for case in block))
 
 
-def ablation_table(what: Ablation, group: ComparableCases, labels: str) -> Table:
+def ablation_table(ablation: Ablation, group: ComparableCases, labels: str) -> Table:
     """One group's blocks, a value a row."""
-    names = group.model_names(what.options)
+    names = group.model_names(ablation.options)
     rows = [
         {
-            "Model": names[id(entry)],
-            what.head: what.format_value(entry),
-            **dict(row_cells(what, entry, block, group, labels)),
+            "Model": names[id(case)],
+            ablation.head: ablation.format_value(case),
+            **dict(row_cells(ablation, case, block, group, labels)),
         }
-        for block in ablation_blocks(what, group, labels)
-        for entry in block
+        for block in ablation_blocks(ablation, group, labels)
+        for case in block
     ]
     return Table(
-        f"{group.title}: {what.subject}, accuracy (%), {group.reference} and {labels}",
+        f"{group.title}: {ablation.subject}, accuracy (%), {group.reference} and {labels}",
         tuple(rows[0]),
         tuple(tuple(row.values()) for row in rows),
         (
-            *ablation_notes(what, group.cases),
+            *ablation_notes(ablation, group.cases),
             f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
-            *group.notes(what.options),
+            *group.notes(ablation.options),
         ),
         {"split": group.title, "labels": labels},
     )
 
 
 def row_cells(
-    what: Ablation, entry: CaseRun, block: Sequence[CaseRun], group: ComparableCases, labels: str
+    ablation: Ablation, case: CaseRun, block: Sequence[CaseRun], group: ComparableCases, labels: str
 ) -> Iterator[tuple[str, Cell]]:
     """One row's numbers, those over all images with their change from the block's first row."""
     first, images = block[0], block_images(block, (group.reference, labels))
-    for head, spot in column_keys(group.reference, labels, what.categories).items():
-        yield head, accuracy_cell(entry, spot, images)
-        if what.changes and spot[1] == "A":
-            yield f"{head} Δ", accuracy_change(first, entry, spot, images) if entry is not first else None
-    if what.with_out_of_prompt:
-        yield "OOP", as_count(out_of_prompt_rate(entry, (labels, "A"), images))
-    if what.with_out_of_prompt and what.changes == "all":
-        yield "OOP Δ", out_of_prompt_change(first, entry, images) if entry is not first else None
+    for head, key in column_keys(group.reference, labels, ablation.categories).items():
+        yield head, accuracy_cell(case, key, images)
+        if ablation.changes and key[1] == "A":
+            yield f"{head} Δ", accuracy_change(first, case, key, images) if case is not first else None
+    if ablation.with_out_of_prompt:
+        yield "OOP", as_count(out_of_prompt_rate(case, (labels, "A"), images))
+    if ablation.with_out_of_prompt and ablation.changes == "all":
+        yield "OOP Δ", out_of_prompt_change(first, case, images) if case is not first else None
 
 
 def out_of_prompt_change(before: CaseRun, after: CaseRun, images: Bools) -> NumberCell:
     """How many more answers are out of the prompt, over the same images."""
-    one, other = (text_columns(entry).out_of_prompt for entry in check_same_images((before, after)))
-    return as_count(paired_change(one, other, images), signed=True)
+    before_values, after_values = (text_columns(case).out_of_prompt for case in check_same_images((before, after)))
+    return as_count(paired_change(before_values, after_values, images), signed=True)
 
 
-def ablation_notes(what: Ablation, entries: Sequence[CaseRun]) -> Iterator[str]:
+def ablation_notes(ablation: Ablation, cases: Sequence[CaseRun]) -> Iterator[str]:
     """What a reader must know, and what goes with each value."""
-    if len(what.options) > 1:
+    if len(ablation.options) > 1:
         yield from dict.fromkeys(
-            f"{what.format_value(entry)}: {', '.join(f'{name} {entry.option(name)}' for name in what.options)}."
-            for entry in sorted(entries, key=what.sort_key)
+            f"{ablation.format_value(case)}: {', '.join(f'{name} {case.option(name)}' for name in ablation.options)}."
+            for case in sorted(cases, key=ablation.sort_key)
         )
-    if what.with_out_of_prompt:
+    if ablation.with_out_of_prompt:
         yield "OOP: how many answers are out of the prompt."
-    if what.changes:
+    if ablation.changes:
         yield "Δ: change from the first row of the model, over the same images."
-    if what.protocol == "open_world":
+    if ablation.protocol == "open_world":
         yield "†: class names and answers in templates, the mean of their embeddings."
-    yield INTERVALS if what.changes else WILSON
+    yield INTERVALS if ablation.changes else WILSON

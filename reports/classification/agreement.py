@@ -31,77 +31,79 @@ class Matrix:
     values: Floats
     counts: Ints
 
-    def cell(self, one: int, other: int) -> NumberCell:
+    def cell(self, row: int, column: int) -> NumberCell:
         """An entry with its interval; phi is Pearson's correlation of two binary vectors."""
-        value, n = float(self.values[one, other]), int(self.counts[one, other])
-        how: Literal["spearman", "pearson"] = "spearman" if self.kind == SPEARMAN else "pearson"
-        ci = fisher(value, n, how)
+        value, n = float(self.values[row, column]), int(self.counts[row, column])
+        method: Literal["spearman", "pearson"] = "spearman" if self.kind == SPEARMAN else "pearson"
+        ci = fisher(value, n, method)
         bounds = None if np.isnan(ci.low) else (ci.low, ci.high)
         return NumberCell(None if np.isnan(value) else value, n, bounds, style=CORRELATION)
 
 
-def f9(pool: Runs, labels: str | None) -> list[Table]:
+def f9(runs: Runs, labels: str | None) -> list[Table]:
     """Figure 9 as tables: one matrix a coefficient, with the original labels as a model of their own."""
-    return [matrix_table(matrix) for matrix in matrices(pool, labels)]
+    return [matrix_table(matrix) for matrix in matrices(runs, labels)]
 
 
-def matrices(pool: Runs, labels: str | None) -> list[Matrix]:
+def matrices(runs: Runs, labels: str | None) -> list[Matrix]:
     """Both coefficients for every group and ground truth with something to correlate."""
-    chosen = [
-        (chosen, name)
-        for group, names in pool.select_labels(labels)
+    selected = [
+        (selected, name)
+        for group, names in runs.select_labels(labels)
         for name in names
-        if len((chosen := best_variants(group, name)).scored_under(name)) + (name != group.reference) > 1
-        and chosen.scored_under(name)
+        if len((selected := best_variants(group, name)).scored_under(name)) + (name != group.reference) > 1
+        and selected.scored_under(name)
     ]
-    if not chosen:
+    if not selected:
         raise ReportError(
             "F9 correlates two or more models on the same images, or one with the original labels under a second "
             "ground truth; these runs have neither. Make them with: pytest -k imagenet --eye-model=A --eye-model=B"
         )
-    return [matrix for group, name in chosen for matrix in spearman_and_phi(group, name)]
+    return [matrix for group, name in selected for matrix in spearman_and_phi(group, name)]
 
 
 def spearman_and_phi(group: ComparableCases, labels: str) -> list[Matrix]:
     """Recall of single-label images by Spearman, correctness of images with valid labels by phi."""
-    entries = group.scored_under(labels)
-    truth = entries[0].answers.label_sets[labels]
-    names, outcomes = correctness_rows(group, entries, labels)
+    cases = group.scored_under(labels)
+    scored = cases[0].answers.label_sets[labels]
+    names, outcomes = correctness_rows(group, cases, labels)
     recalls = np.array(
         [
-            per_class_recall(row, truth.single_label, int(truth.single_label.max(initial=-1)) + 1).values
+            per_class_recall(row, scored.single_label, int(scored.single_label.max(initial=-1)) + 1).values
             for row in outcomes
         ]
     )
-    valid = outcomes[:, truth.mask("S") | truth.mask("M")]
+    valid = outcomes[:, scored.mask("S") | scored.mask("M")]
     return [
         Matrix(SPEARMAN, group, labels, names, spearman_matrix(recalls), count_common(recalls)),
         Matrix(PHI, group, labels, names, phi_matrix(valid), count_common(valid)),
     ]
 
 
-def correctness_rows(group: ComparableCases, entries: Sequence[CaseRun], labels: str) -> tuple[tuple[str, ...], Floats]:
+def correctness_rows(group: ComparableCases, cases: Sequence[CaseRun], labels: str) -> tuple[tuple[str, ...], Floats]:
     """A row of outcomes a model, the original labels last; under those themselves they would be right throughout."""
-    rows = [entry.answers.label_sets[labels].correct for entry in check_same_images(entries)]
+    rows = [case.answers.label_sets[labels].correct for case in check_same_images(cases)]
     tasks = group.task_names()
-    twice = [entry.model for entry in entries]
-    names = [e.model if twice.count(e.model) == 1 else f"{e.model} ({tasks[id(e)]})" for e in entries]
+    model_names = [case.model for case in cases]
+    names = [e.model if model_names.count(e.model) == 1 else f"{e.model} ({tasks[id(e)]})" for e in cases]
     if labels != group.reference:
-        rows.append(entries[0].answers.score_original_labels(labels))
+        rows.append(cases[0].answers.score_original_labels(labels))
         names.append(group.reference)
     return tuple(names), np.array(rows)
 
 
 def count_common(rows: Floats) -> Ints:
     """How many columns every two rows both have."""
-    seen = (~np.isnan(rows)).astype(np.int64)
-    return seen @ seen.T
+    defined = (~np.isnan(rows)).astype(np.int64)
+    return defined @ defined.T
 
 
 def matrix_table(matrix: Matrix) -> Table:
     """A matrix as a table, and as a long one for csv."""
     size = range(len(matrix.names))
-    rows: list[Row] = [(name, *(matrix.cell(one, to) for to in size)) for one, name in enumerate(matrix.names)]
+    rows: list[Row] = [
+        (name, *(matrix.cell(index, column) for column in size)) for index, name in enumerate(matrix.names)
+    ]
     return Table(
         f"{matrix.group.title}: {matrix.kind}, under {matrix.labels}",
         ("", *matrix.names),
@@ -113,8 +115,8 @@ def matrix_table(matrix: Matrix) -> Table:
 
 def matrix_notes(matrix: Matrix) -> list[str]:
     """What a reader of a matrix must know."""
-    what = "classes; only images with one label count" if matrix.kind == SPEARMAN else "images with a valid label"
-    notes = [f"n: {what}. Brackets: 95 % intervals by Fisher's transformation. A dash: one of the two never varies."]
+    unit = "classes; only images with one label count" if matrix.kind == SPEARMAN else "images with a valid label"
+    notes = [f"n: {unit}. Brackets: 95 % intervals by Fisher's transformation. A dash: one of the two never varies."]
     if matrix.labels != matrix.group.reference:
         notes.append(f"The row {matrix.group.reference} treats the original labels as predictions.")
     return notes
@@ -122,9 +124,9 @@ def matrix_notes(matrix: Matrix) -> list[str]:
 
 def long_table(matrix: Matrix) -> Table:
     """One pair of models a row."""
-    pairs = [(one, other) for one in range(len(matrix.names)) for other in range(one + 1, len(matrix.names))]
+    pairs = [(row, column) for row in range(len(matrix.names)) for column in range(row + 1, len(matrix.names))]
     rows: list[Row] = [
-        (matrix.kind, matrix.names[one], matrix.names[other], matrix.cell(one, other)) for one, other in pairs
+        (matrix.kind, matrix.names[row], matrix.names[column], matrix.cell(row, column)) for row, column in pairs
     ]
     context = {"split": matrix.group.title, "labels": matrix.labels}
     return Table("", ("coefficient", "model", "other", "value"), tuple(rows), context=context)

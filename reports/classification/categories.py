@@ -27,23 +27,23 @@ class CategoryRow:
     cells: Mapping[str, NumberCell]
 
 
-def category_row(entry: CaseRun, task: str, reference: str, labels: str) -> CategoryRow:
+def category_row(case: CaseRun, task: str, reference: str, labels: str) -> CategoryRow:
     """Score one case by category, over the images that both ground truths score."""
-    before, after = (entry.answers.label_sets[name] for name in (reference, labels))
-    known = compared_images([entry.answers], (reference, labels))
-    numbers = {name: proportion(after.correct, after.mask(name) & known) for name in CATEGORIES}
-    numbers[BEFORE], numbers[AFTER] = proportion(before.correct, known), numbers["A"]
+    before, after = (case.answers.label_sets[name] for name in (reference, labels))
+    compared = compared_images([case.answers], (reference, labels))
+    numbers = {name: proportion(after.correct, after.mask(name) & compared) for name in CATEGORIES}
+    numbers[BEFORE], numbers[AFTER] = proportion(before.correct, compared), numbers["A"]
     numbers[CHANGED] = paired_change(before.correct, after.correct)
-    numbers[BOTH] = proportion(before.correct * after.correct, known)
-    return CategoryRow(entry.model, task, numbers)
+    numbers[BOTH] = proportion(before.correct * after.correct, compared)
+    return CategoryRow(case.model, task, numbers)
 
 
 def category_rows(group: ComparableCases, labels: str) -> list[CategoryRow]:
     """Every case of a group that was scored under the reference and these labels."""
     tasks = group.task_names()
     return [
-        category_row(entry, tasks[id(entry)], group.reference, labels)
-        for entry in group.scored_under(group.reference, labels)
+        category_row(case, tasks[id(case)], group.reference, labels)
+        for case in group.scored_under(group.reference, labels)
     ]
 
 
@@ -66,7 +66,7 @@ def category_table(rows: Sequence[CategoryRow], group: str, reference: str, labe
     table = Table(
         f"{group}: accuracy (%) on label categories, {reference} and {labels}",
         ("Model", "Task", *(heads.get(name, name) for name in names)),
-        tuple((row.model, row.task, *(columns[name][place] for name in names)) for place, row in enumerate(rows)),
+        tuple((row.model, row.task, *(columns[name][index] for name in names)) for index, row in enumerate(rows)),
         tuple(notes),
         {"split": group, "labels": labels},
     )
@@ -83,19 +83,19 @@ def category_notes(reference: str, labels: str) -> list[str]:
     ]
 
 
-def t4(pool: Runs, labels: str | None) -> list[Table]:
+def t4(runs: Runs, labels: str | None) -> list[Table]:
     """Table 4: models × label categories, with ranks, the change from the original labels, and both."""
     tables = []
-    for group, name in groups_with_second_labels(pool, labels, "T4"):
+    for group, name in groups_with_second_labels(runs, labels, "T4"):
         rows = category_rows(group, name)
         notes = [*category_notes(group.reference, name), *group.notes()]
         tables.append(category_table(rows, group.title, group.reference, name, notes))
     return tables
 
 
-def f3(pool: Runs, labels: str | None) -> list[Table]:
+def f3(runs: Runs, labels: str | None) -> list[Table]:
     """Figure 3 as a table: accuracy under the original and the new labels, and the change."""
-    return [f3_table(group, name) for group, name in groups_with_second_labels(pool, labels, "F3")]
+    return [f3_table(group, name) for group, name in groups_with_second_labels(runs, labels, "F3")]
 
 
 def f3_table(group: ComparableCases, labels: str) -> Table:
@@ -111,53 +111,54 @@ def f3_table(group: ComparableCases, labels: str) -> Table:
     return replace(table, data=replace(table, columns=("Model", "Task", BEFORE, AFTER, CHANGED)))
 
 
-def t2(pool: Runs, labels: str | None) -> list[Table]:
+def t2(runs: Runs, labels: str | None) -> list[Table]:
     """Table 2: how many images of each category there are, under each ground truth."""
-    chosen = pool.select_labels(labels) if labels else [(group, group.labels) for group in pool.groups]
-    known = [(group, [name for name in names if group.scored_under(name)]) for group, names in chosen]
-    if not any(names for _, names in known):
-        raise ReportError(f"T2 counts images by their answers' labels; these runs have {describe_runs(pool)}. {CASES}")
-    return [t2_table(group, names) for group, names in known if names]
+    selected = runs.select_labels(labels) if labels else [(group, group.labels) for group in runs.groups]
+    scored = [(group, [name for name in names if group.scored_under(name)]) for group, names in selected]
+    if not any(names for _, names in scored):
+        raise ReportError(f"T2 counts images by their answers' labels; these runs have {describe_runs(runs)}. {CASES}")
+    return [t2_table(group, names) for group, names in scored if names]
 
 
 def t2_table(group: ComparableCases, labels: Sequence[str]) -> Table:
     """The counts and shares of one group."""
     rows = tuple(row for name in labels for row in t2_rows(group, name))
-    said = "Shares are of the images that the ground truth speaks of. Brackets: 95 % Wilson intervals."
+    note = "Shares are of the images that the ground truth speaks of. Brackets: 95 % Wilson intervals."
     return Table(
         f"{group.title}: images per label category",
         ("Labels", "", *CATEGORIES),
         rows,
-        (said, *group.notes()),
+        (note, *group.notes()),
         {"split": group.title},
     )
 
 
 def t2_rows(group: ComparableCases, labels: str) -> list[Row]:
     """Numbers of images, then their shares."""
-    truth = group.scored_under(labels)[0].answers.label_sets[labels]
-    counts = [int(truth.mask(name).sum()) for name in CATEGORIES]
+    scored = group.scored_under(labels)[0].answers.label_sets[labels]
+    counts = [int(scored.mask(name).sum()) for name in CATEGORIES]
     shares = [replace(proportion_of_counts(count, counts[0]), n=None) for count in counts]
     return [(labels, "#", *counts), (labels, "%", *shares)]
 
 
-def groups_with_second_labels(pool: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
+def groups_with_second_labels(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
     """Every group with every ground truth that stands beside its original labels, each model's best answers chosen."""
-    found = [
-        (chosen, other)
-        for group, names in pool.select_labels(labels)
-        for other in names
-        if other != group.reference and (chosen := best_variants(group, other)).scored_under(group.reference, other)
+    result = [
+        (selected, second)
+        for group, names in runs.select_labels(labels)
+        for second in names
+        if second != group.reference
+        and (selected := best_variants(group, second)).scored_under(group.reference, second)
     ]
-    if not found:
+    if not result:
         raise ReportError(
             f"{name} compares a second ground truth with the original labels, over answers that range over all classes;"
-            f" these runs have {describe_runs(pool)}. Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
+            f" these runs have {describe_runs(runs)}. Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
         )
-    return found
+    return result
 
 
-def describe_runs(pool: Runs) -> str:
+def describe_runs(runs: Runs) -> str:
     """What the runs have: `zero_shot under ImGT`."""
-    found = [entry for group in pool.groups for entry in group.cases]
-    return "; ".join(dict.fromkeys(f"{e.record.protocol} under {', '.join(e.labels) or 'no labels'}" for e in found))
+    cases = [case for group in runs.groups for case in group.cases]
+    return "; ".join(dict.fromkeys(f"{e.record.protocol} under {', '.join(e.labels) or 'no labels'}" for e in cases))

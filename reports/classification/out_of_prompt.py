@@ -20,28 +20,30 @@ CATEGORY_NOTE = (
 )
 
 
-def closed_world_groups(pool: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
+def closed_world_groups(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
     """The closed-world answers of every group under every ground truth, the model with the fewest outside first."""
-    found = []
-    for group, truth in pool.iter_labels(labels):
-        if entries := group.with_protocols(CLOSED).scored_under(truth):
-            found.append((group.select(sorted(entries, key=lambda entry: out_of_prompt_value(entry, truth))), truth))
-    if not found:
+    result = []
+    for group, label_set in runs.iter_labels(labels):
+        if cases := group.with_protocols(CLOSED).scored_under(label_set):
+            result.append(
+                (group.select(sorted(cases, key=lambda case: out_of_prompt_value(case, label_set))), label_set)
+            )
+    if not result:
         raise EmptyTableError(
-            f"{name} looks at answers out of a closed world's list of classes; these runs have {describe_runs(pool)}. "
+            f"{name} looks at answers out of a closed world's list of classes; these runs have {describe_runs(runs)}. "
             "Make them with: pytest -k closed_world"
         )
-    return found
+    return result
 
 
-def out_of_prompt_value(entry: CaseRun, labels: str) -> float:
+def out_of_prompt_value(case: CaseRun, labels: str) -> float:
     """The share of answers out of the prompt."""
-    return out_of_prompt_rate(entry, (labels, "A")).value or 0.0
+    return out_of_prompt_rate(case, (labels, "A")).value or 0.0
 
 
-def t5(pool: Runs, labels: str | None) -> list[Table]:
+def t5(runs: Runs, labels: str | None) -> list[Table]:
     """Table 5: the rate of answers out of the prompt by label category."""
-    return [t5_table(group, truth) for group, truth in closed_world_groups(pool, labels, "T5")]
+    return [t5_table(group, label_set) for group, label_set in closed_world_groups(runs, labels, "T5")]
 
 
 def t5_table(group: ComparableCases, labels: str) -> Table:
@@ -55,23 +57,22 @@ def t5_table(group: ComparableCases, labels: str) -> Table:
     )
 
 
-def t15(pool: Runs, labels: str | None) -> list[Table]:
+def t15(runs: Runs, labels: str | None) -> list[Table]:
     """Table 15: how many answers are out of the prompt in each category, and how many of them CW+ maps rightly."""
-    groups = {id(e): group for group in pool.groups for e in group.cases}
+    groups = {id(e): group for group in runs.groups for e in group.cases}
     return [
-        t15_table(group, groups[id(group.cases[0])], truth) for group, truth in closed_world_groups(pool, labels, "T15")
+        t15_table(group, groups[id(group.cases[0])], label_set)
+        for group, label_set in closed_world_groups(runs, labels, "T15")
     ]
 
 
 def t15_table(group: ComparableCases, everything: ComparableCases, labels: str) -> Table:
     """One group's counts; where nothing was mapped, dashes stand for it."""
     mapped = find_mapped_cases(group.cases, everything, labels)
-    chosen = group.select(entry for entry in group.cases if not mapped or id(entry) in mapped)
-    names = chosen.model_names()
-    rows = [
-        (names[id(entry)], *row) for entry in chosen.cases for row in t15_rows(entry, mapped.get(id(entry)), labels)
-    ]
-    shown = chosen.select((*chosen.cases, *mapped.values()))
+    selected = group.select(case for case in group.cases if not mapped or id(case) in mapped)
+    names = selected.model_names()
+    rows = [(names[id(case)], *row) for case in selected.cases for row in t15_rows(case, mapped.get(id(case)), labels)]
+    with_mapped = selected.select((*selected.cases, *mapped.values()))
     rule = group.cases[0].empty_label_rules.get(labels) or "excluded"
     notes = [
         "OOP: out of the prompt, % of the images with an answer. Mapped: to a right class in CW+, % of the former.",
@@ -80,75 +81,81 @@ def t15_table(group: ComparableCases, everything: ComparableCases, labels: str) 
     if missing := [e.record.case for e in group.cases if id(e) not in mapped]:
         notes.append(f"Not mapped: {', '.join(missing)}. Map them with: pytest -k closed_world_plus")
     columns = ("Model", "Category", "Images", "OOP #", "OOP %", "mapped #", "mapped %")
-    return create_table(shown, labels, "answers out of the prompt by label category", columns, rows, *notes, WILSON)
+    return create_table(
+        with_mapped, labels, "answers out of the prompt by label category", columns, rows, *notes, WILSON
+    )
 
 
-def find_mapped_cases(entries: Iterable[CaseRun], everything: ComparableCases, labels: str) -> Mapping[int, CaseRun]:
+def find_mapped_cases(cases: Iterable[CaseRun], everything: ComparableCases, labels: str) -> Mapping[int, CaseRun]:
     """The CW+ that re-scored each closed world's answers; of several encoders, the best."""
-    chosen = select_best(
+    best = select_best(
         everything.with_protocols(PLUS).scored_under(labels),
-        lambda entry: (entry.model, prompt_options(entry)),
+        lambda case: (case.model, prompt_options(case)),
         labels,
         everything.reference,
     )
-    found = {(entry.model, prompt_options(entry)): entry for entry in chosen}
-    pairs = ((entry, found.get((entry.model, prompt_options(entry)))) for entry in entries)
-    return {id(entry): plus for entry, plus in pairs if plus is not None}
+    by_settings = {(case.model, prompt_options(case)): case for case in best}
+    pairs = ((case, by_settings.get((case.model, prompt_options(case)))) for case in cases)
+    return {id(case): mapped for case, mapped in pairs if mapped is not None}
 
 
-def t15_rows(entry: CaseRun, plus: CaseRun | None, labels: str) -> Iterable[Row]:
+def t15_rows(case: CaseRun, mapped_case: CaseRun | None, labels: str) -> Iterable[Row]:
     """One model's rows, a category each."""
-    truth, off = entry.answers.label_sets[labels], text_columns(entry).out_of_prompt == 1
-    for cell in CATEGORIES:
-        found = out_of_prompt_rate(entry, (labels, cell))
-        mapped = mapped_accuracy(entry, plus, labels, off & truth.mask(cell)) if plus and cell != "N" else None
-        yield (cell, found.n, *count_and_percentage(found), *count_and_percentage(mapped))
+    scored, is_out_of_prompt = case.answers.label_sets[labels], text_columns(case).out_of_prompt == 1
+    for category in CATEGORIES:
+        rate = out_of_prompt_rate(case, (labels, category))
+        mapped = (
+            mapped_accuracy(case, mapped_case, labels, is_out_of_prompt & scored.mask(category))
+            if mapped_case and category != "N"
+            else None
+        )
+        yield (category, rate.n, *count_and_percentage(rate), *count_and_percentage(mapped))
 
 
-def mapped_accuracy(entry: CaseRun, plus: CaseRun, labels: str, mask: Bools) -> NumberCell:
+def mapped_accuracy(case: CaseRun, mapped_case: CaseRun, labels: str, mask: Bools) -> NumberCell:
     """The share of some answers that CW+ maps to a right class."""
-    _, mapped = check_same_images((entry, plus))
+    _, mapped = check_same_images((case, mapped_case))
     return proportion(mapped.answers.label_sets[labels].correct, mask)
 
 
-def count_and_percentage(found: NumberCell | None) -> tuple[Cell, Cell]:
+def count_and_percentage(rate: NumberCell | None) -> tuple[Cell, Cell]:
     """A share as a count and a percentage, whose n stands elsewhere in the row."""
-    if found is None:
+    if rate is None:
         return None, None
-    return round((found.value or 0) * (found.n or 0)), NumberCell(found.value, ci=found.ci)
+    return round((rate.value or 0) * (rate.n or 0)), NumberCell(rate.value, ci=rate.ci)
 
 
-def t16(pool: Runs, labels: str | None) -> list[Table]:
+def t16(runs: Runs, labels: str | None) -> list[Table]:
     """Table 16: of which kind the answers out of the prompt are."""
-    return [t16_table(group, truth) for group, truth in closed_world_groups(pool, labels, "T16")]
+    return [t16_table(group, label_set) for group, label_set in closed_world_groups(runs, labels, "T16")]
 
 
 def t16_table(group: ComparableCases, labels: str) -> Table:
     """One group's kinds."""
     names = group.model_names()
-    rows: list[Row] = [(names[id(entry)], *kind_cells(entry, labels)) for entry in group.cases]
-    said = (
+    rows: list[Row] = [(names[id(case)], *kind_cells(case, labels)) for case in group.cases]
+    note = (
         "Abstain: declines. IN: exactly one of OpenAI's class names. Partial: its words are among those of one class "
         "name of the prompt. Wrong: all others. OOP: how many answers are out of the prompt."
     )
     columns = ("Model", *KINDS, "OOP")
-    return create_table(group, labels, "kinds of answers out of the prompt (%)", columns, rows, said, WILSON)
+    return create_table(group, labels, "kinds of answers out of the prompt (%)", columns, rows, note, WILSON)
 
 
-def kind_cells(entry: CaseRun, labels: str) -> list[Cell]:
+def kind_cells(case: CaseRun, labels: str) -> list[Cell]:
     """The share of each kind, and of how many answers."""
-    said = text_columns(entry)
-    found = said.kind[(said.out_of_prompt == 1) & entry.answers.label_sets[labels].annotated]
-    shares = [proportion_of_counts(int(np.sum(found == kind)), len(found)) for kind in KINDS]
-    return [*(replace(each, n=None) for each in shares), len(found)]
+    text = text_columns(case)
+    kinds = text.kind[(text.out_of_prompt == 1) & case.answers.label_sets[labels].annotated]
+    shares = [proportion_of_counts(int(np.sum(kinds == kind)), len(kinds)) for kind in KINDS]
+    return [*(replace(share, n=None) for share in shares), len(kinds)]
 
 
 def create_table(
-    group: ComparableCases, labels: str, what: str, columns: Sequence[str], rows: Iterable[Row], *notes: str
+    group: ComparableCases, labels: str, subject: str, columns: Sequence[str], rows: Iterable[Row], *notes: str
 ) -> Table:
     """A table with everything that belongs beneath it."""
     return Table(
-        f"{group.title}: {what}, {labels}",
+        f"{group.title}: {subject}, {labels}",
         tuple(columns),
         tuple(rows),
         (*notes, CATEGORY_NOTE, *group.notes()),

@@ -12,30 +12,32 @@ from .estimators import COVERED_BY_BLOCK, as_count, block_images, check_same_ima
 RANDOM = "random"
 
 
-def t13(pool: Runs, labels: str | None) -> list[Table]:
+def t13(runs: Runs, labels: str | None) -> list[Table]:
     """Table 13: the same images in requests of one, five and ten, by their place in the largest."""
-    found = [(group, truth) for group, truth in pool.iter_labels(labels) if request_size_blocks(group, truth)]
-    if not found:
+    selected = [
+        (group, label_set) for group, label_set in runs.iter_labels(labels) if request_size_blocks(group, label_set)
+    ]
+    if not selected:
         raise EmptyTableError(
             "T13 looks at images by their place in requests of several sizes, in random order; these runs have "
-            f"{describe_runs(pool)}. Make them with: {BATCHES.remedy}"
+            f"{describe_runs(runs)}. Make them with: {BATCHES.remedy}"
         )
-    return [t13_table(group, truth) for group, truth in found]
+    return [t13_table(group, label_set) for group, label_set in selected]
 
 
 def request_size_blocks(group: ComparableCases, labels: str) -> list[list[CaseRun]]:
     """The models with requests of several sizes."""
-    mixed = [entry for entry in group.cases if entry.option("order", RANDOM) == RANDOM]
+    mixed = [case for case in group.cases if case.option("order", RANDOM) == RANDOM]
     return ablation_blocks(BATCHES, group.select(mixed), labels)
 
 
 def t13_table(group: ComparableCases, labels: str) -> Table:
     """One group's rows."""
-    found = request_size_blocks(group, labels)
-    shown = group.select(entry for block in found for entry in block)
-    names = shown.model_names(BATCHES.options)
-    rows = [row for block in found for row in block_rows(names[id(block[0])], block, group.reference, labels)]
-    said = (
+    blocks = request_size_blocks(group, labels)
+    selected = group.select(case for block in blocks for case in block)
+    names = selected.model_names(BATCHES.options)
+    rows = [row for block in blocks for row in block_rows(names[id(block[0])], block, group.reference, labels)]
+    notes = (
         "Img Pos.: the place of an image in the largest requests; all rows of a place are about the same images.",
         f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
         "Batch: images a request. OOP: how many answers are out of the prompt. Δ: change from the smallest requests.",
@@ -45,7 +47,7 @@ def t13_table(group: ComparableCases, labels: str) -> Table:
         f"{group.title}: places in a request, accuracy (%), {group.reference} and {labels}",
         tuple(rows[0]),
         tuple(tuple(row.values()) for row in rows),
-        (*said, *shown.notes(BATCHES.options)),
+        (*notes, *selected.notes(BATCHES.options)),
         {"split": group.title, "labels": labels},
     )
 
@@ -53,17 +55,17 @@ def t13_table(group: ComparableCases, labels: str) -> Table:
 def block_rows(name: str, block: list[CaseRun], reference: str, labels: str) -> Iterator[dict[str, Cell]]:
     """One model's rows: the images at each place, in requests of every size."""
     largest, images = text_columns(check_same_images(block)[-1]).position, block_images(block, (reference, labels))
-    for place in map(images_per_request, block):
-        for entry in block:
-            who: dict[str, Cell] = {"Model": name, "Img Pos.": str(place), "Batch": str(images_per_request(entry))}
-            yield who | dict(row_cells(entry, block[0], reference, labels, images & (largest == place)))
+    for position in map(images_per_request, block):
+        for case in block:
+            head: dict[str, Cell] = {"Model": name, "Img Pos.": str(position), "Batch": str(images_per_request(case))}
+            yield head | dict(row_cells(case, block[0], reference, labels, images & (largest == position)))
 
 
-def row_cells(entry: CaseRun, first: CaseRun, reference: str, labels: str, chosen: Bools) -> Iterator[tuple[str, Cell]]:
+def row_cells(case: CaseRun, first: CaseRun, reference: str, labels: str, images: Bools) -> Iterator[tuple[str, Cell]]:
     """One row's numbers, each with its change from the smallest requests."""
     for head, name in {reference: reference, "A": labels}.items():
-        one, other = (each.answers.label_sets[name] for each in (first, entry))
-        yield head, proportion(other.correct, chosen)
-        yield f"{head} Δ", paired_change(one.correct, other.correct, chosen) if entry is not first else None
-    yield "OOP", as_count(proportion(text_columns(entry).out_of_prompt, chosen))
-    yield "OOP Δ", out_of_prompt_change(first, entry, chosen) if entry is not first else None
+        before, after = (case_.answers.label_sets[name] for case_ in (first, case))
+        yield head, proportion(after.correct, images)
+        yield f"{head} Δ", paired_change(before.correct, after.correct, images) if case is not first else None
+    yield "OOP", as_count(proportion(text_columns(case).out_of_prompt, images))
+    yield "OOP Δ", out_of_prompt_change(first, case, images) if case is not first else None

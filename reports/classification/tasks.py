@@ -13,45 +13,47 @@ ORDER = ("open_world", "closed_world_plus", "closed_world")
 CLOSED = "closed_world"
 
 
-def t6(pool: Runs, labels: str | None) -> list[Table]:
+def t6(runs: Runs, labels: str | None) -> list[Table]:
     """Table 6: accuracy in CW, CW+ and OW by label category, and the change from CW."""
-    found = [(group, truth) for group, name in pool.iter_labels(labels) for group, truth in select_cases(group, name)]
-    if not found:
+    selected = [
+        (group, label_set) for group, name in runs.iter_labels(labels) for group, label_set in select_cases(group, name)
+    ]
+    if not selected:
         raise EmptyTableError(
-            f"T6 puts CW, CW+ and OW side by side; these runs have {describe_runs(pool)}. "
+            f"T6 puts CW, CW+ and OW side by side; these runs have {describe_runs(runs)}. "
             'Make them with: pytest -k "closed_world or open_world"'
         )
-    return [t6_table(group, truth) for group, truth in found]
+    return [t6_table(group, label_set) for group, label_set in selected]
 
 
 def select_cases(group: ComparableCases, labels: str) -> list[tuple[ComparableCases, str]]:
     """The answers in words of a group, if they are of two tasks or more; of several encoders, the best."""
-    words = group.with_protocols(*TEXT_PROTOCOLS).scored_under(group.reference, labels)
-    found = select_best(words, lambda e: (e.model, e.record.protocol, prompt_options(e)), labels, group.reference)
-    if len({entry.record.protocol for entry in found}) < 2:
+    text_cases = group.with_protocols(*TEXT_PROTOCOLS).scored_under(group.reference, labels)
+    best = select_best(text_cases, lambda e: (e.model, e.record.protocol, prompt_options(e)), labels, group.reference)
+    if len({case.record.protocol for case in best}) < 2:
         return []
-    shown = sort_cases(with_common_settings(found), group.reference)
-    said = (
+    selected = sort_cases(with_common_settings(best), group.reference)
+    note = (
         f"Of several encoders the most accurate under {labels} is shown, and of several ways of asking those that have "
-        f"more than one task; {len(words) - len(shown)} more are left out: T11 to T14 and T18 compare them."
+        f"more than one task; {len(text_cases) - len(selected)} more are left out: T11 to T14 and T18 compare them."
     )
-    return [(group.select(shown, *[said] * (len(shown) < len(words))), labels)]
+    return [(group.select(selected, *[note] * (len(selected) < len(text_cases))), labels)]
 
 
-def with_common_settings(entries: Sequence[CaseRun]) -> list[CaseRun]:
+def with_common_settings(cases: Sequence[CaseRun]) -> list[CaseRun]:
     """The ways of asking a model that have more than one task; all of a model that has no such."""
-    tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((entry.model, prompt_options(entry)) for entry in entries)
+    tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((case.model, prompt_options(case)) for case in cases)
     several = {model for (model, _), count in tasks.items() if count > 1}
-    return [entry for entry in entries if tasks[entry.model, prompt_options(entry)] > 1 or entry.model not in several]
+    return [case for case in cases if tasks[case.model, prompt_options(case)] > 1 or case.model not in several]
 
 
-def sort_cases(entries: list[CaseRun], reference: str) -> list[CaseRun]:
+def sort_cases(cases: list[CaseRun], reference: str) -> list[CaseRun]:
     """Models by their best accuracy; of each, the usual way of asking first; then OW, CW+, CW."""
     top: dict[str, float] = {}
-    for entry in entries:
-        top[entry.model] = max(top.get(entry.model, -1.0), accuracy(entry, reference))
+    for case in cases:
+        top[case.model] = max(top.get(case.model, -1.0), accuracy(case, reference))
     return sorted(
-        entries,
+        cases,
         key=lambda e: (top[e.model], e.model, non_default_flags(e), prompt_options(e), ORDER.index(e.record.protocol)),
     )
 
@@ -60,18 +62,18 @@ def t6_table(group: ComparableCases, labels: str) -> Table:
     """One group's table."""
     tasks = group.task_names()
     ways: dict[tuple[str, tuple[str, ...]], list[CaseRun]] = {}
-    for entry in group.cases:
-        ways.setdefault((entry.model, prompt_options(entry)), []).append(entry)
+    for case in group.cases:
+        ways.setdefault((case.model, prompt_options(case)), []).append(case)
     heads = [head for name in column_keys(group.reference, labels) for head in (name, f"{name} Δ")]
     rows = [
         (
-            entry.model,
-            tasks[id(entry)],
-            *row_cells(entry, ways[entry.model, prompt_options(entry)], group.reference, labels),
+            case.model,
+            tasks[id(case)],
+            *row_cells(case, ways[case.model, prompt_options(case)], group.reference, labels),
         )
-        for entry in group.cases
+        for case in group.cases
     ]
-    said = (
+    notes = (
         f"{group.reference}: original labels. A to M-: label categories of {labels}.",
         "Δ: change from the CW row of the same model, asked in the same way about the same images; a dash for none.",
         f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
@@ -82,17 +84,17 @@ def t6_table(group: ComparableCases, labels: str) -> Table:
         f"{group.title}: accuracy (%) in closed and open world, {group.reference} and {labels}",
         ("Model", "Task", *heads),
         tuple(rows),
-        (*said, *group.notes()),
+        (*notes, *group.notes()),
         {"split": group.title, "labels": labels},
     )
 
 
-def row_cells(entry: CaseRun, block: Sequence[CaseRun], reference: str, labels: str) -> list[Cell]:
+def row_cells(case: CaseRun, block: Sequence[CaseRun], reference: str, labels: str) -> list[Cell]:
     """One row's numbers, each with its change from closed world, over the images that the whole block answered."""
-    closed = next((each for each in block if each.record.protocol == CLOSED), None)
+    closed = next((case_ for case_ in block if case_.record.protocol == CLOSED), None)
     images = block_images(block, (reference, labels))
-    found: list[Cell] = []
-    for spot in column_keys(reference, labels).values():
-        change = accuracy_change(closed, entry, spot, images) if closed and closed is not entry else None
-        found += [accuracy_cell(entry, spot, images), change]
-    return found
+    values: list[Cell] = []
+    for key in column_keys(reference, labels).values():
+        change = accuracy_change(closed, case, key, images) if closed and closed is not case else None
+        values += [accuracy_cell(case, key, images), change]
+    return values

@@ -24,30 +24,31 @@ def weasel_notes(group: ComparableCases) -> list[str]:
     return [f"The row {group.reference} treats the original labels as predictions.", INTERVALS]
 
 
-def weasel_mask(entry: CaseRun, labels: str) -> Bools:
+def weasel_mask(case: CaseRun, labels: str) -> Bools:
     """The images of the family: the original label or one of the new ones is among the four classes."""
-    answers = entry.answers
-    truth = answers.label_sets[labels]
-    return truth.annotated & (truth.has_any([*FAMILY]) | np.isin(answers.original, [*FAMILY]))
+    answers = case.answers
+    scored = answers.label_sets[labels]
+    return scored.annotated & (scored.has_any([*FAMILY]) | np.isin(answers.original, [*FAMILY]))
 
 
-def weasel_groups(pool: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
+def weasel_groups(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
     """The groups that were scored under the study's ground truth and have images of the family."""
-    wanted = labels or NAME
-    pool.select_labels(labels)
-    found = [
-        (group, wanted)
-        for group in pool.groups
-        if (entries := group.scored_under(group.reference, wanted)) and weasel_mask(entries[0], wanted).any()
+    label_set = labels or NAME
+    runs.select_labels(labels)
+    selected = [
+        (group, label_set)
+        for group in runs.groups
+        if (cases := group.scored_under(group.reference, label_set)) and weasel_mask(cases[0], label_set).any()
     ]
-    known = list(dict.fromkeys(name for group in pool.groups for name in group.labels))
-    if not found:
+    label_sets = list(dict.fromkeys(name for group in runs.groups for name in group.labels))
+    if not selected:
+        suggestion = did_you_mean(label_set, [name for name in label_sets if name != label_set])
         raise ReportError(
-            f"{name} needs images of the classes 356–359 under the ground truth '{wanted}'; these runs were scored "
-            f"under {', '.join(known) or 'nothing'}{did_you_mean(wanted, [n for n in known if n != wanted])} "
-            f"Make them with: pytest -k imagenet/val --eye-data=ROOT --eye-labels={wanted}=FILE"
+            f"{name} needs images of the classes 356–359 under the ground truth '{label_set}'; these runs were scored "
+            f"under {', '.join(label_sets) or 'nothing'}{suggestion} "
+            f"Make them with: pytest -k imagenet/val --eye-data=ROOT --eye-labels={label_set}=FILE"
         )
-    return found
+    return selected
 
 
 def correctness(answers: ImageAnswers, labels: str, *, originals: bool) -> Floats:
@@ -55,31 +56,31 @@ def correctness(answers: ImageAnswers, labels: str, *, originals: bool) -> Float
     return answers.score_original_labels(labels) if originals else answers.label_sets[labels].correct
 
 
-def t9(pool: Runs, labels: str | None) -> list[Table]:
+def t9(runs: Runs, labels: str | None) -> list[Table]:
     """Table 9: accuracy on everything and on the weasel family, under the original and the new labels."""
-    return [t9_table(group, name) for group, name in weasel_groups(pool, labels, "T9")]
+    return [t9_table(group, name) for group, name in weasel_groups(runs, labels, "T9")]
 
 
 def t9_table(group: ComparableCases, labels: str) -> Table:
     """One group: the original labels as a model of their own, then every model."""
-    entries, others = (
+    cases, other_labels = (
         group.scored_under(group.reference, labels),
         [name for name in group.other_labels if name != labels],
     )
     tasks = group.task_names()
-    originals = (group.reference, LABELS_TASK, *t9_cells(entries[0], group, labels, others, originals=True))
+    originals = (group.reference, LABELS_TASK, *t9_cells(cases[0], group, labels, other_labels, originals=True))
     models = [
-        (entry.model, tasks[id(entry)], *t9_cells(entry, group, labels, others, originals=False)) for entry in entries
+        (case.model, tasks[id(case)], *t9_cells(case, group, labels, other_labels, originals=False)) for case in cases
     ]
-    heads = [head for name in others for head in (f"{name} all", f"{name} all Δ")]
-    mine = [f"{labels} {what}" for what in ("weasels", "weasels Δ", "S+", "S-")]
+    heads = [head for name in other_labels for head in (f"{name} all", f"{name} all Δ")]
+    label_columns = [f"{labels} {column}" for column in ("weasels", "weasels Δ", "S+", "S-")]
     return Table(
         f"{group.title}: weasel family, accuracy (%) under {group.reference} and {labels}",
-        ("Model", "Task", f"{group.reference} all", f"{group.reference} weasels", *heads, *mine),
+        ("Model", "Task", f"{group.reference} all", f"{group.reference} weasels", *heads, *label_columns),
         (originals, *models),
         (
             f"Weasels: images of the classes 356–359 that {labels} speaks of.",
-            coverage_note((group.reference, *others), "Columns of all"),
+            coverage_note((group.reference, *other_labels), "Columns of all"),
             coverage_note((group.reference, labels), "Columns of weasels"),
             *weasel_notes(group),
             *group.notes(),
@@ -89,20 +90,20 @@ def t9_table(group: ComparableCases, labels: str) -> Table:
 
 
 def t9_cells(
-    entry: CaseRun, group: ComparableCases, labels: str, others: Sequence[str], *, originals: bool
+    case: CaseRun, group: ComparableCases, labels: str, other_labels: Sequence[str], *, originals: bool
 ) -> list[Cell]:
     """One row's numbers, each block of columns over the images that all of its ground truths score."""
-    answers = entry.answers
-    names = [name for name in (group.reference, *others, labels) if name in answers.label_sets]
+    answers = case.answers
+    names = [name for name in (group.reference, *other_labels, labels) if name in answers.label_sets]
     outcomes = {name: correctness(answers, name, originals=originals) for name in names}
     before, after = outcomes[group.reference], outcomes[labels]
-    everything = scored_by_all(found for name, found in outcomes.items() if name != labels)
-    family = weasel_mask(entry, labels) & scored_by_all((before, after))
-    cells: list[Cell] = [proportion(before, everything), proportion(before, family)]
-    for name in others:
-        cells += accuracy_and_change(before, outcomes.get(name), everything)
-    truth = answers.label_sets[labels]
-    parts = [proportion(after, family & truth.mask(part)) for part in ("S+", "S-")]
+    all_images = scored_by_all(correct for name, correct in outcomes.items() if name != labels)
+    family = weasel_mask(case, labels) & scored_by_all((before, after))
+    cells: list[Cell] = [proportion(before, all_images), proportion(before, family)]
+    for name in other_labels:
+        cells += accuracy_and_change(before, outcomes.get(name), all_images)
+    scored = answers.label_sets[labels]
+    parts = [proportion(after, family & scored.mask(part)) for part in ("S+", "S-")]
     return [*cells, proportion(after, family), paired_change(before, after, family), *parts]
 
 
@@ -113,19 +114,18 @@ def accuracy_and_change(before: Floats, after: Floats | None, images: Bools) -> 
     return [proportion(after, images), paired_change(before, after, images)]
 
 
-def t10(pool: Runs, labels: str | None) -> list[Table]:
+def t10(runs: Runs, labels: str | None) -> list[Table]:
     """Table 10: the recall of each class of the family under the original and the new labels."""
-    return [t10_table(group, name) for group, name in weasel_groups(pool, labels, "T10")]
+    return [t10_table(group, name) for group, name in weasel_groups(runs, labels, "T10")]
 
 
 def t10_table(group: ComparableCases, labels: str) -> Table:
     """One group: the original labels as a model of their own, then every model."""
-    entries, tasks = group.scored_under(group.reference, labels), group.task_names()
-    heads = [f"{kind} {what}" for kind in FAMILY.values() for what in (group.reference, labels, "Δ")]
-    originals = (group.reference, LABELS_TASK, *t10_cells(entries[0], group.reference, labels, originals=True))
+    cases, tasks = group.scored_under(group.reference, labels), group.task_names()
+    heads = [f"{kind} {column}" for kind in FAMILY.values() for column in (group.reference, labels, "Δ")]
+    originals = (group.reference, LABELS_TASK, *t10_cells(cases[0], group.reference, labels, originals=True))
     models = [
-        (entry.model, tasks[id(entry)], *t10_cells(entry, group.reference, labels, originals=False))
-        for entry in entries
+        (case.model, tasks[id(case)], *t10_cells(case, group.reference, labels, originals=False)) for case in cases
     ]
     return Table(
         f"{group.title}: weasel family, recall (%) under {group.reference} and {labels}",
@@ -140,11 +140,11 @@ def t10_table(group: ComparableCases, labels: str) -> Table:
     )
 
 
-def t10_cells(entry: CaseRun, reference: str, labels: str, *, originals: bool) -> list[Cell]:
+def t10_cells(case: CaseRun, reference: str, labels: str, *, originals: bool) -> list[Cell]:
     """Recall under both ground truths and the difference, class by class."""
     cells: list[Cell] = []
     for kind in FAMILY:
-        before, after = (recall(entry.answers, name, kind, originals=originals) for name in (reference, labels))
+        before, after = (recall(case.answers, name, kind, originals=originals) for name in (reference, labels))
         cells += [before, after, NumberCell(difference(before.value, after.value), style=CHANGE)]
     return cells
 

@@ -54,10 +54,10 @@ class Changes:
     @cached_property
     def by_case(self) -> Mapping[Key, list[Verdict]]:
         """The verdicts of each case, what matters first."""
-        found: dict[Key, list[Verdict]] = {}
+        verdicts: dict[Key, list[Verdict]] = {}
         for key, verdict in self.outcome.verdicts:
-            found.setdefault(key, []).append(verdict)
-        return found
+            verdicts.setdefault(key, []).append(verdict)
+        return verdicts
 
     @property
     def has_content(self) -> bool:
@@ -66,11 +66,11 @@ class Changes:
 
     def summary(self) -> dict[str, Any]:
         """What the index says of it."""
-        words = [verdict.word for _, verdict in self.outcome.verdicts]
+        decisions = [verdict.word for _, verdict in self.outcome.verdicts]
         return {
             "against": one_line(self.against),
             "rule": str(self.rule),
-            "counts": {word: words.count(word) for word in VERDICTS if word in words},
+            "counts": {word: decisions.count(word) for word in VERDICTS if word in decisions},
             "apart": [*map(one_line, self.not_compared())],
             "notes": [*map(one_line, difference_notes(self.outcome.compared))],
         }
@@ -82,87 +82,90 @@ class Changes:
             yield f"{self.against} has no baseline for {join_labels(self.without_baseline)}."
         yield from one_sided_notes(self.outcome.compared)
 
-    def case_summary(self, entry: CaseRun, places: SamplePlaces) -> dict[str, Any]:
+    def case_summary(self, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
         """What a case's row says: the word that matters most, of how many numbers, and how its first number moved."""
-        key, first = case_key(entry), first_metric(entry)
+        key, metric = case_key(case), first_metric(case)
         if key in self.without_baseline or key in self.outcome.refused:
             return {
                 "held": {"word": NO_BASELINE if key in self.without_baseline else NOT_COMPARABLE, "count": 0, "of": 0}
             }
-        mine = self.by_case.get(key, [])
-        if not mine:
+        verdicts = self.by_case.get(key, [])
+        if not verdicts:
             return {}
-        words = [verdict.word for verdict in mine]
-        held = {"word": words[0], "count": words.count(words[0]), "of": len(mine)}
-        named = first and (first.name, first.labels, first.category)
-        moved = next((each for each in mine if each.found.proof.key == named), None)
-        return {"held": held} | ({"change": self.row(moved, entry, places)} if moved else {})
+        decisions = [verdict.word for verdict in verdicts]
+        summary = {"word": decisions[0], "count": decisions.count(decisions[0]), "of": len(verdicts)}
+        metric_key_ = metric and (metric.name, metric.labels, metric.category)
+        moved = next((verdict_ for verdict_ in verdicts if verdict_.found.proof.key == metric_key_), None)
+        return {"held": summary} | ({"change": self.row(moved, case, places)} if moved else {})
 
-    def rows(self, pool: Runs, places: SamplePlaces) -> list[dict[str, Any]]:
+    def rows(self, runs: Runs, places: SamplePlaces) -> list[dict[str, Any]]:
         """A row a number, what matters first; `case` is the number of its case's row."""
-        entries = {case_key(entry): (number, entry) for number, entry in enumerate(pool.cases)}
-        told = ((entries[key], verdict) for key, verdict in self.outcome.verdicts)
-        return [{"case": number} | self.row(verdict, entry, places) for (number, entry), verdict in told]
+        cases = {case_key(case): (number, case) for number, case in enumerate(runs.cases)}
+        items = ((cases[key], verdict) for key, verdict in self.outcome.verdicts)
+        return [{"case": number} | self.row(verdict, case, places) for (number, case), verdict in items]
 
-    def row(self, verdict: Verdict, entry: CaseRun, places: SamplePlaces) -> dict[str, Any]:
+    def row(self, verdict: Verdict, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
         """A number as `compare` writes it, and where its samples are."""
         name, labels, category = map(one_line, verdict.found.proof.key)
-        where = sample_filter(verdict.found.proof, places[id(entry)][2]) if id(entry) in places else {}
+        samples_ = sample_filter(verdict.found.proof, places[id(case)][2]) if id(case) in places else {}
         return {
             "name": name,
             "labels": labels,
             "category": category,
             "cells": [*map(cell_data, verdict_cells(verdict))],
-            "samples": where,
+            "samples": samples_,
         }
 
 
 def compare_with_previous(
-    pool: Runs, known: Mapping[int, PreviousCase], against: str, rule: Rule, *, named: bool
+    runs: Runs, previous: Mapping[int, PreviousCase], against: str, rule: Rule, *, require_baseline: bool
 ) -> Changes:
     """Hold every case against what is known of it; where a baseline was named, each should have one."""
     pairs = {
-        case_key(entry): (to_evidence(old), to_evidence(entry)) for entry in pool.cases if (old := known.get(id(entry)))
+        case_key(case): (to_evidence(old), to_evidence(case)) for case in runs.cases if (old := previous.get(id(case)))
     }
     outcome = compare_cases(pairs, rule)
-    alone = [case_key(entry) for entry in pool.cases if named and id(entry) not in known]
-    kept = {id(entry): known[id(entry)] for entry in pool.cases if case_key(entry) in outcome.compared}
-    return Changes(against, rule, outcome, kept, tuple(alone))
+    alone = [case_key(case) for case in runs.cases if require_baseline and id(case) not in previous]
+    compared = {id(case): previous[id(case)] for case in runs.cases if case_key(case) in outcome.compared}
+    return Changes(against, rule, outcome, compared, tuple(alone))
 
 
-def to_evidence(found: PreviousCase) -> Evidence:
+def to_evidence(case: PreviousCase) -> Evidence:
     """What the numbers of a case are made of."""
-    return case_evidence(found.record, found.folder) if isinstance(found, CaseRun) else found
+    return case_evidence(case.record, case.folder) if isinstance(case, CaseRun) else case
 
 
-def case_key(entry: CaseRun) -> Key:
+def case_key(case: CaseRun) -> Key:
     """What tells a case from others, of the same run and of other runs."""
-    return entry.record.case, entry.record.protocol, str(entry.folder)
+    return case.record.case, case.record.protocol, str(case.folder)
 
 
-def sample_filter(proof: Proof, exhibit: CaseSamples) -> dict[str, Any]:
+def sample_filter(proof: Proof, case_samples: CaseSamples) -> dict[str, Any]:
     """How the list of samples is filtered down to what a number lost and gained, and how many these are.
 
     A share's own; of any other number the samples of its ground truth and set whose outcome changed.
     """
-    labels = {"labels": proof.labels} if proof.labels in exhibit.samples.truths else {}
-    if own := exhibit.changes.get(title(proof)):
-        return labels | {"of": title(proof), "lost": len(own.lost), "gained": len(own.gained)}
-    before, now = (said.truths.get(proof.labels) if said else None for said in (exhibit.previous, exhibit.samples))
-    found = {
+    labels = {"labels": proof.labels} if proof.labels in case_samples.samples.label_sets else {}
+    if changes := case_samples.changes.get(title(proof)):
+        return labels | {"of": title(proof), "lost": len(changes.lost), "gained": len(changes.gained)}
+    before, now = (
+        samples_.label_sets.get(proof.labels) if samples_ else None
+        for samples_ in (case_samples.previous, case_samples.samples)
+    )
+    conditions = {
         "category": "" if proof.category in (*WHOLE, LABELLED) else proof.category,
         "find": QUESTION_PREFIXES.get(proof.name, ""),
     }
     if before is None or now is None:
         return {}
     counts = {
-        how: sum(matches(exhibit, now, row, **found) for row in rows.tolist())
-        for how, rows in (
+        direction: sum(matches(case_samples, now, row, **conditions) for row in rows.tolist())
+        for direction, rows in (
             ("lost", changed_rows(before, now, RIGHT, WRONG)),
             ("gained", changed_rows(before, now, WRONG, RIGHT)),
         )
     }
-    return labels | found | counts | {"unit": exhibit.samples.unit} if any(counts.values()) else {}
+    return labels | conditions | counts | {"unit": case_samples.samples.unit} if any(counts.values()) else {}
 
 
 def changed_rows(before: LabelOutcomes, now: LabelOutcomes, was: int, became: int) -> Any:
@@ -170,6 +173,6 @@ def changed_rows(before: LabelOutcomes, now: LabelOutcomes, was: int, became: in
     return np.flatnonzero((before.outcomes == was) & (now.outcomes == became))
 
 
-def matches(exhibit: CaseSamples, held: LabelOutcomes, row: int, *, category: str, find: str) -> bool:
+def matches(case_samples: CaseSamples, outcomes: LabelOutcomes, row: int, *, category: str, find: str) -> bool:
     """Whether an item is of a set, and its question begins as is wanted."""
-    return held.categories[row].startswith(category) and exhibit.samples.items[row][1].startswith(find)
+    return outcomes.categories[row].startswith(category) and case_samples.samples.items[row][1].startswith(find)

@@ -23,73 +23,77 @@ PAIRS = 100
 CURVES = "thresholds"
 
 
-def accuracy_rows(album: SampleGroup) -> list[dict[str, Any]]:
+def accuracy_rows(group: SampleGroup) -> list[dict[str, Any]]:
     """The share of right answers of every case under every ground truth, with its interval."""
     rows = []
-    for place, exhibit in enumerate(album.cases):
-        for name, held in exhibit.samples.truths.items():
-            if found := recorded_share(exhibit, name) or clustered_share(exhibit, held):
-                rows.append({"exhibit": place, "labels": name} | found)
+    for index, case_samples in enumerate(group.cases):
+        for name, outcomes in case_samples.samples.label_sets.items():
+            if share := recorded_share(case_samples, name) or clustered_share(case_samples, outcomes):
+                rows.append({"exhibit": index, "labels": name} | share)
     return rows
 
 
-def recorded_share(exhibit: CaseSamples, name: str) -> dict[str, Any] | None:
+def recorded_share(case_samples: CaseSamples, name: str) -> dict[str, Any] | None:
     """Return the record's own accuracy under a ground truth, such as the mean over repeats; None where it has none."""
-    for metric in headlines(exhibit.case.record.metrics):
+    for metric in headlines(case_samples.case.record.metrics):
         if metric.name in ACCURACIES and metric.labels == name and metric.value is not None and metric.ci is not None:
             return {"value": metric.value, "ci": metric.ci, "n": metric.n}
     return None
 
 
-def clustered_share(exhibit: CaseSamples, held: LabelOutcomes) -> dict[str, Any] | None:
+def clustered_share(case_samples: CaseSamples, label_outcomes: LabelOutcomes) -> dict[str, Any] | None:
     """Return the share of right items with Wilson's interval over images or observations; None without any."""
-    found = as_floats(held)
-    n = int((~np.isnan(found)).sum())
+    values = as_floats(label_outcomes)
+    n = int((~np.isnan(values)).sum())
     if not n:
         return None
-    return {"value": float(np.nanmean(found)), "ci": tuple(clustered_wilson(found, exhibit.samples.clusters())), "n": n}
+    return {
+        "value": float(np.nanmean(values)),
+        "ci": tuple(clustered_wilson(values, case_samples.samples.clusters())),
+        "n": n,
+    }
 
 
-def confusion_rows(album: SampleGroup) -> list[dict[str, Any]]:
+def confusion_rows(group: SampleGroup) -> list[dict[str, Any]]:
     """The wrong answers of each case that are most frequent, by what would have been right."""
     rows = []
-    for place, exhibit in enumerate(album.cases):
-        for name, held in exhibit.samples.truths.items():
-            pairs = Counter(wrong_pairs(exhibit, held)).most_common(PAIRS)
-            found = [[label, answer, count] for (label, answer), count in pairs]
-            rows.append({"exhibit": place, "labels": name, "pairs": found})
+    for index, case_samples in enumerate(group.cases):
+        for name, outcomes in case_samples.samples.label_sets.items():
+            pairs = Counter(wrong_pairs(case_samples, outcomes)).most_common(PAIRS)
+            pair_rows = [[label, answer, count] for (label, answer), count in pairs]
+            rows.append({"exhibit": index, "labels": name, "pairs": pair_rows})
     return [row for row in rows if row["pairs"]]
 
 
-def wrong_pairs(exhibit: CaseSamples, held: LabelOutcomes) -> Iterator[tuple[str, str]]:
+def wrong_pairs(case_samples: CaseSamples, outcomes: LabelOutcomes) -> Iterator[tuple[str, str]]:
     """What was right and what was answered, for items with one right answer."""
-    answers = exhibit.samples.answers
-    for place in np.flatnonzero(held.outcomes == WRONG).tolist():
-        if len({*held.labels[place]}) == 1 and answers[place]:
-            yield held.labels[place][0], answers[place]
+    answers = case_samples.samples.answers
+    for index in np.flatnonzero(outcomes.outcomes == WRONG).tolist():
+        if len({*outcomes.labels[index]}) == 1 and answers[index]:
+            yield outcomes.labels[index][0], answers[index]
 
 
-def coverage_curves(pool: Runs) -> list[dict[str, Any]]:
+def coverage_curves(runs: Runs) -> list[dict[str, Any]]:
     """Accuracy by coverage of every case that kept thresholds, under each ground truth."""
     rows: list[dict[str, Any]] = []
-    for group in pool.groups:
+    for group in runs.groups:
         tasks = group.task_names()
-        for entry in group.cases:
-            who = {"split": group.title, "model": one_line(entry.model), "task": tasks[id(entry)]}
-            rows.extend(who | curve for curve in case_curves(entry))
+        for case in group.cases:
+            head = {"split": group.title, "model": one_line(case.model), "task": tasks[id(case)]}
+            rows.extend(head | curve for curve in case_curves(case))
     return rows
 
 
-def case_curves(entry: CaseRun) -> Iterator[dict[str, Any]]:
+def case_curves(case: CaseRun) -> Iterator[dict[str, Any]]:
     """The curves of one case, thinned to what can be seen."""
-    file = entry.record.artifacts.get(CURVES)
+    file = case.record.artifacts.get(CURVES)
     if file is None:
         return
     lines: dict[str, list[list[float]]] = {}
-    text = read_verified(entry.folder / file.path, entry.folder, file)
+    text = read_verified(case.folder / file.path, case.folder, file)
     for row in csv.DictReader(StringIO(text, newline="")):
         points = lines.setdefault(row["labels"], [])
         points.append([float(row["coverage"]), float(row["accuracy"]), float(row["ci_low"]), float(row["ci_high"])])
     for labels, points in lines.items():
-        kept = np.unique(np.linspace(0, len(points) - 1, POINTS).round().astype(int)).tolist()
-        yield {"labels": labels, "points": [points[place] for place in kept]}
+        indices = np.unique(np.linspace(0, len(points) - 1, POINTS).round().astype(int)).tolist()
+        yield {"labels": labels, "points": [points[index] for index in indices]}

@@ -33,10 +33,10 @@ def write_chunk(folder: Path, name: str, value: object) -> None:
 
 def pack(values: NDArray[Any] | Sequence[int]) -> dict[str, str]:
     """Whole numbers as base64 of the smallest type that holds them, little-endian."""
-    found = np.asarray(values)
-    low, high = (int(found.min()), int(found.max())) if found.size else (0, 0)
+    array = np.asarray(values)
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     kind = next((kind for kind in ("u1", "i2", "i4") if fits(kind, low, high)), "i4")
-    return {"t": kind, "d": b64encode(found.astype(f"<{kind}").tobytes()).decode()}
+    return {"t": kind, "d": b64encode(array.astype(f"<{kind}").tobytes()).decode()}
 
 
 def fits(kind: str, low: int, high: int) -> bool:
@@ -46,9 +46,9 @@ def fits(kind: str, low: int, high: int) -> bool:
 
 def pack_ragged(rows: Iterable[Sequence[int]]) -> dict[str, dict[str, str]]:
     """Several numbers a row: where each row ends, and all numbers."""
-    kept = [*rows]
-    ends = np.cumsum([len(row) for row in kept], dtype=np.int64)
-    return {"ends": pack(ends), "values": pack([value for row in kept for value in row])}
+    lists = [*rows]
+    ends = np.cumsum([len(row) for row in lists], dtype=np.int64)
+    return {"ends": pack(ends), "values": pack([value for row in lists for value in row])}
 
 
 def truncate(text: str) -> str | list[str | int]:

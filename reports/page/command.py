@@ -11,7 +11,7 @@ from eyechart.paths import STORE
 PROGRAM = "python -m eyechart.reports page"
 
 
-def page(given: Sequence[str]) -> int:
+def page(arguments: Sequence[str]) -> int:
     """Write the page and print where it is."""
     from ..verdicts import Rule, add_rule_arguments
     from .write import PageOptions, write_page
@@ -21,29 +21,29 @@ def page(given: Sequence[str]) -> int:
         description="Write a folder that opens from disk: every case, table and figure, trends over the runs, and "
         "every answer beside its image.",
     )
-    more = parser.add_argument
+    add = parser.add_argument
     text = "a run's folder, such as reports/runs/latest; of several, the later wins, and is compared with the earlier"
-    more("runs", metavar="RUN", type=Path, nargs="+", help=text)
-    more("--baseline", metavar="PATH", type=Path, help="compare with this run, or this file or folder of baselines")
+    add("runs", metavar="RUN", type=Path, nargs="+", help=text)
+    add("--baseline", metavar="PATH", type=Path, help="compare with this run, or this file or folder of baselines")
     add_rule_arguments(parser)
-    more(
+    add(
         "--data",
         metavar="ROOT",
         help="where the images are, as for pytest --eye-data (default: where the run had them)",
     )
-    more("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
-    more("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
-    more(
+    add("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
+    add("--side", metavar="PIXELS", type=int, default=320, help="the size of images, 0 for none (default: 320)")
+    add(
         "--no-figures", dest="figures", action="store_false", help="leave out the published figures, which take longest"
     )
-    more("--out", metavar="DIR", type=Path, help="default: reports/page in the last RUN")
-    chosen = vars(parser.parse_args(given))
-    if chosen["side"] < 0:
-        raise ReportError(f"--side is {chosen['side']}, expected a number of pixels, or 0 for no images.")
-    out, runs = chosen.pop("out"), tuple(chosen.pop("runs"))
-    chosen["rule"] = Rule(chosen.pop("alpha"), chosen.pop("max_drop"))
+    add("--out", metavar="DIR", type=Path, help="default: reports/page in the last RUN")
+    options = vars(parser.parse_args(arguments))
+    if options["side"] < 0:
+        raise ReportError(f"--side is {options['side']}, expected a number of pixels, or 0 for no images.")
+    out, runs = options.pop("out"), tuple(options.pop("runs"))
+    options["rule"] = Rule(options.pop("alpha"), options.pop("max_drop"))
     folder = out or (runs[-1].parent if runs[-1].suffix == ".json" else runs[-1]) / "reports" / "page"
-    for note in write_page(PageOptions(runs, **chosen), folder):
+    for note in write_page(PageOptions(runs, **options), folder):
         print(f"note: {note}", file=sys.stderr)
     print(folder / "index.html")
     return 0

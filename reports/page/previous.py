@@ -26,21 +26,21 @@ KnownCases = Mapping[tuple[str, str], PreviousCase]  # what is known of cases, b
 def find_previous(pool: Runs, baseline: Path | None, runs: Sequence[Path]) -> PreviousCases:
     """What each case is compared with: what is named as the baseline, else the last of the runs before its own."""
     if baseline is not None:
-        held = read_known_cases(baseline)
-        return {id(entry): held[case_key(entry)] for entry in pool.cases if case_key(entry) in held}
-    before: dict[Path, KnownCases] = {}
-    gathered: KnownCases = {}
+        known = read_known_cases(baseline)
+        return {id(case): known[case_key(case)] for case in pool.cases if case_key(case) in known}
+    known_before: dict[Path, KnownCases] = {}
+    known_so_far: KnownCases = {}
     for path in runs if len(runs) > 1 else ():
-        before.setdefault(run_folder(path), gathered)
-        gathered = {**gathered, **read_known_cases(path)}
-    return {id(entry): old for entry in pool.cases if (old := before.get(entry.folder, {}).get(case_key(entry)))}
+        known_before.setdefault(run_folder(path), known_so_far)
+        known_so_far = {**known_so_far, **read_known_cases(path)}
+    return {id(case): old for case in pool.cases if (old := known_before.get(case.folder, {}).get(case_key(case)))}
 
 
-def read_known_cases(place: Path) -> KnownCases:
+def read_known_cases(path: Path) -> KnownCases:
     """The cases of a run, or of a file or folder of baselines."""
-    if place.exists() and is_run(place):
-        return {case_key(entry): entry for entry in load([place]).cases}
-    return read_cases(place)
+    if path.exists() and is_run(path):
+        return {case_key(case): case for case in load([path]).cases}
+    return read_cases(path)
 
 
 def run_folder(run: Path) -> Path:
@@ -48,26 +48,32 @@ def run_folder(run: Path) -> Path:
     return run.parent if run.suffix == ".json" else run
 
 
-def case_key(entry: CaseRun) -> tuple[str, str]:
+def case_key(case: CaseRun) -> tuple[str, str]:
     """What a case and its earlier self have in common."""
-    return entry.record.case, entry.record.protocol
+    return case.record.case, case.record.protocol
 
 
-def samples_from_evidence(old: Evidence, entry: CaseRun, now: Samples) -> Samples | None:
+def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples | None:
     """What a baseline kept, as far as it is about the same items; it has no answers, only whether they were right."""
     if old.samples != len(now.items):
         return None
     proofs = {proof.key: proof for proof in old.proofs}
-    own = read_case_evidence(entry.record, entry.folder)
-    keys = {name: metric_keys(name, held, now, own) for name, held in now.truths.items()}
-    found = {
-        name: LabelOutcomes(
-            held.labels, held.categories, merge_outcomes(old, [proofs[key] for key in keys[name] if key in proofs])
-        )
-        for name, held in now.truths.items()
+    own_evidence = read_case_evidence(case.record, case.folder)
+    keys = {
+        name: metric_keys(name, label_outcomes, now, own_evidence) for name, label_outcomes in now.label_sets.items()
     }
-    known = {name: held for name, held in found.items() if (held.outcomes != UNSCORED).any()}
-    return Samples(now.items, known, answers=(), errors=("",) * len(now.items)) if known else None
+    merged = {
+        name: LabelOutcomes(
+            label_outcomes.labels,
+            label_outcomes.categories,
+            merge_outcomes(old, [proofs[key] for key in keys[name] if key in proofs]),
+        )
+        for name, label_outcomes in now.label_sets.items()
+    }
+    scored = {
+        name: label_outcomes for name, label_outcomes in merged.items() if (label_outcomes.outcomes != UNSCORED).any()
+    }
+    return Samples(now.items, scored, answers=(), errors=("",) * len(now.items)) if scored else None
 
 
 @dataclass(frozen=True)
@@ -78,44 +84,49 @@ class SampleChanges:
     gained: Rows
 
 
-def sample_changes(old: PreviousCase | None, entry: CaseRun, keys: Sequence[str]) -> Mapping[str, SampleChanges]:
+def sample_changes(old: PreviousCase | None, case: CaseRun, keys: Sequence[str]) -> Mapping[str, SampleChanges]:
     """What every number lost and gained that is told item by item, by the name that the gate gives it."""
     before, now = (
-        read_case_evidence(one.record, one.folder) if isinstance(one, CaseRun) else one for one in (old, entry)
+        read_case_evidence(source.record, source.folder) if isinstance(source, CaseRun) else source
+        for source in (old, case)
     )
     if before is None or now is None or now.keys != tuple(keys) or before.samples != now.samples:
         return {}
-    was, known = per_sample_outcomes(before), per_sample_outcomes(now)
-    return {name: compare_outcomes(was[name], known[name]) for name in known if name in was}
+    outcomes_before, outcomes_now = per_sample_outcomes(before), per_sample_outcomes(now)
+    return {
+        name: compare_outcomes(outcomes_before[name], outcomes_now[name])
+        for name in outcomes_now
+        if name in outcomes_before
+    }
 
 
 def per_sample_outcomes(evidence: Evidence) -> dict[str, Floats]:
     """The numbers that are told item by item."""
-    found = {title(proof): evidence.outcomes(proof) for proof in evidence.proofs}
-    return {name: outcomes for name, outcomes in found.items() if outcomes is not None}
+    by_title = {title(proof): evidence.outcomes(proof) for proof in evidence.proofs}
+    return {name: outcomes for name, outcomes in by_title.items() if outcomes is not None}
 
 
-def compare_outcomes(one: Floats, other: Floats) -> SampleChanges:
+def compare_outcomes(before: Floats, after: Floats) -> SampleChanges:
     """Where outcomes are others than before."""
-    return SampleChanges(np.flatnonzero((one == 1) & (other == 0)), np.flatnonzero((one == 0) & (other == 1)))
+    return SampleChanges(np.flatnonzero((before == 1) & (after == 0)), np.flatnonzero((before == 0) & (after == 1)))
 
 
-def metric_keys(name: str, held: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[Key]:
+def metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[Key]:
     """The numbers whose outcomes are those of a ground truth: its accuracy, or all that agree with it item by item."""
     if evidence is None or evidence.samples != len(now.items):
         return [(WHOLE[0], name, WHOLE[1])]
-    made = [
+    candidates = [
         (proof, evidence.outcomes(proof))
         for proof in evidence.proofs
-        if proof.name != ANSWERED and (len(now.truths) == 1 or proof.labels == name)
+        if proof.name != ANSWERED and (len(now.label_sets) == 1 or proof.labels == name)
     ]
-    return [proof.key for proof, found in made if found is not None and agrees(held, found)]
+    return [proof.key for proof, outcomes in candidates if outcomes is not None and agrees(label_outcomes, outcomes)]
 
 
-def agrees(held: LabelOutcomes, outcomes: Floats) -> bool:
+def agrees(label_outcomes: LabelOutcomes, outcomes: Floats) -> bool:
     """Whether outcomes say the same wherever they say something."""
-    told = ~np.isnan(outcomes)
-    return bool((held.outcomes[told] == np.where(outcomes[told] == 1, RIGHT, WRONG)).all())
+    is_scored = ~np.isnan(outcomes)
+    return bool((label_outcomes.outcomes[is_scored] == np.where(outcomes[is_scored] == 1, RIGHT, WRONG)).all())
 
 
 def merge_outcomes(old: Evidence, proofs: Iterable[Proof]) -> Codes:

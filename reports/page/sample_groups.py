@@ -52,8 +52,10 @@ class SampleGroup:
     @cached_property
     def label_sets(self) -> Mapping[str, LabelOutcomes]:
         """Every ground truth, from the first case that has it; the reference comes first."""
-        found = {name: held for exhibit in self.cases for name, held in exhibit.samples.truths.items()}
-        return {name: found[name] for name in sorted(found, key=lambda name: name != self.reference)}
+        by_name = {
+            name: outcomes for case_samples in self.cases for name, outcomes in case_samples.samples.label_sets.items()
+        }
+        return {name: by_name[name] for name in sorted(by_name, key=lambda name: name != self.reference)}
 
     @cached_property
     def pictures(self) -> Mapping[str, tuple[int, str]]:
@@ -61,7 +63,7 @@ class SampleGroup:
         if self.dataset is None:
             return {}
         rows = zip(self.dataset.keys, self.dataset.selected, strict=True)
-        return {key: (place, self.dataset.index[row].sha256) for place, (key, row) in enumerate(rows)}
+        return {key: (index, self.dataset.index[row].sha256) for index, (key, row) in enumerate(rows)}
 
 
 @dataclass
@@ -72,53 +74,57 @@ class SampleLoader:
     store: Path
     notes: list[str] = field(default_factory=list)
 
-    def load(self, pool: Runs, previous: PreviousCases) -> Iterator[SampleGroup]:
+    def load(self, runs: Runs, previous: PreviousCases) -> Iterator[SampleGroup]:
         """Every album of the runs, in the order of their groups."""
-        taken: dict[str, int] = {}
-        for group in pool.groups:
-            for album in self.load_group(group, previous):
-                count = taken[album.name] = taken.get(album.name, 0) + 1
-                yield album if count == 1 else with_suffix(album, count)
+        names: dict[str, int] = {}
+        for group in runs.groups:
+            for sample_group in self.load_group(group, previous):
+                count = names[sample_group.name] = names.get(sample_group.name, 0) + 1
+                yield sample_group if count == 1 else with_suffix(sample_group, count)
 
     def load_group(self, group: ComparableCases, previous: PreviousCases) -> Iterator[SampleGroup]:
         """The albums of one group: one for all cases with the same items."""
         dataset = self.open_dataset(group)
-        named, tasks = class_namer(read_names(group, dataset)), group.task_names()
-        shelves: dict[tuple[tuple[str, str], ...], list[CaseSamples]] = {}
-        for entry in group.cases:
-            if said := read_samples(entry, named, READERS):
-                old = previous.get(id(entry))
-                numbers = sample_changes(old, entry, [key for key, _ in said.items])
-                before = self.load_previous(old, entry, said, named)
-                shelves.setdefault(said.items, []).append(CaseSamples(entry, tasks[id(entry)], said, before, numbers))
-        for exhibits in shelves.values():
-            yield create_sample_group(group, exhibits, dataset)
+        class_name, tasks = class_namer(read_names(group, dataset)), group.task_names()
+        by_items: dict[tuple[tuple[str, str], ...], list[CaseSamples]] = {}
+        for case in group.cases:
+            if samples := read_samples(case, class_name, READERS):
+                old = previous.get(id(case))
+                numbers = sample_changes(old, case, [key for key, _ in samples.items])
+                before = self.load_previous(old, case, samples, class_name)
+                by_items.setdefault(samples.items, []).append(
+                    CaseSamples(case, tasks[id(case)], samples, before, numbers)
+                )
+        for case_samples in by_items.values():
+            yield create_sample_group(group, case_samples, dataset)
 
     def load_previous(
-        self, old: PreviousCase | None, entry: CaseRun, now: Samples, named: ClassNamer
+        self, previous: PreviousCase | None, case: CaseRun, samples: Samples, class_name: ClassNamer
     ) -> Samples | None:
         """What a case is compared with, if that is about the same items."""
-        if old is None:
+        if previous is None:
             return None
-        found = (
-            read_samples(old, named, READERS) if isinstance(old, CaseRun) else samples_from_evidence(old, entry, now)
+        loaded = (
+            read_samples(previous, class_name, READERS)
+            if isinstance(previous, CaseRun)
+            else samples_from_evidence(previous, case, samples)
         )
-        if found is not None and found.items == now.items:
-            return found
+        if loaded is not None and loaded.items == samples.items:
+            return loaded
         self.notes.append(
-            f"{entry.record.case} ({entry.record.protocol}): what it is compared with is about other items."
+            f"{case.record.case} ({case.record.protocol}): what it is compared with is about other items."
         )
         return None
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
         """The images of a group, if they are where they were."""
         record = group.cases[0].record
-        finger, limit, seed = record.data.fingerprint, record.limit, record.seed
+        fingerprint, limit, seed = record.data.fingerprint, record.limit, record.seed
         root = record.data.root or None if self.data is None else self.data
         offline = self.data is None  # nothing is downloaded unless it is asked for
         try:
             return open_checked_split(
-                group.benchmark, root, self.store, fingerprint=finger, limit=limit, seed=seed, offline=offline
+                group.benchmark, root, self.store, fingerprint=fingerprint, limit=limit, seed=seed, offline=offline
             )
         except EyechartError as error:
             self.notes.append(f"{group.title}: no images. {error}")
@@ -129,8 +135,8 @@ def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]
     """The names of the classes: the data set's own, those that the run kept, or the cleaned ones of ImageNet."""
     if dataset is not None and dataset.names:
         return dataset.names
-    if found := next(filter(None, map(read_class_names, group.cases)), ()):
-        return found
+    if names := next(filter(None, map(read_class_names, group.cases)), ()):
+        return names
     if (dataset is not None and dataset.classes != 1000) or group.cases[0].record.benchmark != "imagenet":
         return ()
     try:
@@ -139,40 +145,40 @@ def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]
         return ()
 
 
-def read_class_names(entry: CaseRun) -> Sequence[str]:
+def read_class_names(case: CaseRun) -> Sequence[str]:
     """The class names that a run kept; () where it kept none."""
-    file = entry.record.data.class_names
+    file = case.record.data.class_names
     if file is None:
         return ()
-    path = entry.folder / file.path
+    path = case.folder / file.path
     try:
-        return msgspec.json.decode(read_verified(path, entry.folder, file), type=tuple[str, ...])
+        return msgspec.json.decode(read_verified(path, case.folder, file), type=tuple[str, ...])
     except msgspec.DecodeError as error:
         raise ReportError(f"{path} is no list of class names ({error}). Run the case again.") from error
 
 
 def create_sample_group(
-    group: ComparableCases, exhibits: Sequence[CaseSamples], dataset: Dataset | None
+    group: ComparableCases, case_samples: Sequence[CaseSamples], dataset: Dataset | None
 ) -> SampleGroup:
     """An album, called after its split; one of questions after its protocol, too."""
-    first = exhibits[0].samples
-    known = {name for exhibit in exhibits for name in exhibit.samples.truths}
-    usual = (group.reference if group.labels else "", *DEFAULT_LABELS)
-    reference = next((name for name in usual if name in known), "")
-    if first.unit == IMAGE:
-        return SampleGroup(group.benchmark, group.title, tuple(exhibits), reference, dataset)
-    protocol = exhibits[0].case.record.protocol
+    samples = case_samples[0].samples
+    label_sets = {name for case_sample in case_samples for name in case_sample.samples.label_sets}
+    defaults = (group.reference if group.labels else "", *DEFAULT_LABELS)
+    reference = next((name for name in defaults if name in label_sets), "")
+    if samples.unit == IMAGE:
+        return SampleGroup(group.benchmark, group.title, tuple(case_samples), reference, dataset)
+    protocol = case_samples[0].case.record.protocol
     title = f"{group.title}: {protocol}"
-    return SampleGroup(f"{group.benchmark}/{protocol}", title, tuple(exhibits), reference, dataset)
+    return SampleGroup(f"{group.benchmark}/{protocol}", title, tuple(case_samples), reference, dataset)
 
 
-def with_suffix(album: SampleGroup, count: int) -> SampleGroup:
+def with_suffix(group: SampleGroup, count: int) -> SampleGroup:
     """Another album of one name."""
-    return SampleGroup(f"{album.name}/{count}", album.title, album.cases, album.reference, album.dataset)
+    return SampleGroup(f"{group.name}/{count}", group.title, group.cases, group.reference, group.dataset)
 
 
-def as_floats(held: LabelOutcomes) -> Floats:
+def as_floats(outcomes: LabelOutcomes) -> Floats:
     """Outcomes as 1, 0 and NaN."""
-    values = np.full(len(held.outcomes), np.nan)
-    values[held.outcomes <= 1] = held.outcomes[held.outcomes <= 1]
+    values = np.full(len(outcomes.outcomes), np.nan)
+    values[outcomes.outcomes <= 1] = outcomes.outcomes[outcomes.outcomes <= 1]
     return values

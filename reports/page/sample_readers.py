@@ -34,7 +34,7 @@ def read_existence(rows: Sequence[Line], _: ClassNamer) -> Samples:
     """A question about a category of an image."""
     return Samples(
         items=tuple((row["key"], f"{row['name']}: {row['question']} question, pair {row['pair']}") for row in rows),
-        truths={"OODBench": label_outcomes(rows, "correct", single_labels(rows, "expected"), "set")},
+        label_sets={"OODBench": label_outcomes(rows, "correct", single_labels(rows, "expected"), "set")},
         answers=column(rows, "answer"),
         errors=column(rows, "error"),
         raw=column(rows, "said"),
@@ -47,7 +47,7 @@ def read_progression(rows: Sequence[Line], _: ClassNamer) -> Samples:
     lines = [stage_line(row, stage, mark) for row in rows for stage, mark in STAGES.items()]
     return Samples(
         items=tuple((row["key"], row["asked"]) for row in lines),
-        truths={"OODBench": label_outcomes(lines, "correct", single_labels(lines, "expected"), "set")},
+        label_sets={"OODBench": label_outcomes(lines, "correct", single_labels(lines, "expected"), "set")},
         answers=column(lines, "answer"),
         errors=column(lines, "error"),
         raw=column(lines, "said"),
@@ -57,11 +57,13 @@ def read_progression(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 def stage_line(row: Line, stage: str, mark: str) -> Line:
     """One question of a sample as a line of its own."""
-    first, second = row["first_name"], row["second_name"]
-    asked = {"existence": first, "counting": second, "logic": f"more {first} than {second}"}[stage]
+    first_name, second_name = row["first_name"], row["second_name"]
+    subject = {"existence": first_name, "counting": second_name, "logic": f"more {first_name} than {second_name}"}[
+        stage
+    ]
     return {
         "key": row["key"],
-        "asked": f"{stage}: {asked}, sample {row['sample']}",
+        "asked": f"{stage}: {subject}, sample {row['sample']}",
         "set": row["set"],
         "expected": expected_answer(row, stage),
         "answer": row[stage],
@@ -73,8 +75,8 @@ def stage_line(row: Line, stage: str, mark: str) -> Line:
 
 def expected_answer(row: Line, stage: str) -> str:
     """The right answer to a question of a sample; that of logic counts only with that of counting."""
-    more = "yes" if int(row["first_count"]) > int(row["second_count"]) else "no"
-    return {"existence": "yes", "counting": row["second_count"], "logic": more}[stage]
+    is_more = "yes" if int(row["first_count"]) > int(row["second_count"]) else "no"
+    return {"existence": "yes", "counting": row["second_count"], "logic": is_more}[stage]
 
 
 def read_detection(rows: Sequence[Line], _: ClassNamer) -> Samples:
@@ -83,7 +85,7 @@ def read_detection(rows: Sequence[Line], _: ClassNamer) -> Samples:
     lines = [{"correct": "0" if flag else "1", "present": "present"} for flag in flagged]
     return Samples(
         items=tuple((row["key"], f"{row['name']} ({row['category']})") for row in rows),
-        truths={"OODBench": label_outcomes(lines, "correct", single_labels(lines, "present"))},
+        label_sets={"OODBench": label_outcomes(lines, "correct", single_labels(lines, "present"))},
         answers=tuple(format_flags(row) for row in rows),
         errors=("",) * len(rows),
         more=tuple((("purified probability", row["probability"]),) for row in rows),
@@ -93,8 +95,8 @@ def read_detection(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 def format_flags(row: Line) -> str:
     """How a pair is flagged."""
-    said = [name for name, case in (("beaten", "case1"), ("unlikely", "case2")) if row[case] == "1"]
-    return f"flagged: {', '.join(said)}" if said else "not flagged"
+    flags = [name for name, case in (("beaten", "case1"), ("unlikely", "case2")) if row[case] == "1"]
+    return f"flagged: {', '.join(flags)}" if flags else "not flagged"
 
 
 def image_items(rows: Sequence[Line]) -> tuple[tuple[str, str], ...]:
@@ -109,31 +111,35 @@ def answerability(rows: Sequence[Line]) -> tuple[str, ...]:
 
 def read_species(rows: Sequence[Line], _: ClassNamer) -> Samples:
     """A bird under every list at every level; the answer is the finest of the whole list."""
-    spots = [name.removesuffix(".correct") for name in rows[0] if name.endswith(".correct")]
+    columns = [name.removesuffix(".correct") for name in rows[0] if name.endswith(".correct")]
     kinds = answerability(rows)
     return Samples(
         items=image_items(rows),
-        truths={spot.removeprefix("all."): level_outcomes(rows, spot, kinds) for spot in spots},
+        label_sets={
+            column_name.removeprefix("all."): level_outcomes(rows, column_name, kinds) for column_name in columns
+        },
         answers=column(rows, "all.species"),
         errors=column(rows, "error"),
-        more=tuple(tuple(level_details(row, spots)) for row in rows),
+        more=tuple(tuple(level_details(row, columns)) for row in rows),
         unit="image",
         observations=column(rows, "observation"),
     )
 
 
-def level_outcomes(rows: Sequence[Line], spot: str, kinds: tuple[str, ...]) -> LabelOutcomes:
+def level_outcomes(rows: Sequence[Line], column_name: str, kinds: tuple[str, ...]) -> LabelOutcomes:
     """What is right at one level."""
-    level = spot.partition(".")[2]
-    found = label_outcomes(rows, f"{spot}.correct", single_labels(rows, level) if level in rows[0] else no_labels(rows))
-    return LabelOutcomes(found.labels, kinds, found.outcomes)
+    level = column_name.partition(".")[2]
+    outcomes = label_outcomes(
+        rows, f"{column_name}.correct", single_labels(rows, level) if level in rows[0] else no_labels(rows)
+    )
+    return LabelOutcomes(outcomes.labels, kinds, outcomes.outcomes)
 
 
-def level_details(row: Line, spots: Sequence[str]) -> Iterator[tuple[str, str]]:
+def level_details(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The answer at every level, and how sure it is."""
-    for spot in spots:
-        if row[spot]:
-            yield spot.removeprefix("all."), f"{row[spot]} {format_score(row[f'{spot}.p'])}"
+    for column_name in columns:
+        if row[column_name]:
+            yield column_name.removeprefix("all."), f"{row[column_name]} {format_score(row[f'{column_name}.p'])}"
 
 
 def format_score(number: str) -> str:
@@ -147,32 +153,37 @@ def read_flat_list(rows: Sequence[Line], _: ClassNamer) -> Samples:
         answerability(rows),
         tuple((row["species"] if row["answerable"] == "1" else row["genus"],) for row in rows),
     )
-    spots = [name.removesuffix(".correct") for name in rows[0] if name.endswith(".correct")]
-    found = {f"flat list, {spot}": label_outcomes(rows, f"{spot}.correct", labels) for spot in spots}
+    columns = [name.removesuffix(".correct") for name in rows[0] if name.endswith(".correct")]
+    by_name = {
+        f"flat list, {column_name}": label_outcomes(rows, f"{column_name}.correct", labels) for column_name in columns
+    }
     return Samples(
         items=image_items(rows),
-        truths={name: LabelOutcomes(each.labels, kinds, each.outcomes) for name, each in found.items()},
+        label_sets={
+            name: LabelOutcomes(outcomes.labels, kinds, outcomes.outcomes) for name, outcomes in by_name.items()
+        },
         answers=column(rows, "all.answer"),
         errors=column(rows, "error"),
-        more=tuple(tuple(level_answers(row, spots)) for row in rows),
+        more=tuple(tuple(level_answers(row, columns)) for row in rows),
         unit="image",
         observations=column(rows, "observation"),
     )
 
 
-def level_answers(row: Line, spots: Sequence[str]) -> Iterator[tuple[str, str]]:
+def level_answers(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The name chosen from each list, and how sure it is."""
-    for spot in spots:
-        if row[f"{spot}.answer"]:
-            yield spot, f"{row[f'{spot}.answer']} ({row[f'{spot}.level']}) {format_score(row[f'{spot}.p'])}"
+    for column_name in columns:
+        if row[f"{column_name}.answer"]:
+            answer, level, p = (row[f"{column_name}.{part}"] for part in ("answer", "level", "p"))
+            yield column_name, f"{answer} ({level}) {format_score(p)}"
 
 
 def read_free_form(rows: Sequence[Line], _: ClassNamer) -> Samples:
     """A bird and what was said of it."""
-    found = label_outcomes(rows, "correct", single_labels(rows, "species"))
+    outcomes = label_outcomes(rows, "correct", single_labels(rows, "species"))
     return Samples(
         items=image_items(rows),
-        truths={"free form": LabelOutcomes(found.labels, answerability(rows), found.outcomes)},
+        label_sets={"free form": LabelOutcomes(outcomes.labels, answerability(rows), outcomes.outcomes)},
         answers=column(rows, "extracted"),
         errors=column(rows, "error"),
         raw=column(rows, "said"),
@@ -185,10 +196,10 @@ def read_free_form(rows: Sequence[Line], _: ClassNamer) -> Samples:
 def read_abstention(rows: Sequence[Line], _: ClassNamer) -> Samples:
     """A wording about a bird: right is to abstain where it cannot be told, and to answer where it can."""
     lines = [{"right": abstention_correct(row), "wanted": expected_action(row)} for row in rows]
-    found = label_outcomes(lines, "right", single_labels(lines, "wanted"))
+    outcomes = label_outcomes(lines, "right", single_labels(lines, "wanted"))
     return Samples(
         items=tuple((row["key"], f"{row['level']}, wording {row['wording']}") for row in rows),
-        truths={"abstention": LabelOutcomes(found.labels, answerability(rows), found.outcomes)},
+        label_sets={"abstention": LabelOutcomes(outcomes.labels, answerability(rows), outcomes.outcomes)},
         answers=column(rows, "extracted"),
         errors=column(rows, "error"),
         raw=column(rows, "said"),
@@ -205,8 +216,8 @@ def expected_action(row: Line) -> str:
 
 def abstention_correct(row: Line) -> str:
     """1 where the model did that, 0 where it did not, and nothing where it said nothing."""
-    found = MARKS.get(row["abstained"], UNSCORED)
-    return "" if found == UNSCORED else str(RIGHT if (found == RIGHT) == (row["answerable"] != "1") else WRONG)
+    abstained = MARKS.get(row["abstained"], UNSCORED)
+    return "" if abstained == UNSCORED else str(RIGHT if (abstained == RIGHT) == (row["answerable"] != "1") else WRONG)
 
 
 READERS: Mapping[str, Reader] = {

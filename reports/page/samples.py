@@ -40,7 +40,7 @@ class Samples:
     """
 
     items: tuple[tuple[str, str], ...]
-    truths: Mapping[str, LabelOutcomes]
+    label_sets: Mapping[str, LabelOutcomes]
     answers: tuple[str, ...]
     errors: tuple[str, ...]
     raw: tuple[str, ...] = ()
@@ -53,8 +53,8 @@ class Samples:
     def clusters(self) -> NDArray[np.int64]:
         """Return the image or observation of each item (items,), numbered from 0."""
         names = self.observations or tuple(key for key, _ in self.items)
-        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        return np.array([places[name] for name in names], np.int64)
+        indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
+        return np.array([indices[name] for name in names], np.int64)
 
     def __post_init__(self) -> None:
         for name in ("raw", "kinds", "best", "more"):
@@ -66,17 +66,17 @@ class Samples:
 Reader = Callable[[Sequence[Line], ClassNamer], Samples]
 
 
-def read_samples(entry: CaseRun, named: ClassNamer, readers: Mapping[str, Reader]) -> Samples | None:
+def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Reader]) -> Samples | None:
     """A case's items by the first reader whose column its csv has; None where there is nothing to look at."""
-    record = entry.record
+    record = case.record
     if record.predictions is None:
         return None
-    path = entry.folder / record.predictions.path
-    text = read_verified(path, entry.folder, record.predictions)
+    path = case.folder / record.predictions.path
+    text = read_verified(path, case.folder, record.predictions)
     rows = list(csv.DictReader(StringIO(text, newline="")))
-    reader = next((made for column, made in readers.items() if rows and column in rows[0]), None)
+    reader = next((candidate for column, candidate in readers.items() if rows and column in rows[0]), None)
     try:
-        return reader(rows, named) if reader else None
+        return reader(rows, class_name) if reader else None
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ReportError(f"{path} cannot be read as answers ({error!r}). Run the case again.") from error
 
@@ -99,10 +99,12 @@ def label_outcomes(
     return LabelOutcomes(tuple(map(tuple, labels)), categories, parse_marks(rows, correct))
 
 
-def format_options(row: Line, named: ClassNamer) -> str:
+def format_options(row: Line, class_name: ClassNamer) -> str:
     """The letters of a choice with their names."""
-    places = [place for place in row.get("options", "").split(";") if place]
-    return "; ".join(f"{option_letter(number)} {named(place)}" for number, place in enumerate(places))
+    class_indices = [class_index for class_index in row.get("options", "").split(";") if class_index]
+    return "; ".join(
+        f"{option_letter(number)} {class_name(class_index)}" for number, class_index in enumerate(class_indices)
+    )
 
 
 def option_letter(number: int) -> str:
@@ -110,22 +112,22 @@ def option_letter(number: int) -> str:
     return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 
-def read_classification(rows: Sequence[Line], named: ClassNamer) -> Samples:
+def read_classification(rows: Sequence[Line], class_name: ClassNamer) -> Samples:
     """Classification: an image an item; several rounds about the same images are put together."""
     rounds = split_epochs(rows)
-    first = rounds[0]
-    names = [name.removesuffix(".correct") for name in first[0] if name.endswith(".correct")]
-    truths = {name: class_outcomes(rounds, name, named) for name in names}
-    worded = "said" in first[0]
+    first_epoch = rounds[0]
+    names = [name.removesuffix(".correct") for name in first_epoch[0] if name.endswith(".correct")]
+    label_sets = {name: class_outcomes(rounds, name, class_name) for name in names}
+    has_text = "said" in first_epoch[0]
     return Samples(
-        items=tuple((row["key"], "") for row in first),
-        truths=truths,
-        answers=tuple(named(row["top1"]) if row["top1"] and not row["error"] else "" for row in first),
+        items=tuple((row["key"], "") for row in first_epoch),
+        label_sets=label_sets,
+        answers=tuple(class_name(row["top1"]) if row["top1"] and not row["error"] else "" for row in first_epoch),
         errors=merge_texts(rounds, "error"),
-        raw=merge_texts(rounds, "said") if worded else (),
-        kinds=column(first, "oop") if worded else (),
-        best=() if worded else tuple(top5(row, named) for row in first),
-        more=tuple(tuple(text_details(row, named)) for row in first) if worded else (),
+        raw=merge_texts(rounds, "said") if has_text else (),
+        kinds=column(first_epoch, "oop") if has_text else (),
+        best=() if has_text else tuple(top5(row, class_name) for row in first_epoch),
+        more=tuple(tuple(text_details(row, class_name)) for row in first_epoch) if has_text else (),
         unit="image",
     )
 
@@ -138,21 +140,21 @@ def split_epochs(rows: Sequence[Line]) -> list[list[Line]]:
     return [*rounds.values()]
 
 
-def class_outcomes(rounds: Sequence[Sequence[Line]], name: str, named: ClassNamer) -> LabelOutcomes:
+def class_outcomes(rounds: Sequence[Sequence[Line]], name: str, class_name: ClassNamer) -> LabelOutcomes:
     """One ground truth of classes; an image that is right in some rounds alone is mixed."""
-    labels = [tuple(map(named, filter(None, row[f"{name}.labels"].split(";")))) for row in rounds[0]]
-    found = label_outcomes(rounds[0], f"{name}.correct", labels, f"{name}.category")
+    labels = [tuple(map(class_name, filter(None, row[f"{name}.labels"].split(";")))) for row in rounds[0]]
+    outcomes = label_outcomes(rounds[0], f"{name}.correct", labels, f"{name}.category")
     return LabelOutcomes(
-        found.labels, found.categories, merge_epochs([parse_marks(rows, f"{name}.correct") for rows in rounds])
+        outcomes.labels, outcomes.categories, merge_epochs([parse_marks(rows, f"{name}.correct") for rows in rounds])
     )
 
 
 def merge_epochs(rounds: Sequence[Codes]) -> Codes:
     """The outcomes of several rounds as one: unscored rounds say nothing, and those that differ are mixed."""
-    every = np.stack(rounds)
-    wrong, right = (every == WRONG).any(axis=0), (every == RIGHT).any(axis=0)
-    found = np.select([wrong & right, wrong, right], [MIXED, WRONG, RIGHT], UNSCORED)
-    return np.asarray(found, np.uint8)
+    stacked = np.stack(rounds)
+    wrong, right = (stacked == WRONG).any(axis=0), (stacked == RIGHT).any(axis=0)
+    merged = np.select([wrong & right, wrong, right], [MIXED, WRONG, RIGHT], UNSCORED)
+    return np.asarray(merged, np.uint8)
 
 
 def merge_texts(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
@@ -163,22 +165,22 @@ def merge_texts(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
     return tuple("\n".join(f"{n}: {text}" for n, text in enumerate(texts, 1) if text) for texts in lines)
 
 
-def top5(row: Line, named: ClassNamer) -> Best:
+def top5(row: Line, class_name: ClassNamer) -> Best:
     """The classes with the highest scores."""
-    return tuple((named(row[f"top{rank}"]), row[f"score{rank}"]) for rank in range(1, 6) if row[f"top{rank}"])
+    return tuple((class_name(row[f"top{rank}"]), row[f"score{rank}"]) for rank in range(1, 6) if row[f"top{rank}"])
 
 
-def text_details(row: Line, named: ClassNamer) -> Iterator[tuple[str, str]]:
+def text_details(row: Line, class_name: ClassNamer) -> Iterator[tuple[str, str]]:
     """What belongs to an answer in words."""
-    if given := format_options(row, named):
-        yield "options", given
+    if options := format_options(row, class_name):
+        yield "options", options
     if row["strict"] != row["top1"]:
-        yield "read strictly", named(row["strict"]) if row["strict"] else "nothing"
+        yield "read strictly", class_name(row["strict"]) if row["strict"] else "nothing"
     if row["request"]:
         yield "asked in", f"request {row['request']}, place {row['place']}"
 
 
 def class_namer(names: Sequence[str]) -> ClassNamer:
     """A class's name with its number, which tells namesakes apart; the number alone where there is no name."""
-    known = {str(place): f"{one_line(name)} ({place})" for place, name in enumerate(names)}
-    return lambda place: known.get(place) or f"class {place}"
+    by_index = {str(index): f"{one_line(name)} ({index})" for index, name in enumerate(names)}
+    return lambda index: by_index.get(index) or f"class {index}"

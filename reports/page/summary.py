@@ -15,33 +15,35 @@ from ..runs import CaseRun, ComparableCases, Runs
 ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
 
 
-def case_rows(pool: Runs, albums: Mapping[int, tuple[str, int, object]]) -> Iterator[tuple[CaseRun, dict[str, Any]]]:
+def case_rows(
+    runs: Runs, sample_places: Mapping[int, tuple[str, int, object]]
+) -> Iterator[tuple[CaseRun, dict[str, Any]]]:
     """A row a case; `albums` says where each can be looked at."""
-    for group in pool.groups:
+    for group in runs.groups:
         tasks = group.task_names()
-        for entry in group.cases:
-            row = case_row(group, entry, tasks[id(entry)])
-            if found := albums.get(id(entry)):
-                row |= {"album": found[0], "exhibit": found[1]}
-            yield entry, row
+        for case in group.cases:
+            row = case_row(group, case, tasks[id(case)])
+            if place := sample_places.get(id(case)):
+                row |= {"album": place[0], "exhibit": place[1]}
+            yield case, row
 
 
-def case_row(group: ComparableCases, entry: CaseRun, task: str) -> dict[str, Any]:
+def case_row(group: ComparableCases, case: CaseRun, task: str) -> dict[str, Any]:
     """How one case came out, by its first number."""
-    record, first = entry.record, first_metric(entry)
+    record, metric = case.record, first_metric(case)
     outcomes = record.outcomes
     counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
-    asked = max(record.data.n, sum(counts))
+    total = max(record.data.n, sum(counts))
     return {
         "case": one_line(record.case),
         "protocol": record.protocol,
         "split": group.title,
-        "model": one_line(entry.model),
+        "model": one_line(case.model),
         "task": task,
         "n": record.data.n,
         "counts": counts,
-        "answered": 1 - outcomes.error / asked if asked else None,
-        "metric": metric_fields(first, record) if first else None,
+        "answered": 1 - outcomes.error / total if total else None,
+        "metric": metric_fields(metric, record) if metric else None,
         "reported": record.reported and {"value": record.reported.value, "source": one_line(record.reported.source)},
         "seconds": record.seconds,
         "weights": record.model.weights_sha256[:12],
@@ -50,11 +52,11 @@ def case_row(group: ComparableCases, entry: CaseRun, task: str) -> dict[str, Any
     }
 
 
-def first_metric(entry: CaseRun) -> Metric | None:
+def first_metric(case: CaseRun) -> Metric | None:
     """The number that a case is known by: its accuracy, or the first that has a value."""
-    known = [metric for metric in entry.record.metrics if metric.value is not None]
-    best = (metric for metric in headlines(known) if metric.name in ACCURACIES)
-    return next(best, known[0] if known else None)
+    defined = [metric for metric in case.record.metrics if metric.value is not None]
+    accuracies = (metric for metric in headlines(defined) if metric.name in ACCURACIES)
+    return next(accuracies, defined[0] if defined else None)
 
 
 def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
@@ -70,14 +72,14 @@ def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
     }
 
 
-def metric_rows(pool: Runs) -> list[list[Any]]:
+def metric_rows(runs: Runs) -> list[list[Any]]:
     """Every number of every case."""
     rows: list[list[Any]] = []
-    for group in pool.groups:
+    for group in runs.groups:
         tasks = group.task_names()
-        for entry in group.cases:
-            head = [group.title, one_line(entry.model), tasks[id(entry)]]
-            rows.extend([*head, *metric_fields(metric, entry.record).values()] for metric in entry.record.metrics)
+        for case in group.cases:
+            head = [group.title, one_line(case.model), tasks[id(case)]]
+            rows.extend([*head, *metric_fields(metric, case.record).values()] for metric in case.record.metrics)
     return rows
 
 
@@ -105,24 +107,24 @@ def trend(runs: list[tuple[Path, Run, list[CaseRun]]]) -> dict[str, Any]:
     """Every number over all images of every case, run by run in the order of time."""
     ordered = sorted(runs, key=lambda run: run[1].started)
     series: dict[tuple[str, ...], dict[str, Any]] = {}
-    for place, (_, _, entries) in enumerate(ordered):
-        for entry in entries:
-            for metric in trend_metrics(entry.record):
-                key = (entry.record.case, entry.record.protocol, entry.prompt_settings, metric.name, metric.labels)
-                line = series.setdefault(key, create_line(entry, metric))
-                line["points"].append([place, metric.value, metric.ci, metric.n, source(entry.record)])
+    for index, (_, _, cases) in enumerate(ordered):
+        for case in cases:
+            for metric in trend_metrics(case.record):
+                key = (case.record.case, case.record.protocol, case.prompt_settings, metric.name, metric.labels)
+                line = series.setdefault(key, create_line(case, metric))
+                line["points"].append([index, metric.value, metric.ci, metric.n, source(case.record)])
     return {"runs": run_rows([(folder, run) for folder, run, _ in ordered]), "lines": [*series.values()]}
 
 
 def trend_metrics(record: Record) -> Iterator[Metric]:
     """The numbers that are followed: those over all images, or all where there are none such."""
-    known = [metric for metric in record.metrics if metric.value is not None]
-    yield from headlines(known) or known
+    defined = [metric for metric in record.metrics if metric.value is not None]
+    yield from headlines(defined) or defined
 
 
-def create_line(entry: CaseRun, metric: Metric) -> dict[str, Any]:
+def create_line(case: CaseRun, metric: Metric) -> dict[str, Any]:
     """What a line is about."""
-    name = one_line(f"{entry.record.case}, {entry.record.protocol}")
+    name = one_line(f"{case.record.case}, {case.record.protocol}")
     return {"name": name, "metric": metric.name, "labels": one_line(metric.labels), "points": []}
 
 

@@ -29,17 +29,17 @@ class ThumbnailWriter:
         """Where an image's copy lies; the size is in its name, so that another size is another file."""
         return self.folder / FOLDER / str(self.side) / sha256[:2] / f"{sha256[:16]}.webp"
 
-    def copy_all(self, album: SampleGroup) -> int:
+    def copy_all(self, group: SampleGroup) -> int:
         """Copy every image of an album that is not there yet, and return how many could not be."""
-        dataset = album.dataset
+        dataset = group.dataset
         if dataset is None or not self.side:
             return 0
-        missing = {row: sha for row, sha in album.pictures.values() if not self.path(sha).exists()}
+        missing = {row: sha for row, sha in group.pictures.values() if not self.path(sha).exists()}
         images = read(dataset, sorted(missing))
         broken = 0
-        with ThreadPoolExecutor(cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(cpu_count() or 1) as executor:
             while block := [*islice(images, BATCH)]:
-                done = pool.map(lambda one: self.copy(dataset, one[0], one[1], missing[one[0]]), block)
+                done = executor.map(lambda item: self.copy(dataset, item[0], item[1], missing[item[0]]), block)
                 broken += sum(not copied for copied in done)
         return broken
 

@@ -51,25 +51,29 @@ class PageOptions:
         return "/".join(self.baseline.parts[-2:]) if is_kept else source_names([self.baseline])[0]
 
 
-def write_page(wish: PageOptions, folder: Path) -> list[str]:
+def write_page(options: PageOptions, folder: Path) -> list[str]:
     """Write the page into a folder, and return what there is to say about it."""
-    available(wish.data)  # a root that is no folder is an error; a split that is not under it is left without images
-    pool, curator = load(wish.runs), SampleLoader(wish.data, wish.store)
+    available(options.data)  # a root that is no folder is an error; a split that is not under it is left without images
+    runs, curator = load(options.runs), SampleLoader(options.data, options.store)
     clear_folder(folder)
-    old = find_previous(pool, wish.baseline, wish.runs)
-    found = compare_with_previous(pool, old, wish.baseline_name, wish.rule, named=wish.baseline is not None)
-    copier = ThumbnailWriter(folder, wish.side)
-    shown: list[dict[str, Any]] = []
+    previous = find_previous(runs, options.baseline, options.runs)
+    changes = compare_with_previous(
+        runs, previous, options.baseline_name, options.rule, require_baseline=options.baseline is not None
+    )
+    copier = ThumbnailWriter(folder, options.side)
+    group_summaries: list[dict[str, Any]] = []
     places: dict[int, tuple[str, int, CaseSamples]] = {}
-    for number, album in enumerate(curator.load(pool, found.previous)):
-        shown.append(write_group(folder, number, album, copier, curator))
-        places |= {id(exhibit.case): (album.name, place, exhibit) for place, exhibit in enumerate(album.cases)}
-    index = write_index(folder, pool, wish, found, places)
-    index["notes"] = [*pool.notes, *curator.notes, *index["notes"]]
-    write_chunk(folder, "index", index | {"albums": shown})
+    for number, group in enumerate(curator.load(runs, changes.previous)):
+        group_summaries.append(write_group(folder, number, group, copier, curator))
+        places |= {
+            id(case_samples.case): (group.name, index, case_samples) for index, case_samples in enumerate(group.cases)
+        }
+    index = write_index(folder, runs, options, changes, places)
+    index["notes"] = [*runs.notes, *curator.notes, *index["notes"]]
+    write_chunk(folder, "index", index | {"albums": group_summaries})
     for name in STATIC_FILES:
         shutil.copyfile(str(files(f"{__package__.rpartition('.')[0]}").joinpath("page_assets", name)), folder / name)
-    return [*curator.notes, *found.not_compared()]
+    return [*curator.notes, *changes.not_compared()]
 
 
 def clear_folder(folder: Path) -> None:
@@ -83,34 +87,38 @@ def clear_folder(folder: Path) -> None:
 
 
 def write_group(
-    folder: Path, number: int, album: SampleGroup, copier: ThumbnailWriter, curator: SampleLoader
+    folder: Path, number: int, group: SampleGroup, copier: ThumbnailWriter, curator: SampleLoader
 ) -> dict[str, Any]:
     """Write an album with its images, and what is drawn of it."""
-    if broken := copier.copy_all(album):
-        curator.notes.append(f"{album.title}: {broken} images cannot be read and are not shown.")
-    found = write_sample_group(folder, number, album)
+    if broken := copier.copy_all(group):
+        curator.notes.append(f"{group.title}: {broken} images cannot be read and are not shown.")
+    summary = write_sample_group(folder, number, group)
     write_chunk(
-        folder, f"{found['home']}/charts", {"protocols": accuracy_rows(album), "confusions": confusion_rows(album)}
+        folder, f"{summary['home']}/charts", {"protocols": accuracy_rows(group), "confusions": confusion_rows(group)}
     )
-    return found
+    return summary
 
 
-def write_index(folder: Path, pool: Runs, wish: PageOptions, found: Changes, places: SamplePlaces) -> dict[str, Any]:
+def write_index(
+    folder: Path, runs: Runs, options: PageOptions, changes: Changes, places: SamplePlaces
+) -> dict[str, Any]:
     """Write what is not about single items, and return the index."""
-    tables = write_tables(folder, pool)
-    figures, notes = write_figures(folder, pool, tables) if wish.figures else ([], [])
-    write_chunk(folder, "numbers", metric_rows(pool))
-    write_chunk(folder, "changes", found.rows(pool, places))
-    write_chunk(folder, "coverage", curves := coverage_curves(pool))
-    every = [(load([path]), path) for path in wish.runs]
-    lines = trend([(*one.sessions[0], [e for group in one.groups for e in group.cases]) for one, _ in every])
+    tables = write_tables(folder, runs)
+    figures, notes = write_figures(folder, runs, tables) if options.figures else ([], [])
+    write_chunk(folder, "numbers", metric_rows(runs))
+    write_chunk(folder, "changes", changes.rows(runs, places))
+    write_chunk(folder, "coverage", curves := coverage_curves(runs))
+    runs_by_path = [(load([path]), path) for path in options.runs]
+    lines = trend(
+        [(*loaded.sessions[0], [e for group in loaded.groups for e in group.cases]) for loaded, _ in runs_by_path]
+    )
     write_chunk(folder, "trends", lines)
     return {
         "schema": SCHEMA,
-        "runs": run_rows(pool.sessions),
-        "since": found.summary() if found.has_content else None,
-        "side": wish.side,
-        "cases": [row | found.case_summary(entry, places) for entry, row in case_rows(pool, places)],
+        "runs": run_rows(runs.sessions),
+        "since": changes.summary() if changes.has_content else None,
+        "side": options.side,
+        "cases": [row | changes.case_summary(entry, places) for entry, row in case_rows(runs, places)],
         "tables": tables,
         "figures": figures,
         "curves": bool(curves),
