@@ -1,4 +1,4 @@
-"""`python -m eyechart.reports RUN…`: the overview, or one table or figure by name, from a run's files alone."""
+"""Command line of the reports, `python -m eyechart.reports RUN…`: the overview, or one table or figure."""
 
 import argparse
 import sys
@@ -21,7 +21,7 @@ PROGRAM = "python -m eyechart.reports"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; a refusal is one sentence on stderr and exit status 2."""
+    """Run one command; an error prints one sentence on stderr and returns exit status 2."""
     arguments_ = sys.argv[1:] if arguments is None else list(arguments)
     print_any_letter()
     command = COMMANDS.get(arguments_[0]) if arguments_ else None
@@ -73,14 +73,14 @@ def table(arguments: Sequence[str]) -> int:
 
 
 def print_tables(tables: Sequence[Table], format_name: str) -> None:
-    """Print tables; in a csv there is no place for notes, so they go to stderr."""
+    """Print tables; csv has no place for notes, so they are printed on stderr."""
     sys.stdout.write(RENDERERS[format_name](tables))
     for note in dict.fromkeys(note for table in tables for note in table.notes if format_name == "csv"):
         print(f"note: {note}", file=sys.stderr)
 
 
 def figure(arguments: Sequence[str]) -> int:
-    """Draw one figure as SVG."""
+    """Draw one figure as SVG and print its path."""
     from .figures import DRAWERS, draw
 
     parser = argparse.ArgumentParser(prog=f"{PROGRAM} figure", description="Draw one figure as SVG.")
@@ -121,7 +121,7 @@ def compare(arguments: Sequence[str]) -> int:
 
 
 def leaderboard(arguments: Sequence[str]) -> int:
-    """Print models by rank."""
+    """Print models ranked by one metric."""
     from .leaderboard import leaderboards
     from .verdicts import parse_alpha
 
@@ -143,7 +143,7 @@ def leaderboard(arguments: Sequence[str]) -> int:
 
 
 def annotate(arguments: Sequence[str]) -> int:
-    """Write a sheet of disputed images."""
+    """Write an annotation sheet of disputed images."""
     from .annotation.disputed import SheetOptions, write
 
     parser = argparse.ArgumentParser(
@@ -161,7 +161,7 @@ def annotate(arguments: Sequence[str]) -> int:
 
 
 def overlap(arguments: Sequence[str]) -> int:
-    """Print how much of a division models have read about."""
+    """Print which share of a division's pairs occurs in training texts."""
     from .oodbench.overlap import Wish
     from .oodbench.overlap import overlap as compared
 
@@ -185,7 +185,7 @@ def overlap(arguments: Sequence[str]) -> int:
 
 
 def parse_shares(text: str) -> tuple[float, ...]:
-    """Several shares, separated by commas."""
+    """Return the shares of a list separated by commas."""
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
@@ -196,7 +196,7 @@ def parse_shares(text: str) -> tuple[float, ...]:
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Write a sheet of a division's pairs."""
+    """Write a sheet for a spot check of a division's pairs."""
     from .annotation.spot_check import SpotCheckOptions, write
 
     parser = argparse.ArgumentParser(
@@ -217,7 +217,7 @@ def check(arguments: Sequence[str]) -> int:
 
 
 def checked(arguments: Sequence[str]) -> int:
-    """Print what a spot check found, and leave out what it rejected."""
+    """Print the result of a spot check, and write the division without the rejected pairs."""
     from .annotation.spot_check_outcomes import outcome_table, read_outcome, write_new
 
     parser = argparse.ArgumentParser(
@@ -239,19 +239,19 @@ def checked(arguments: Sequence[str]) -> int:
 
 
 def add_division_argument(parser: argparse.ArgumentParser) -> None:
-    """The division to look at."""
+    """Add the argument for the division file."""
     parser.add_argument("division", metavar="DIVISION.json", type=Path, help="a file of python -m eyechart.oodbench")
 
 
 def add_data_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where images are."""
+    """Add the options for the images and the store."""
     add = parser.add_argument
     add("--data", metavar="ROOT", help="where the images are, as for pytest --eye-data")
     add("--store", metavar="DIR", type=Path, default=STORE, help="where the run kept its index")
 
 
 def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the sheet is about."""
+    """Add the options of the annotation sheet."""
     add = parser.add_argument
     add("--labels", metavar="NAME", required=True, help="the ground truth to look at again")
     add("--model", metavar="SPEC", required=True, help="the model that disagrees, or its whole case")
@@ -268,35 +268,35 @@ def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_runs_argument(parser: argparse.ArgumentParser) -> None:
-    """The runs, later ones winning."""
+    """Add the argument for the runs."""
     text = "a run's folder, such as reports/runs/latest; of several, the later wins"
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="+", help=text)
 
 
 def add_format_argument(parser: argparse.ArgumentParser) -> None:
-    """Markdown, CSV or LaTeX."""
+    """Add the option for Markdown, CSV or LaTeX."""
     parser.add_argument("--format", choices=tuple(RENDERERS), default="md", help="default: md")
 
 
 def add_labels_argument(parser: argparse.ArgumentParser) -> None:
-    """The ground truth to look at."""
+    """Add the option for one label set."""
     parser.add_argument("--labels", metavar="NAME", help="only this ground truth")
 
 
 def add_annotations_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the answers of annotators."""
+    """Add the option for the answers of annotators."""
     text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
     parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
 
 
 def add_reference_argument(parser: argparse.ArgumentParser) -> None:
-    """The models that others are compared with."""
+    """Add the option for the models that others are compared with."""
     text = "for oodbench-signature and oodbench-F10: a model to compare the others with (default: all); repeatable"
     parser.add_argument("--reference", metavar="SPEC", action="append", default=[], help=text)
 
 
 def default_folder(runs: Sequence[Path]) -> Path:
-    """Where files go if nothing is said."""
+    """Return the folder that output goes to without --out."""
     last = runs[-1]
     return (last.parent if last.suffix == ".json" else last) / "reports"
 

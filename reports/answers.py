@@ -1,4 +1,4 @@
-"""The answers of one case, read back from the csv that its run left, and re-scored without a model."""
+"""Read the answers of one case from the csv of its run, and score them again without a model."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ CATEGORIES = ("A", "S", "S+", "S-", "M", "M+", "M-", "N")  # in the order of the
 
 @dataclass(frozen=True)
 class ScoredLabels:
-    """One ground truth: each image's labels, its finest category, and whether the model was right (NaN: unscored)."""
+    """One label set: each image's labels, its finest category, and its correctness (1, 0, or NaN: not scored)."""
 
     labels: tuple[tuple[int, ...], ...]
     category: NDArray[np.str_]
@@ -36,35 +36,35 @@ class ScoredLabels:
 
     @cached_property
     def single_label(self) -> Ints:
-        """The class of each image that has exactly one label, else -1."""
+        """Return the class of each image that has exactly one label, else -1."""
         return np.array([labels[0] if len({*labels}) == 1 else -1 for labels in self.labels], np.int64)
 
     @cached_property
     def annotated(self) -> Bools:
-        """Which images it speaks of."""
+        """Return the mask (n,) of the images that the label set annotates."""
         return np.asarray(self.category != "")
 
     def mask(self, category: str) -> Bools:
-        """The images of a category, coarse or fine."""
+        """Return the mask (n,) of the images of a category, coarse (`S`) or fine (`S+`)."""
         return self.annotated if category == "A" else np.char.startswith(self.category, category)
 
     def has_any(self, classes: Sequence[int]) -> Bools:
-        """The images that have one of these classes among their labels."""
+        """Return the mask (n,) of the images that have one of these classes among their labels."""
         return np.array([not {*classes}.isdisjoint(labels) for labels in self.labels], bool)
 
 
 @dataclass(frozen=True)
 class TextColumns:
-    """What answers in words have besides: the kind of one out of the prompt (or nothing), and the place asked at."""
+    """Further columns of text answers: the out-of-prompt kind ("" for none) and the position in the request."""
 
     kind: NDArray[np.str_]
     position: Ints
-    out_of_prompt: Floats  # out of the prompt (1), not (0), or no answer at all (NaN)
+    out_of_prompt: Floats  # 1: out of the prompt, 0: not, NaN: no answer
 
 
 @dataclass(frozen=True)
 class ImageAnswers:
-    """Every image of a case: its key, its original label (-1: none), and each ground truth."""
+    """The answers to every image of a case: keys, original labels (-1: none), and the scores by label set."""
 
     keys: tuple[str, ...]
     original: Ints
@@ -73,9 +73,9 @@ class ImageAnswers:
     text: TextColumns | None = None
 
     def score_original_labels(self, labels: str) -> Floats:
-        """How right the original labels would be if a model had said them: 1, 0, or NaN where there is none.
+        """Return the correctness (n,) of the original labels as predictions: 1, 0, or NaN where there is none.
 
-        It follows from the categories: an original label is among the admissible ones exactly in S+ and M+.
+        It follows from the categories: the original label is among the valid ones exactly in S+ and M+.
         """
         truth = self.label_sets[labels]
         empty = {"correct": 1.0, "wrong": 0.0}.get(self.empty_label_rules.get(labels, ""), np.nan)
@@ -84,7 +84,7 @@ class ImageAnswers:
 
 
 def proportion(correct: Floats, mask: Bools | None = None) -> NumberCell:
-    """The accuracy over the scored images of a mask, with Wilson's interval."""
+    """Return the mean of the defined values in a mask as a proportion with its Wilson interval."""
     values = correct if mask is None else correct[mask]
     values = values[~np.isnan(values)]
     hits, n = int(values.sum()), len(values)
@@ -92,13 +92,16 @@ def proportion(correct: Floats, mask: Bools | None = None) -> NumberCell:
 
 
 def proportion_of_counts(hits: int, n: int) -> NumberCell:
-    """A share of n images with Wilson's interval; nothing of none."""
+    """Return hits / n with its Wilson interval; a cell without a value if n is 0."""
     ci = wilson(hits, n)
     return NumberCell(hits / n, n, (ci.low, ci.high)) if n else NumberCell(None, 0)
 
 
 def clustered_proportion(correct: Floats | Bools, clusters: Ints) -> NumberCell:
-    """Return the share of n samples with Wilson's interval over clusters (n,), such as images; nothing of none."""
+    """Return the share of n samples with Wilson's interval over clusters (n,), such as images.
+
+    The cell has no value if there are no samples.
+    """
     if not len(correct):
         return NumberCell(None, 0)
     ci = clustered_wilson(correct, clusters)
@@ -106,7 +109,7 @@ def clustered_proportion(correct: Floats | Bools, clusters: Ints) -> NumberCell:
 
 
 def paired_change(before: Floats, after: Floats, mask: Bools | None = None) -> NumberCell:
-    """The change over the images that both score, with its paired interval."""
+    """Return the mean change over the images that both score, with its paired interval."""
     before_values, after_values = (values if mask is None else values[mask] for values in (before, after))
     differences = (after_values - before_values)[~np.isnan(after_values - before_values)]
     ci = change_interval(before_values, after_values)
@@ -120,7 +123,7 @@ def paired_change(before: Floats, after: Floats, mask: Bools | None = None) -> N
 def read_epochs(
     record: Record, folder: Path, labels: Sequence[str], empties: Mapping[str, str]
 ) -> tuple[ImageAnswers, ...]:
-    """Return a case's answers under some ground truths, one item a round; refuse a file that the run did not write."""
+    """Return a case's answers under some label sets, one item per epoch; refuse a file with another digest."""
     if record.predictions is None:
         raise ReportError(f"The record of {record.case} in {folder} names no answers. Run the case again.")
     path = folder / record.predictions.path
@@ -135,7 +138,7 @@ def read_epochs(
 
 
 def read_verified(path: Path, folder: Path, file: File) -> str:
-    """The text of a run's file, if it lies in the run's folder and has the bytes that were written."""
+    """Return the text of a run's file, if it is inside the run's folder and its sha256 is that of the record."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ReportError(f"The run {folder} names the file {path}, which lies outside of it. Use the run's own files.")
     try:
@@ -151,7 +154,7 @@ def read_verified(path: Path, folder: Path, file: File) -> str:
 
 
 def parse_rows(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties: Mapping[str, str]) -> ImageAnswers:
-    """The rows as arrays."""
+    """Return the rows of a sample table as arrays."""
     return ImageAnswers(
         tuple(row["key"] for row in rows),
         np.array([int(row["label"] or -1) for row in rows], np.int64),
@@ -162,7 +165,7 @@ def parse_rows(rows: Sequence[Mapping[str, str]], labels: Sequence[str], empties
 
 
 def parse_text_columns(rows: Sequence[Mapping[str, str]]) -> TextColumns:
-    """The columns of answers in words."""
+    """Return the columns that only text answers have."""
     kind = np.array([row["oop"] for row in rows], dtype="U7")
     unanswered = np.array([bool(row["error"]) or not row["request"] for row in rows])
     position = np.array([int(row["place"] or 0) for row in rows], np.int64)
@@ -170,7 +173,7 @@ def parse_text_columns(rows: Sequence[Mapping[str, str]]) -> TextColumns:
 
 
 def parse_scored_labels(rows: Sequence[Mapping[str, str]], name: str) -> ScoredLabels:
-    """One ground truth's three columns."""
+    """Return the three columns of one label set."""
     return ScoredLabels(
         tuple(tuple(int(label) for label in row[f"{name}.labels"].split(";") if label) for row in rows),
         np.array([row[f"{name}.category"] for row in rows], dtype="U2"),

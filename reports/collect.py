@@ -1,4 +1,4 @@
-"""`python -m eyechart.reports collect RUN…`: every number of every stored run, as one long table."""
+"""`python -m eyechart.reports collect RUN…`: write all metrics of all stored runs as one long table."""
 
 import argparse
 import sys
@@ -23,14 +23,14 @@ UNFINISHED = "{} has no records.json: the run was killed, or is not done. Run it
 
 @dataclass
 class CollectedRuns:
-    """The runs that were found, by their files, and why others cannot be read."""
+    """The runs that were read, by file, and the errors of those that were not."""
 
     runs: dict[Path, Records] = field(default_factory=dict)
     errors: dict[Path, str] = field(default_factory=dict)
 
 
 def collect(arguments: Sequence[str]) -> int:
-    """Write the table; exit status 1 says that it is there, and that some runs are not in it."""
+    """Write the table; exit status 1 means that it was written without the runs that cannot be read."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Write every number of stored runs as one long table, a row a number. A run that cannot be read is "
@@ -48,7 +48,7 @@ def collect(arguments: Sequence[str]) -> int:
 
 
 def write_history(collected: CollectedRuns, out: Path, mill: Path | None) -> int:
-    """Write what was found, and say what was not."""
+    """Write the table of the runs and print the errors."""
     if out.suffix not in FORMATS:
         raise ReportError(f"--out={out} must end in {' or '.join(FORMATS)}. Give it one of these suffixes.")
     for reason in collected.errors.values():
@@ -67,13 +67,13 @@ def write_history(collected: CollectedRuns, out: Path, mill: Path | None) -> int
 
 
 def history_rows(runs: Mapping[Path, Records]) -> list[Row]:
-    """The rows of all runs, earlier ones first."""
+    """Return the rows of all runs, earlier runs first."""
     ordered = sorted(runs.items(), key=lambda item: (item[1].run.started, item[0]))
     return [row for path, records in ordered for row in rows(path.parent.name, records)]
 
 
 def read_runs(paths: Iterable[Path]) -> CollectedRuns:
-    """Read every run once, under whatever names it is given."""
+    """Read every run once, even if several paths lead to it."""
     collected = CollectedRuns()
     for path in dict.fromkeys(known.resolve() for path_ in paths for known in record_files(path_)):
         try:
@@ -88,7 +88,7 @@ def read_runs(paths: Iterable[Path]) -> CollectedRuns:
 
 
 def record_files(path: Path) -> Iterator[Path]:
-    """The records of a run, or of all runs of a folder; of a folder without any, where they should be."""
+    """Yield the records file of a run, or those of all runs in a folder; in a folder without any, the expected file."""
     if path.suffix == ".json" or (path / FILE).exists():
         yield path if path.suffix == ".json" else path / FILE
         return

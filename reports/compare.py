@@ -1,4 +1,4 @@
-"""`compare`: two runs, or two models of one, number by number over the same samples."""
+"""`compare`: compare two runs, or two models, metric by metric over the same samples."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class MatchedSides:
-    """What is compared: the cases of either side, by what says that two are about the same, and the side's name."""
+    """The two sides of a comparison: their names, and their cases by a key that matches them."""
 
     names: tuple[str, str]
     before: Cases
@@ -48,19 +48,19 @@ class MatchedSides:
 
 
 def match_runs(paths: Sequence[Path]) -> MatchedSides:
-    """Two runs or baselines, case by case."""
+    """Return two runs or baselines as sides, matched by case."""
     sides, names = [*map(read_cases, paths)], source_names(paths)
     return MatchedSides((names[0], names[1]), sides[0], sides[1])
 
 
 def match_models(paths: Sequence[Path], specs: Sequence[str]) -> MatchedSides:
-    """Two models, of one run or of one run each, by split, choices and protocol."""
+    """Return two models, of one run or one run each, as sides, matched by split, options and protocol."""
     before, after = (cases_of_model(path, spec) for path, spec in zip((paths[0], paths[-1]), specs, strict=True))
     return MatchedSides((specs[0], specs[1]), before, after)
 
 
 def cases_of_model(path: Path, spec: str) -> Cases:
-    """A model's cases, by what was asked."""
+    """Return a model's cases by split, options and protocol."""
     cases = read_cases(path)
     models = dict.fromkeys(evidence.model for evidence in cases.values())
     matches = [model for model in models if spec in (model, model_name(model)) or model == normalise_spec(spec)]
@@ -81,7 +81,7 @@ def case_without_model(evidence: Evidence) -> str:
 
 
 def normalise_spec(spec: str) -> str:
-    """A model as records spell it; what cannot be read stays as it is."""
+    """Return a model specification as records spell it; one that cannot be parsed is returned unchanged."""
     try:
         return str(parse(spec))
     except SpecError:
@@ -89,7 +89,7 @@ def normalise_spec(spec: str) -> str:
 
 
 def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
-    """Every number that both sides have, losses and the surest changes first."""
+    """Return the table of every metric that both sides have, losses and the most significant changes first."""
     pairs = common_cases(sides)
     result = compare_cases(pairs, rule)
     refused = [*refusal_notes(result)]
@@ -126,7 +126,7 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
 
 
 def comparison_row(key: Key, verdict: Verdict, *, both: bool) -> Row:
-    """One number; with the n of either side where these differ in any row."""
+    """Return the row of one metric; `both` adds the n of either side."""
     comparison = verdict.found
     counts: Sequence[Cell] = comparison.counts or (comparison.n, comparison.n)
     cells = with_counts(verdict_cells(verdict), counts) if both else verdict_cells(verdict)
@@ -134,13 +134,13 @@ def comparison_row(key: Key, verdict: Verdict, *, both: bool) -> Row:
 
 
 def with_counts(row: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:
-    """The cells of a row with two more after that of the shared n."""
+    """Return the cells of a row with two more cells after the shared n."""
     index = COLUMNS.index("n") + 1
     return (*row[:index], *counts, *row[index:])
 
 
 def common_cases(sides: MatchedSides) -> Pairs:
-    """The cases of both sides."""
+    """Return the cases of both sides; raise ReportError if there are none."""
     names = [key for key in sorted(sides.before) if key in sides.after]
     pairs: Pairs = {key: (sides.before[key], sides.after[key]) for key in names}
     if not pairs:
@@ -153,7 +153,7 @@ def common_cases(sides: MatchedSides) -> Pairs:
 
 
 def unmatched_notes(sides: MatchedSides) -> Iterator[str]:
-    """Cases that one side has alone."""
+    """Yield a sentence for the cases that only one side has."""
     for when, cases, other in ((SIDES[0], sides.before, sides.after), (SIDES[1], sides.after, sides.before)):
         if unmatched := [case_label(key) for key in sorted(cases) if key not in other]:
             yield f"Only {when}, and not compared: {', '.join(unmatched)}."

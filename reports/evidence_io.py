@@ -1,4 +1,4 @@
-"""What the numbers of a run or a baseline are made of, for what compares them."""
+"""Read the evidence of runs and baselines: the per-sample values behind the metrics."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,12 +23,12 @@ class _RunFile(msgspec.Struct):
 
 
 def case_evidence(record: Record, folder: Path) -> Evidence:
-    """What a case kept; of a run that kept nothing, the numbers alone."""
+    """Return the stored evidence of a case; if none is stored, evidence with the values of its metrics only."""
     return read_case_evidence(record, folder) or evidence_from_metrics(record)
 
 
 def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
-    """What a case kept, if it is as the run wrote it; None where it kept nothing."""
+    """Return the stored evidence of a case after checking its sha256; None if none is stored."""
     if record.evidence is None:
         return None
     path = folder / record.evidence.path
@@ -37,7 +37,7 @@ def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
 
 
 def evidence_from_metrics(record: Record) -> Evidence:
-    """A record's numbers without what they were made of, which can be compared by their intervals only."""
+    """Return the metrics of a record as evidence that can be compared by its intervals only."""
     evidence_items, planes = proofs(map(estimate_from_metric, record.metrics))
     return Evidence(
         case=record.case,
@@ -57,7 +57,7 @@ def evidence_from_metrics(record: Record) -> Evidence:
 
 
 def estimate_from_metric(metric: Metric) -> Estimate:
-    """Return a record's number as an estimate that can be compared by its interval alone."""
+    """Return a metric of a record as an estimate that can be compared by its interval only."""
     return Estimate(
         name=metric.name,
         value=metric.value,
@@ -71,7 +71,7 @@ def estimate_from_metric(metric: Metric) -> Estimate:
 
 
 def read_cases(path: Path) -> Cases:
-    """The cases of a run or of a baseline, given by its folder or file."""
+    """Return the cases of a run or baseline, given by its folder or file."""
     if not path.exists():
         raise ReportError(
             f"There is neither a run nor a baseline at {path}. Name a run's folder, such as reports/runs/latest, or "
@@ -84,21 +84,21 @@ def read_cases(path: Path) -> Cases:
 
 
 def cases_of_run(path: Path) -> Cases:
-    """The cases of a run."""
+    """Return the cases of a run."""
     folder = path if path.is_dir() else path.parent
     evidence_items = [case_evidence(record, folder) for record in read_run(path).records]
     return {name(evidence): evidence for evidence in evidence_items}
 
 
 def source_names(paths: Sequence[Path]) -> list[str]:
-    """What runs and baselines are called: a run by its folder and time, a baseline by its path."""
+    """Return names of runs and baselines: a run's folder and start time, a baseline's path."""
     runs = [(path if path.is_dir() else path.parent, read_run(path).run) for path in paths if is_run(path)]
     names = iter(run_names(runs))
     return [next(names) if is_run(path) else str(path) for path in paths]
 
 
 def is_run(path: Path) -> bool:
-    """Whether this is a run's folder or its records.json, and no baseline."""
+    """Return whether a path is a run's folder or its records.json, and not a baseline."""
     if path.is_dir():
         return (path / FILE).is_file()
     try:

@@ -1,4 +1,4 @@
-"""How reports show a case whose test failed after it recorded its numbers."""
+"""Text for cases whose test failed after their metrics were recorded."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ from eyechart.records import PASSED, Record
 
 
 def status_suffix(record: Record) -> str:
-    """Return what stands behind the name of a case; nothing where its test passed."""
+    """Return the text after the name of a case: "" if its test passed, else ` (status)`."""
     return "" if record.status == PASSED else f" ({record.status})"
 
 

@@ -1,4 +1,4 @@
-"""The figures, drawn from the same numbers as their tables; the same runs give the same bytes."""
+"""Draw figures from the numbers of their tables; the same runs give the same bytes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,7 +43,7 @@ def draw(name: str, runs: Runs, labels: str | None, out: Path | None, folder: Pa
 
 @contextmanager
 def matplotlib_defaults() -> Iterator[None]:
-    """Use matplotlib's own settings, whatever the user's are."""
+    """Use matplotlib's default settings instead of the user's."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -55,7 +55,7 @@ def matplotlib_defaults() -> Iterator[None]:
 
 
 def f3(runs: Runs, labels: str | None) -> "Figure":
-    """Figure 3: an arrow a model, from its accuracy under the original labels to that under the new ones."""
+    """Draw Figure 3: for each model an arrow from its accuracy under the original labels to that under the new ones."""
     groups = groups_with_second_labels(runs, labels, "F3")
     rows = [category_rows(group, name) for group, name in groups]
     figure, axes = create_panels([0.4 * len(row) + 1.2 for row in rows], 1, 7)
@@ -65,7 +65,7 @@ def f3(runs: Runs, labels: str | None) -> "Figure":
 
 
 def draw_arrows(ax: "Axes", group: ComparableCases, labels: str, rows: list[CategoryRow]) -> None:
-    """One panel of Figure 3."""
+    """Draw one panel of Figure 3."""
     for index, row in enumerate(rows):
         before, after = (100 * (row.cells[name].value or 0) for name in (BEFORE, AFTER))
         low, high = row.cells[AFTER].ci or (0.0, 0.0)
@@ -83,7 +83,7 @@ def draw_arrows(ax: "Axes", group: ComparableCases, labels: str, rows: list[Cate
 
 
 def f9(runs: Runs, labels: str | None) -> "Figure":
-    """Figure 9: both matrices side by side, a row of panels for every split and ground truth."""
+    """Draw Figure 9: both matrices side by side, one row of panels for each split and label set."""
     all_matrices = matrices(runs, labels)
     pairs = list(zip(all_matrices[::2], all_matrices[1::2], strict=True))
     names = [wrap_name(name) for matrix, _ in pairs for name in matrix.names]
@@ -98,7 +98,7 @@ def f9(runs: Runs, labels: str | None) -> "Figure":
 
 
 def draw_matrix(ax: "Axes", matrix: Matrix) -> None:
-    """One matrix, every entry with its number."""
+    """Draw one matrix with the value of each entry."""
     names = [wrap_name(name) for name in matrix.names]
     ax.imshow(matrix.values, vmin=-1, vmax=1, cmap="RdBu_r")
     for row, column in np.ndindex(matrix.values.shape):

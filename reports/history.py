@@ -1,4 +1,4 @@
-"""Numbers as rows of one long table, and the ways to write it: parquet and csv."""
+"""Metrics of runs as rows of one long table, written as parquet or csv."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ COLUMNS: Mapping[str, str] = {
 
 
 def rows(run: str, records: Records) -> Iterator[Row]:
-    """The numbers of a run, a row each."""
+    """Yield the metrics of a run, one row each."""
     session = (run, records.run.started, records.run.eyechart)
     for record in records.records:
         case = case_columns(record)
@@ -38,7 +38,7 @@ def rows(run: str, records: Records) -> Iterator[Row]:
 
 
 def case_columns(record: Record) -> Row:
-    """What was asked of whom about which images."""
+    """Return the cells that identify a case, its model and its data."""
     model = record.model
     variant = json.dumps(dict(record.variant), sort_keys=True, ensure_ascii=False)
     case = (record.case, record.benchmark, record.split, record.protocol, variant, record.status)
@@ -55,7 +55,7 @@ def case_columns(record: Record) -> Row:
 
 
 def metric_columns(metric: Metric) -> Row:
-    """One number; what is not defined has no value, and what has no interval no ends."""
+    """Return the cells of one metric; an undefined value or interval gives None."""
     return (
         metric.name,
         metric.labels,
@@ -68,7 +68,7 @@ def metric_columns(metric: Metric) -> Row:
 
 
 def to_csv(table: Sequence[Row]) -> bytes:
-    """The table as csv; what is not there is an empty cell."""
+    """Return the table as csv; None is an empty cell."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -77,7 +77,7 @@ def to_csv(table: Sequence[Row]) -> bytes:
 
 
 def to_parquet(table: Sequence[Row]) -> bytes:
-    """The table as parquet; needs pyarrow."""
+    """Return the table as parquet, which needs pyarrow."""
     try:
         import pyarrow
         from pyarrow import parquet

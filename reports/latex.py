@@ -1,4 +1,4 @@
-"""LaTeX: texts escaped, tables with the rules of booktabs that fit a page."""
+"""Write LaTeX: escaped texts, and tables with booktabs rules that fit a page."""
 
 import re
 import unicodedata
@@ -81,14 +81,14 @@ HIGHLIGHT: Mapping[int, str] = {1: r"\textbf", 2: r"\underline"}
 
 
 def latex_text(text: str) -> str:
-    """A text that LaTeX sets as it is, in ASCII."""
+    """Return the LaTeX source, in ASCII, that prints a text unchanged."""
     hyphens = re.sub("-(?=-)", "-\0", text)  # two hyphens would become a dash
     apart = "".join(map(latex_letter, hyphens)).replace("\0", "{}")
     return re.sub(r"(?<![\w}])-(?=\d)|(?<=\{\[\})-(?=\d)", "$-$", apart)
 
 
 def latex_letter(letter: str) -> str:
-    """One letter, as pdflatex knows it without a package; one that it does not know by its code."""
+    """Return the LaTeX source of one letter without extra packages; an unsupported letter by its code point."""
     if letter.isascii() or ord(letter) in SPECIAL:
         return letter.translate(SPECIAL)
     base, *accents = list(unicodedata.normalize("NFD", letter))
@@ -107,10 +107,10 @@ def latex_table(
     notes: Sequence[str],
     standings: Sequence[Sequence[int | None]],
 ) -> str:
-    """Floating tables that fit a page, the caption above and the notes beneath; the best are bold, the next underlined.
+    """Return floating tables that fit a page, with caption and notes; the best cells are bold, the next underlined.
 
-    A head is a name and the n that its column shares; a cell is its lines, the first of normal size. A table that is
-    too wide is turned, and one that is still too wide or too tall is split.
+    A head is a name and the n that its column shares; a cell is its lines, the first in normal size. A table that is
+    too wide is rotated; one that is still too wide or too tall is split.
     """
     keys = min(next((index for index, number in enumerate(right) if number), len(right)), 4)
     for limit, widest in product((PORTRAIT, LANDSCAPE), (WIDEST_TEXT, NARROW_TEXT)):
@@ -135,19 +135,19 @@ def latex_table(
 
 
 def notes_height(notes: Sequence[str], limit: float) -> float:
-    """The height of the notes beneath a table in points, in lines of text that is 3.4 points wide on average."""
+    """Return the height of the notes below a table in points, at 3.4 points per letter on average."""
     return 11 * sum(1 + int(3.4 * len(note) // limit) for note in notes)
 
 
 def part_height(part: Sequence[ColumnGroup], rows: range) -> float:
-    """The height of some rows of some columns in points, their heads included."""
+    """Return the height of some rows of some columns in points, including the heads."""
     columns = [column for unit in part for column in unit.columns]
     head = 2 + max(len(column.head) for column in columns) + max(len(unit.head) for unit in part)
     return LEADING * head + sum(row_height(columns, row) for row in rows)
 
 
 def pack_floats(blocks: Sequence[tuple[float, str]], tall: float) -> list[list[str]]:
-    """Tabulars, as many in one float as fit a page."""
+    """Group tabulars into floats, as many in one float as fit a page."""
     floats: list[list[str]] = []
     used = 0.0
     for size, block in blocks:
@@ -162,7 +162,7 @@ def pack_floats(blocks: Sequence[tuple[float, str]], tall: float) -> list[list[s
 def latex_float(
     kind: str, needed: str, title: str, index: int, last: int, tabulars: Sequence[str], notes: Sequence[str]
 ) -> str:
-    """One float; of several, all but the first have the number of the first."""
+    """Return one float; the second and further parts of a table keep its number."""
     packages = "".join(rf"\usepackage{{{name}}}" for name in needed.split(", "))
     part = f" (part {index + 1} of {last + 1})" if last else ""
     lines = [
@@ -180,13 +180,13 @@ def latex_float(
 
 
 def latex_note(text: str) -> str:
-    """A caption or a note, whose long words may be broken."""
+    """Return a caption or note; long words may be broken."""
     words = (r"\allowbreak{}".join(map(latex_text, wrap_text(word, 120.0))) for word in text.split())
     return " ".join(words)
 
 
 def latex_tabular(part: Sequence[ColumnGroup], rows: range, standings: Sequence[Sequence[int | None]]) -> str:
-    """Some rows of some columns."""
+    """Return a tabular of some rows of some columns."""
     columns = [column for unit in part for column in unit.columns]
     indices = [index for unit in part for index in unit.indices]
     lines = [
@@ -212,7 +212,7 @@ def latex_tabular(part: Sequence[ColumnGroup], rows: range, standings: Sequence[
 
 
 def shared_heads(part: Sequence[ColumnGroup]) -> list[str]:
-    """The heads that several columns share, with a rule beneath each; nothing where there are none."""
+    """Return the rows of the heads that several columns share, with their rules; [] if there are none."""
     if not any(unit.head for unit in part):
         return []
     cells, rules, position = [], [], 1
@@ -228,12 +228,12 @@ def shared_heads(part: Sequence[ColumnGroup]) -> list[str]:
 
 
 def latex_head(lines: Sequence[str], number: bool) -> str:
-    """A head, its lines one below the other."""
+    """Return the head of a column, its lines stacked."""
     return stack_lines(list(map(latex_text, lines)), "br" if number else "bl")
 
 
 def stack_lines(lines: Sequence[str], alignment: str) -> str:
-    """Lines one below the other; one alone as it is."""
+    """Return lines stacked in one cell; a single line is returned unchanged."""
     if len(lines) < 2:
         return "".join(lines)
     joined = r"\\".join(lines)
@@ -241,12 +241,12 @@ def stack_lines(lines: Sequence[str], alignment: str) -> str:
 
 
 def latex_row(cells: Iterable[str], *, apart: bool = False) -> str:
-    """One row of a tabular, with a little space beneath it where its cells have several lines."""
+    """Return one row of a tabular; `apart` adds space below it."""
     return " & ".join(cells) + (r" \\[2pt]" if apart else r" \\")
 
 
 def latex_cell(column: Column, row: int, standing: int | None) -> str:
-    """One cell, as it stands among others; what belongs to a number stands smaller beneath it."""
+    """Return one cell; a number's further lines are smaller and below it."""
     value, *other_lines = column.cells[row]
     command = HIGHLIGHT.get(standing or 0)
     top = rf"{command}{{{latex_text(value)}}}" if command else latex_text(value)

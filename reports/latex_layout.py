@@ -1,4 +1,4 @@
-"""How wide LaTeX sets a text, where lines and tables are broken to fit a page, and which heads are grouped."""
+"""Estimate text widths, break lines and tables to fit a page, and group columns by their heads."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -26,12 +26,12 @@ DEFAULT_WIDTH = 0.56
 
 
 def text_width(text: str, em: float = BODY) -> float:
-    """The width of a text in points, rather too large than too small."""
+    """Return an upper estimate of the width of a text in points."""
     return em * sum(WIDTHS.get(letter, DEFAULT_WIDTH if letter.isascii() else 1.0) for letter in text)
 
 
 def wrap_text(text: str, width: float, em: float = BODY) -> list[str]:
-    """A text in lines of at most this width: broken at spaces, after punctuation, and inside of longer pieces."""
+    """Return a text in lines of at most this width, broken at spaces, after punctuation, or inside long words."""
     lines, line = [], ""
     for piece in (
         part for match in re.findall(r"\S+?[-/_,=:.\]]+|\s+|[^\s]+", text) for part in split_piece(match, width, em)
@@ -44,7 +44,7 @@ def wrap_text(text: str, width: float, em: float = BODY) -> list[str]:
 
 
 def split_piece(piece: str, width: float, em: float) -> Iterator[str]:
-    """A piece in parts that fit the width."""
+    """Yield parts of a piece that fit the width."""
     part = ""
     for letter in piece:
         if part and text_width(part + letter, em) > width:
@@ -56,7 +56,7 @@ def split_piece(piece: str, width: float, em: float) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: the lines of its cells, those of its head, and its width in points."""
+    """A column: the lines of its cells, the lines of its head, and its width in points."""
 
     cells: tuple[tuple[str, ...], ...]
     head: tuple[str, ...]
@@ -66,7 +66,7 @@ class Column:
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """Columns that stay together: one, or several under a head that they share."""
+    """Columns that are kept together: one, or several with a common head."""
 
     columns: tuple[Column, ...]
     indices: tuple[int, ...]
@@ -74,13 +74,13 @@ class ColumnGroup:
 
     @property
     def width(self) -> float:
-        """The width with the space before each column."""
+        """Return the width including the space before each column."""
         whole = sum(column.width + SEPARATION for column in self.columns)
         return max(whole, 0.0, *(text_width(line) + SEPARATION for line in self.head))
 
 
 def create_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, number: bool, widest: float) -> Column:
-    """A column with its texts wrapped; of a number, the first line is the value, and those below are smaller."""
+    """Return a column with wrapped texts; of a number, the first line is the value, further lines are smaller."""
     if number:
         lines = tuple(tuple(cell) for cell in cells)
         widths = [
@@ -96,7 +96,7 @@ def create_column(head: str, n: int | None, cells: Sequence[Sequence[str]], *, n
 
 
 def group_heads(heads: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
-    """Neighbouring columns whose heads begin with the same words, with these words; "" for a column by itself."""
+    """Group neighbouring columns by the words that their heads begin with; "" for a column on its own."""
     words = [head.split() for head in heads]
     common = [count_shared_words(first, second) for first, second in pairwise(words)]
     longest = [max(left, right) for left, right in zip([0, *common], [*common, 0], strict=True)]
@@ -111,7 +111,7 @@ def group_heads(heads: Sequence[str]) -> list[tuple[tuple[int, ...], str]]:
 
 
 def count_shared_words(first: Sequence[str], second: Sequence[str]) -> int:
-    """With how many words both begin."""
+    """Return the number of words that both begin with."""
     return next((n for n, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]),
                 min(len(first), len(second)))  # fmt: skip
 
@@ -122,7 +122,7 @@ def column_groups(
     right: Sequence[bool],
     widest: float,
 ) -> list[ColumnGroup]:
-    """The table's columns, grouped by what their heads share."""
+    """Return the table's columns, grouped by the common beginning of their heads."""
     groups = []
     names = [
         head if number else f"\0{index}" for index, ((head, _), number) in enumerate(zip(heads, right, strict=True))
@@ -141,7 +141,7 @@ def column_groups(
 
 
 def split_columns(groups: Sequence[ColumnGroup], keys: int, limit: float) -> list[list[ColumnGroup]]:
-    """The units in parts that fit the width; every part begins with the key columns."""
+    """Split the groups into parts that fit the width; every part begins with the key columns."""
     head = list(groups[:keys])
     space = limit - sum(unit.width for unit in head)
     pieces = [piece for unit in groups[keys:] for piece in split_group(unit, space)]
@@ -154,7 +154,7 @@ def split_columns(groups: Sequence[ColumnGroup], keys: int, limit: float) -> lis
 
 
 def split_group(unit: ColumnGroup, limit: float) -> Iterator[ColumnGroup]:
-    """A unit, in several with the same head where it is too wide."""
+    """Split a group that is too wide into several with the same head."""
     start, width = 0, 0.0
     for index, column in enumerate(unit.columns):
         if index > start and width + column.width + SEPARATION > limit:
@@ -165,12 +165,12 @@ def split_group(unit: ColumnGroup, limit: float) -> Iterator[ColumnGroup]:
 
 
 def row_height(columns: Sequence[Column], row: int) -> float:
-    """The height of a row in points."""
+    """Return the height of a row in points."""
     return LEADING + LINE_HEIGHT * (max(len(column.cells[row]) for column in columns) - 1)
 
 
 def row_chunks(columns: Sequence[Column], rows: int, tall: float) -> list[range]:
-    """The rows in chunks that fit a page."""
+    """Return ranges of rows that fit a page."""
     chunks, start, height = [], 0, 0.0
     for row in range(rows):
         row_space = row_height(columns, row)

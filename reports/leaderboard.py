@@ -1,9 +1,10 @@
-"""`leaderboard`: models ranked by one number, where what is no more than chance shares a rank.
+"""`leaderboard`: rank models by one metric; models without a significant difference share a rank.
 
-The models stand by their number. The best has rank 1. Going down, a model shares the rank above unless it is
-significantly worse than that rank's best, by the paired test after Holm's correction over all pairs of the table; then
-its own rank begins, which is one more than there are models above, and it is what the next are held against. Equal
-numbers always share a rank, and begin it together. So nothing hangs on the order in which models were given.
+Models are sorted by the metric. The best has rank 1. Each next model shares the rank above unless it is significantly
+worse than the best model of that rank, by the paired test after Holm's correction over all pairs of the table. Then a
+new rank begins: one more than the number of models above. The next models are compared with the best of this rank.
+Models with equal values always share a rank, and start a new rank together. The ranks therefore do not depend on the
+order of the input.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,14 +35,14 @@ REPORTED = ("Reported", "Source")
 
 @dataclass(frozen=True)
 class RankedMetric:
-    """Which number a board is about."""
+    """The metric that a leaderboard ranks by."""
 
     name: str
     labels: str
     category: str
 
     def find(self, case: CaseRun) -> Metric | None:
-        """The number, where it has a value."""
+        """Return the metric of a case, or None if it has no value."""
         metric = case.metric(self.name, self.labels, self.category)
         return None if metric is None or metric.value is None else metric
 
@@ -52,7 +53,7 @@ class RankedMetric:
 
 @dataclass(frozen=True)
 class ModelScore:
-    """A model with its number and what that was made of."""
+    """A model with its metric and the evidence of it."""
 
     name: str
     case: CaseRun
@@ -61,7 +62,7 @@ class ModelScore:
 
     @property
     def score(self) -> float:
-        """How good the number is, more being better."""
+        """Return the value with the sign that makes higher better."""
         value = self.metric.value or 0.0
         return -value if self.metric.higher_is_better is False else value
 
@@ -71,7 +72,7 @@ Tests = Mapping[tuple[int, int], tuple[Compared, float]]  # of each pair, the be
 
 @dataclass(frozen=True)
 class RankedModel:
-    """A contender's rank, and the test that gave it."""
+    """A model's rank, and the test that decided it."""
 
     rank: int
     model: ModelScore
@@ -80,7 +81,7 @@ class RankedModel:
 
 
 def leaderboards(runs: Runs, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
-    """A table for each split, protocol, ground truth and set of images; without a metric, how many are right."""
+    """Return a table for each split, protocol, label set and category; the default metric is the accuracy."""
     names = metrics_with_direction(runs)
     if metric is not None and metric not in names:
         suggestion = did_you_mean(metric, names)
@@ -98,13 +99,13 @@ def leaderboards(runs: Runs, metric: str | None, labels: str | None, alpha: floa
 
 
 def metrics_with_direction(runs: Runs) -> list[str]:
-    """Return the names of the numbers that have a direction."""
+    """Return the names of the metrics that have a direction."""
     metrics = (metric for case in runs.cases for metric in case.record.metrics)
     return sorted({metric.name for metric in metrics if metric.higher_is_better is not None})
 
 
 def ranked_metrics(group: ComparableCases, metric: str | None) -> list[RankedMetric]:
-    """The numbers to rank by: over all images, or where there is none such, over each set of images."""
+    """Return the metrics to rank by: over all images, or if there is none, over each category."""
     candidates = dict.fromkeys(
         RankedMetric(recorded.name, recorded.labels, recorded.category)
         for case in group.cases
@@ -121,12 +122,12 @@ def ranked_metrics(group: ComparableCases, metric: str | None) -> list[RankedMet
 
 
 def metric_key(metric: Metric | RankedMetric) -> tuple[str, str, str]:
-    """Return what tells a number from the others of its case."""
+    """Return the name, labels and category of a metric."""
     return metric.name, metric.labels, metric.category
 
 
 def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> ReportError:
-    """Say what there is instead."""
+    """Return the error that lists the available metrics."""
     cases = [*runs.cases]
     available = {f"{metric.name} ({metric.labels})" for case in cases for metric in case.record.metrics}
     usable = sorted(name for name in available if name.partition(" ")[0] in metrics_with_direction(runs))
@@ -135,7 +136,7 @@ def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repor
 
 
 def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:
-    """The models of one split and protocol."""
+    """Return the leaderboard of one split and protocol."""
     ranks = assign_ranks(model_scores(group, ranked), alpha)
     is_top1 = ranked.name == "acc1" and ranked.labels == reference and ranked.category in WHOLE
     published = is_top1 and any(case.record.reported for case in group.cases)
@@ -150,10 +151,10 @@ def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: s
 
 
 def leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[RankedModel]) -> Iterator[str]:
-    """How to read a board."""
+    """Yield the explanation of a leaderboard."""
     if ranked.category == LABELLED:
         yield f"{LABELLED}: images with a label. T4 has the accuracy that counts images without one, incl. N."
-    better = "Less" if any(rank.model.metric.higher_is_better is False for rank in ranks) else "More"
+    better = "Lower" if any(rank.model.metric.higher_is_better is False for rank in ranks) else "Higher"
     yield (
         "Brackets: 95 % intervals. A model shares the rank above unless it is worse than the best of that rank with "
         f"p < {alpha:g}, two-sided, over the same samples, after Holm's correction over all pairs of models here; then "
@@ -162,13 +163,13 @@ def leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[Ranked
 
 
 def unpaired_note(ranks: Sequence[RankedModel]) -> Iterator[str]:
-    """Say whose numbers could only be compared by their intervals."""
+    """Yield a sentence if metrics could only be compared by their intervals."""
     if any(rank.test and rank.test[0].method == "unpaired" for rank in ranks):
         yield "Some numbers were kept without what they were made of: they are compared by their intervals alone."
 
 
 def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScore]:
-    """The models that have the number, the best first, equal ones by name."""
+    """Return the models that have the metric, best first, equal ones by name."""
     names = group.model_names()
     scores = [
         ModelScore(names[id(case)], case, metric, select_metric(case_evidence(case.record, case.folder), ranked))
@@ -179,14 +180,14 @@ def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScor
 
 
 def select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
-    """The evidence of one number alone."""
+    """Return the evidence of one metric only."""
     key = (ranked.name, ranked.labels, ranked.category)
     items = tuple(proof for proof in evidence.proofs if (proof.name, proof.labels, proof.category) == key)
     return structs.replace(evidence, proofs=items)
 
 
 def paired_tests(scores: Sequence[ModelScore]) -> Tests:
-    """Every pair, the better before and the worse after."""
+    """Return the test of every pair, the better model first."""
     comparisons = {
         (i, j): compare_pair(scores[i].evidence, scores[j].evidence) for i, j in combinations(range(len(scores)), 2)
     }
@@ -195,7 +196,7 @@ def paired_tests(scores: Sequence[ModelScore]) -> Tests:
 
 
 def compare_pair(better: Evidence, worse: Evidence) -> Compared:
-    """One pair; draws by another seed are of other samples, and are left out."""
+    """Compare one pair; bootstrap samples of different seeds are not paired and are left out."""
     if better.seed != worse.seed:
         better, worse = (
             structs.replace(evidence, proofs=tuple(structs.replace(proof, draws="") for proof in evidence.proofs))
@@ -205,7 +206,7 @@ def compare_pair(better: Evidence, worse: Evidence) -> Compared:
 
 
 def assign_ranks(scores: Sequence[ModelScore], alpha: float) -> list[RankedModel]:
-    """The ranks, as the head of this file says."""
+    """Return the ranks as described in the module's docstring."""
     tests, ranks = paired_tests(scores), list[RankedModel]()
     rank, leaders = 1, list[int]()
     for block in group_equal_scores([score.score for score in scores]):
@@ -219,17 +220,17 @@ def assign_ranks(scores: Sequence[ModelScore], alpha: float) -> list[RankedModel
 
 
 def closest_leader(tests: Tests, leaders: Sequence[int], i: int) -> int | None:
-    """Of a rank's best, equal ones, the one that a model differs from most surely."""
+    """Return the best model of a rank with the smallest p-value; None without one."""
     return min(leaders, key=lambda leader: (isnan(p := tests[leader, i][1]), p, leader), default=None)
 
 
 def is_worse(test: tuple[Compared, float], alpha: float) -> bool:
-    """Whether the second of a pair is worse by more than chance."""
+    """Return whether the second model of a pair is significantly worse."""
     return test[1] < alpha and test[0].worse > 0
 
 
 def group_equal_scores(scores: Sequence[float]) -> list[list[int]]:
-    """The places of equal scores, of scores that fall."""
+    """Group the indices of equal scores; the scores are sorted, highest first."""
     groups: list[list[int]] = []
     for index, score in enumerate(scores):
         if groups and scores[groups[-1][0]] - score <= ROUNDING:
@@ -240,7 +241,7 @@ def group_equal_scores(scores: Sequence[float]) -> list[list[int]]:
 
 
 def leaderboard_row(ranked: RankedModel) -> Row:
-    """A model's rank and number, and how far behind it is."""
+    """Return a model's rank, metric, and comparison with the rank above."""
     metric, (comparison, p) = ranked.model.metric, ranked.test or (None, None)
     return (
         ranked.rank,
@@ -253,6 +254,6 @@ def leaderboard_row(ranked: RankedModel) -> Row:
 
 
 def reported_cells(case: CaseRun) -> Row:
-    """What others published."""
+    """Return the published value and its source."""
     reported = case.record.reported
     return (NumberCell(reported.value), reported.source) if reported else (None, None)

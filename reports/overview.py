@@ -1,4 +1,4 @@
-"""The overview: everything the runs say, as Markdown, LaTeX and Mill's aggregate.csv."""
+"""The overview of runs: Markdown, LaTeX and Mill's aggregate.csv."""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ def write_overview(runs: Runs, folder: Path) -> str:
 
 
 def markdown(pool: Runs, tables: list[Table]) -> str:
-    """Where the numbers come from, then every table."""
+    """Return the runs, failures and notes, then every table, as Markdown."""
     runs = [
         f"{name}: eyechart {run.eyechart}, {run.seconds:.0f} s, exit status {run.exit_status}, "
         f"{run.workers} workers, {run.loads} model loads: {run.command}"
@@ -72,19 +72,19 @@ def markdown(pool: Runs, tables: list[Table]) -> str:
 
 
 def overview_tables(runs: Runs) -> list[Table]:
-    """All tables of the overview, group by group."""
+    """Return all tables of the overview, group by group."""
     return [table for group in runs.groups for table in group_tables(without_notes(group))]
 
 
 def without_notes(group: ComparableCases) -> ComparableCases:
-    """The group without what its records remark, which stands once, at the head of the overview."""
+    """Return the group without the notes of its records, which the overview prints once at its beginning."""
     return group.select(
         replace(case, extra_notes=(), record=structs.replace(case.record, notes=())) for case in group.cases
     )
 
 
 def group_tables(group: ComparableCases) -> Iterator[Table]:
-    """Categories, Mill's table where it applies, what answers in words have to say, outcomes, and every metric."""
+    """Yield the tables of a group: categories, Mill's table, the published tables, outcomes, and all metrics."""
     for labels in group.other_labels:
         if rows := category_rows(selected := best_variants(group, labels), labels):
             notes = [*category_notes(group.reference, labels), *selected.notes()]
@@ -98,7 +98,7 @@ def group_tables(group: ComparableCases) -> Iterator[Table]:
 
 
 def outcome_table(group: ComparableCases) -> Table:
-    """What became of the images of every case."""
+    """Return the number of images by outcome of every case."""
     tasks = group.task_names()
     columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "truncated", "error", "answered", "seconds")
     rows = tuple((case.model, tasks[id(case)], *outcome_cells(case)) for case in group.cases)
@@ -107,7 +107,7 @@ def outcome_table(group: ComparableCases) -> Table:
 
 
 def outcome_cells(case: CaseRun) -> list[Cell]:
-    """Counts, and the coverage that stands beside every score."""
+    """Return the counts of outcomes and the coverage of a case."""
     outcomes, n = case.record.outcomes, case.record.data.n
     counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
     total = max(n, sum(counts))  # several an image, or one
@@ -115,7 +115,7 @@ def outcome_cells(case: CaseRun) -> list[Cell]:
 
 
 def metric_table(group: ComparableCases) -> Table:
-    """Every number of every record."""
+    """Return every metric of every record."""
     tasks = group.task_names()
     rows = tuple(
         (
@@ -131,12 +131,12 @@ def metric_table(group: ComparableCases) -> Table:
 
 
 def metric_cell(metric: Metric) -> NumberCell:
-    """A metric as a cell."""
+    """Return a metric as a cell."""
     return NumberCell(metric.value, metric.n, metric.ci, style=PERCENT)
 
 
 def aggregate(runs: Runs) -> str:
-    """Mill's aggregate.csv: fractions, and a rollup row for each benchmark, whose task is the benchmark itself."""
+    """Return Mill's aggregate.csv: fractions, with a rollup row for each benchmark, whose task is its name."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(AGGREGATE)
@@ -145,7 +145,7 @@ def aggregate(runs: Runs) -> str:
 
 
 def aggregate_rows(case: CaseRun, group: ComparableCases) -> Iterator[tuple[str, ...]]:
-    """One row a metric; Mill's `imagenet` is the whole imagenet/val; all else, also a choice of it, keeps its name."""
+    """Yield one row per metric; only the whole imagenet/val is named `imagenet`, as in Mill."""
     benchmark = "imagenet" if group.title == "imagenet/val" else group.title
     protocol, task = case.record.protocol, aggregate_task(case, benchmark)
     task_type = (TASK_TYPES.get(protocol, protocol), "0" if protocol in ("zero_shot", MCQ) else "")
@@ -167,14 +167,14 @@ def aggregate_rows(case: CaseRun, group: ComparableCases) -> Iterator[tuple[str,
 
 
 def aggregate_task(case: CaseRun, benchmark: str) -> str:
-    """The benchmark itself, Mill's `imagenet_mcq`, or either with the choices that are not the usual ones."""
+    """Return the task: the benchmark, or Mill's `imagenet_mcq`, with the options that are not the defaults."""
     record = case.record
     options = record.case.removeprefix(f"{record.benchmark}/{record.split}/{record.model.title}")
     return f"{record.benchmark}_{MCQ}{options}" if record.protocol == MCQ else f"{benchmark}{options}"
 
 
 def mill_metric(case: CaseRun, metric: Metric) -> str:
-    """A metric as Mill names it: `acc`, or `imagenet_mcq_acc`."""
+    """Return Mill's name of a metric: `acc`, or `imagenet_mcq_acc`."""
     record = case.record
     if record.protocol == MCQ and metric.name == ACC1:
         return f"{record.benchmark}_{MCQ}_{MILL_METRICS[ACC1]}"
@@ -182,7 +182,7 @@ def mill_metric(case: CaseRun, metric: Metric) -> str:
 
 
 def stderr(metric: Metric) -> str:
-    """Mill's standard error of a share, std(ddof=1) / √n over the images' 0s and 1s; none for other means."""
+    """Return Mill's standard error of a proportion, std(ddof=1) / √n; "" for other metrics."""
     if metric.value is None or metric.n < 2 or metric.ci_method != "wilson":
         return ""
     return FRACTION(sqrt(metric.value * (1 - metric.value) / (metric.n - 1)))

@@ -1,4 +1,4 @@
-"""What figures have in common: rows of panels, and how many things one is drawn from."""
+"""Helpers for figures: panels in rows, wrapped names, and counts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ LEGEND_ASIDE: Any = {"fontsize": 7, "loc": "upper left", "bbox_to_anchor": (1, 1
 
 
 def create_panels(heights: list[float], across: int, width: float) -> tuple["Figure", Any]:
-    """A figure of rows with these heights in inches."""
+    """Return a figure whose rows of panels have these heights in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, sum(heights)), layout="constrained")
@@ -31,24 +31,24 @@ def create_panels(heights: list[float], across: int, width: float) -> tuple["Fig
 
 
 def set_title(ax: "Axes", title: str) -> None:
-    """Put a title above a panel that is as wide as its figure, in as many lines as it takes."""
+    """Set a title above a panel as wide as the figure, wrapped to several lines."""
     ax.set_title(fill(one_line(title), TITLE_LETTERS, break_on_hyphens=False), fontsize=9)
 
 
 def legend_above(ax: "Axes") -> None:
-    """Put the legend of a histogram above its bars."""
+    """Draw the legend of a histogram above its bars."""
     ax.set_ylim(top=1.4 * ax.get_ylim()[1])
     ax.legend(fontsize=7, loc="upper right")
 
 
 def format_counts(sizes: Sequence[int]) -> str:
-    """How many images or classes, or from how many to how many."""
+    """Return `n=…` with the number of images or classes, or its range."""
     ends = dict.fromkeys(f"{size:,}" for size in (*sizes[:1], *sizes[-1:]))
     return f"n={'–'.join(ends) or 0}"
 
 
 def wrap_name(name: str) -> str:
-    """Return a model's name in lines of at most 36 letters, broken behind commas and slashes where there are any."""
+    """Return a model's name in lines of at most 36 letters, broken after commas and slashes if possible."""
     lines = [""]
     for piece in (part for match in PIECES.findall(one_line(name)) for part in split_piece(match)):
         if lines[-1] and len(lines[-1] + piece) > NAME_LETTERS:
@@ -63,5 +63,5 @@ def split_piece(piece: str) -> list[str]:
 
 
 def text_width(names: Iterable[str], size: float) -> float:
-    """Return how wide the widest line of some names is at a size in points."""
+    """Return the width in inches of the widest line of some names at a size in points."""
     return max((len(line) for name in names for line in name.splitlines()), default=0) * LETTER_WIDTH * size / 72

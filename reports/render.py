@@ -1,4 +1,4 @@
-"""A table as data, and the three ways to write it down. Every text may come from outside and is escaped."""
+"""A table as data, and its Markdown, CSV and LaTeX. All text is escaped, because it may come from outside."""
 
 import csv
 import re
@@ -18,14 +18,14 @@ MARKDOWN = re.compile(r"[\\`*|<&~$#]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[:]")
 
 @dataclass(frozen=True)
 class NumberFormat:
-    """How a number is written: times what, to how many digits, with a sign or not."""
+    """The format of a number: scale, digits, and whether a sign is always written."""
 
     scale: float
     digits: int
     signed: bool = False
 
     def __call__(self, value: float | None) -> str:
-        """Write a value; one that is not there is a dash."""
+        """Return the formatted value, or a dash if it is missing."""
         if value is None or isnan(value):
             return MISSING
         rounded = round(value * self.scale, self.digits) + 0.0  # adding 0 turns -0.0 into 0.0
@@ -34,10 +34,10 @@ class NumberFormat:
 
 @dataclass(frozen=True)
 class PValueFormat(NumberFormat):
-    """How a p-value is written: never as 0, which no p-value is."""
+    """The format of a p-value, which is never written as 0."""
 
     def __call__(self, value: float | None) -> str:
-        """Write a value; the least there is below 1e-300."""
+        """Return the formatted p-value; values below 1e-300 as `<1e-300`."""
         if value is None or not 0 <= value < 0.5 / 10**self.digits:
             return super().__call__(value)
         return f"{value:.1e}" if value >= SMALLEST_P_VALUE else f"<{SMALLEST_P_VALUE:.0e}"
@@ -53,7 +53,7 @@ P_VALUE = PValueFormat(1, 4)
 
 @dataclass(frozen=True)
 class NumberCell:
-    """A value with what belongs to it: of how many, how sure, and its rank in the column."""
+    """A number in a table, with its n, interval and rank."""
 
     value: float | None
     n: int | None = None
@@ -64,7 +64,7 @@ class NumberCell:
     highlight: int | None = None  # 1: the best of its kind, bold; 2: the next, underlined
 
     def text(self, *, with_n: bool) -> str:
-        """As it stands in a cell: `82.36 [81.93, 82.78] (9)`, or `74.69 ±0.19`."""
+        """Return the text of the cell: `82.36 [81.93, 82.78] (9)`, or `74.69 ±0.19`."""
         parts = [self.style(self.value)]
         if self.is_defined and self.ci is not None:
             low, high = self.ci
@@ -78,11 +78,11 @@ class NumberCell:
 
     @property
     def is_defined(self) -> bool:
-        """Whether there is a value at all."""
+        """Return whether there is a value."""
         return self.value is not None and not isnan(self.value)
 
     def csv_fields(self) -> Iterator[tuple[str, str]]:
-        """As columns of a csv: the value, then whatever else there is."""
+        """Yield (suffix of the column, text) for csv: the value, then n, interval and rank if present."""
         yield "", self.style(self.value) if self.is_defined else ""
         if self.n is not None:
             yield " n", str(self.n)
@@ -98,7 +98,7 @@ Row = tuple[Cell, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under columns; in a csv, `context` tells tables of one name apart and `data` is the layout."""
+    """Rows of cells; in csv, `context` distinguishes tables of one name, and `data` replaces the layout if given."""
 
     title: str
     columns: tuple[str, ...]
@@ -114,30 +114,30 @@ class Table:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks, runs of spaces and control characters."""
+    """Return a text without line breaks, repeated spaces and control characters."""
     return UNPRINTABLE.sub("�", " ".join(text.split()))
 
 
 def markdown_text(text: str) -> str:
-    """A text that Markdown shows as it is, in a cell or in a line."""
+    """Return a text escaped for a Markdown line or cell."""
     return MARKDOWN.sub(r"\\\g<0>", one_line(text))
 
 
 def markdown_item(text: str) -> str:
-    """A text as an item of a list, whatever it begins with."""
+    """Return a text escaped as a Markdown list item."""
     escaped = re.sub(r"^(\d+)([.)])", r"\1\\\2", markdown_text(text))
     return re.sub(r"^[\[\]>+=!-]", r"\\\g<0>", escaped)
 
 
 def shared_n(table: Table, column: int) -> int | None:
-    """The number of images behind every number of a column, if it is one and the same."""
+    """Return the n of a column if all its numbers have the same, else None."""
     numbers = [row[column] for row in table.rows if isinstance(row[column], NumberCell)]
     counts = {number.n for number in numbers if isinstance(number, NumberCell)}
     return counts.pop() if len(counts) == 1 else None
 
 
 def format_cells(table: Table) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells as plain text; an n that a column shares stands in its head."""
+    """Return heads and cells as plain text; an n shared by a column is written in its head."""
     shared = [shared_n(table, index) for index in range(len(table.columns))]
     heads = [name if n is None else f"{name} (n={n:,})" for name, n in zip(table.columns, shared, strict=True)]
     return heads, [
@@ -146,7 +146,7 @@ def format_cells(table: Table) -> tuple[list[str], list[list[str]]]:
 
 
 def format_cell(cell: Cell, *, with_n: bool = True) -> str:
-    """One cell as plain text."""
+    """Return one cell as plain text."""
     if isinstance(cell, NumberCell):
         return cell.text(with_n=with_n)
     if isinstance(cell, int):
@@ -155,23 +155,23 @@ def format_cell(cell: Cell, *, with_n: bool = True) -> str:
 
 
 def highlights(table: Table) -> list[list[int | None]]:
-    """Which cells are the best of their kind, and which are next."""
+    """Return which cells are the best (1) and second best (2) of their kind."""
     return [[cell.highlight if isinstance(cell, NumberCell) else None for cell in row] for row in table.rows]
 
 
 def numeric_columns(table: Table) -> list[bool]:
-    """Which columns hold numbers, and stand at the right."""
+    """Return which columns contain numbers, and are aligned right."""
     return [any(isinstance(row[index], int | NumberCell) for row in table.rows) for index in range(len(table.columns))]
 
 
 def markdown_cell(text: str, highlight: int | None) -> str:
-    """A cell, the best of its kind bold and the next underlined, for which Markdown has nothing but HTML."""
+    """Return a Markdown cell; the best is bold, the second best underlined with HTML."""
     before, after = {1: ("**", "**"), 2: ("<u>", "</u>")}.get(highlight or 0, ("", ""))
     return f"{before}{markdown_text(text)}{after}"
 
 
 def to_markdown(table: Table) -> str:
-    """The table with its title and, beneath, its notes; columns are padded so that it reads in a terminal, too."""
+    """Return the table as Markdown with title and notes, its columns padded for terminals."""
     heads, cells = format_cells(table)
     marked = zip(cells, highlights(table), strict=True)
     lines = [[*map(markdown_text, heads)], *(list(map(markdown_cell, *row)) for row in marked)]
@@ -188,7 +188,7 @@ def to_markdown(table: Table) -> str:
 
 
 def to_csv(tables: Sequence[Table]) -> str:
-    """All tables of one name as one csv: their contexts first, every number with its n, interval and rank."""
+    """Return all tables of one name as one csv: context columns first, each number with n, interval and rank."""
     layouts = [table.data or table for table in tables]
     rows = [row for table in layouts for row in csv_rows(table)]
     names = dict.fromkeys(name for table in layouts for name in (*table.context, *csv_columns(table)))
@@ -200,20 +200,20 @@ def to_csv(tables: Sequence[Table]) -> str:
 
 
 def csv_columns(table: Table) -> Iterator[str]:
-    """The csv's columns, each followed by those of its n, interval and rank."""
+    """Yield the csv's columns, each followed by those of its n, interval and rank."""
     for index, column in enumerate(table.columns):
         yield from dict.fromkeys(name for row in table.rows for name, _ in csv_cells(column, row[index])) or (column,)
 
 
 def csv_rows(table: Table) -> Iterator[dict[str, str]]:
-    """The csv's rows."""
+    """Yield the csv's rows."""
     for row in table.rows:
         cells = (pair for column, cell in zip(table.columns, row, strict=True) for pair in csv_cells(column, cell))
         yield {**table.context, **dict(cells)}
 
 
 def csv_cells(column: str, cell: Cell) -> Iterator[tuple[str, str]]:
-    """One cell as one or more columns of a csv."""
+    """Yield one cell as one or more csv columns."""
     if isinstance(cell, NumberCell):
         yield from ((column + part, text) for part, text in cell.csv_fields())
     else:
@@ -221,7 +221,7 @@ def csv_cells(column: str, cell: Cell) -> Iterator[tuple[str, str]]:
 
 
 def to_latex(table: Table) -> str:
-    """The table as floating tables; a comment at the head of each names the packages that it needs."""
+    """Return the table as LaTeX floats; a comment at the beginning names the required packages."""
     shared = [shared_n(table, index) for index in range(len(table.columns))]
     heads = list(zip(map(one_line, table.columns), shared, strict=True))
     cells = [[latex_lines(cell, with_n=n is None) for cell, n in zip(row, shared, strict=True)] for row in table.rows]
@@ -230,7 +230,7 @@ def to_latex(table: Table) -> str:
 
 
 def latex_lines(cell: Cell, *, with_n: bool) -> tuple[str, ...]:
-    """A cell in lines: a number's value with its rank, then its interval, then its n."""
+    """Return the lines of a cell: the value with its rank, then its interval, then its n."""
     if not isinstance(cell, NumberCell) or not cell.is_defined:
         return (format_cell(cell, with_n=with_n),)
     rank = f" ({cell.rank})" if cell.rank is not None else ""

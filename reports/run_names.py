@@ -1,4 +1,4 @@
-"""What runs are called: by the folder that a link such as `latest` leads to, and by the time at which they began."""
+"""Names of runs: the folder that a link such as `latest` leads to, and the start time."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,14 +9,14 @@ from eyechart.records import Run
 
 
 def start_time(run: Run) -> str:
-    """The time at which a run began, as `2026-01-31 12:00:00 UTC`; one that is no ISO time is left as it is."""
+    """Return the start time as `2026-01-31 12:00:00 UTC`; a text that is no ISO time is returned unchanged."""
     with suppress(ValueError):
         return f"{datetime.fromisoformat(run.started).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     return run.started
 
 
 def folder_names(folders: Sequence[Path]) -> list[str]:
-    """A name for each folder: its last part behind links, and as many more as tell folders apart."""
+    """Return a name for each folder: the last part of its resolved path, and more parts if names are equal."""
     parts = [folder.resolve().parts for folder in folders]
     counts = range(1, max(map(len, parts), default=1) + 1)
     return [
@@ -26,11 +26,11 @@ def folder_names(folders: Sequence[Path]) -> list[str]:
 
 
 def is_unique(name: str, path: tuple[str, ...], parts: Sequence[tuple[str, ...]], count: int) -> bool:
-    """Whether no other folder has this name, if it is named by as many parts."""
+    """Return whether no other folder has this name with the same number of parts."""
     return count >= len(path) or not any(other != path and "/".join(other[-count:]) == name for other in parts)
 
 
 def run_names(runs: Sequence[tuple[Path, Run]]) -> list[str]:
-    """A name for each run, as `nightly (2026-01-31 12:00:00 UTC)`."""
+    """Return a name for each run, such as `nightly (2026-01-31 12:00:00 UTC)`."""
     names = folder_names([folder for folder, _ in runs])
     return [f"{name} ({start_time(run)})" for name, (_, run) in zip(names, runs, strict=True)]

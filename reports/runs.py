@@ -1,4 +1,4 @@
-"""Runs as reports see them: the records of one or more folders, put into groups that may be compared."""
+"""Load runs and group their records into cases that can be compared."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,12 +29,12 @@ ACC1, REPEATED_ACC, MC_ACC = "acc1", "repeated_acc", "mc_acc"  # of one answer a
 
 
 class EmptyTableError(ReportError):
-    """The runs have nothing of what a table is about; the sentence says how to make it."""
+    """Raised if the runs have no rows for a table; the message says which command makes them."""
 
 
 @dataclass(frozen=True)
 class CaseRun:
-    """One record, with the folder its files lie in, and what was `said` when it was chosen among several."""
+    """One record, the folder of its files, and the notes that loading added."""
 
     record: Record
     folder: Path
@@ -42,83 +42,83 @@ class CaseRun:
 
     @property
     def model(self) -> str:
-        """The model's name: its alias, or Mill's spelling for open_clip, or the specification for all else."""
+        """Return the model's name: its alias, Mill's spelling for open_clip, or the specification."""
         return self.record.model.alias or model_name(self.record.model.spec)
 
     @property
     def label_rules(self) -> tuple[str, ...]:
-        """How labels were read."""
+        """Return the values of the options that decide how labels are scored."""
         return tuple(self.record.variant.get(rule, "") for rule in LABEL_RULES)
 
     @property
     def prompt_settings(self) -> str:
-        """How the question was put."""
+        """Return the options that decide the prompts and the parsing of answers."""
         return self.prompt_settings_without(())
 
     def prompt_settings_without(self, without: Collection[str]) -> str:
-        """How the question was put, but for the choices that a table compares."""
+        """Return the prompt settings except the options that a table compares."""
         excluded = {*LABEL_RULES, EMPTY, *without}
         settings = {name: value for name, value in sorted(self.record.variant.items()) if name not in excluded}
         return ", ".join(f"{name} {value}" for name, value in settings.items())
 
     def option(self, name: str, default: str = "") -> str:
-        """What was chosen of the protocol's choices."""
+        """Return the value of one of the protocol's options."""
         return self.record.variant.get(name, default)
 
     @property
     def empty_label_rules(self) -> dict[str, str]:
-        """What an image without labels counts as under each ground truth."""
+        """Return how an image without labels is scored, by label set."""
         return empties(self.record.variant)
 
     @property
     def label_sets(self) -> dict[str, tuple[str, str]]:
-        """The sha256 of each ground truth, and its rule for images without labels."""
+        """Return the sha256 of each label set and its rule for images without labels."""
         return {
             name: (self.record.data.labels.get(name, ""), self.empty_label_rules.get(name, "")) for name in self.labels
         }
 
     @property
     def accuracy_name(self) -> str:
-        """The metric that says how many answers were right: of one answer an image, or the mean over several."""
+        """Return the name of the accuracy metric: of single answers, or the mean over epochs."""
         names = {metric.name for metric in self.record.metrics}
         return next((name for name in (ACC1, REPEATED_ACC, MC_ACC) if name in names), ACC1)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The ground truths, in the order they were scored."""
+        """Return the names of the label sets in the order they were scored."""
         return tuple(
             dict.fromkeys(metric.labels for metric in self.record.metrics if metric.name == self.accuracy_name)
         )
 
     @cached_property
     def epochs(self) -> tuple[ImageAnswers, ...]:
-        """What the model said to every image in each of its rounds, and what each ground truth says to it."""
+        """Return the answers of each epoch with their scores under every label set."""
         return read_epochs(self.record, self.folder, self.labels, self.empty_label_rules)
 
     @property
     def answers(self) -> ImageAnswers:
-        """What the model said in its only round."""
+        """Return the answers of the only epoch."""
         return self.epochs[0]
 
     @cached_property
     def pairs(self) -> Pairs:
-        """What the model said to every image–category pair."""
+        """Return the answers about image–category pairs."""
         return read_pairs(self.record, self.folder)
 
     @property
     def comparison_key(self) -> tuple[str, ...]:
-        """What was asked of whom about which images, and how labels are read."""
+        """Return what identifies the case and its variant: data, prompt settings, and label rules."""
         record = self.record
         return (record.case, record.protocol, record.data.fingerprint, self.prompt_settings, *self.label_rules)
 
     def replaces(self, other: "CaseRun") -> bool:
-        """Whether this is the other's case in the same variant; to have more ground truths is no other variant."""
+        """Return whether the other record is of the same case and variant; additional label sets do not matter."""
         return self.comparison_key == other.comparison_key and agree_on_shared_keys(
             self.empty_label_rules, other.empty_label_rules
         )
 
     def is_comparable(self, other: "CaseRun") -> bool:
-        """Whether both may stand in one table: the same images, and one meaning for every ground truth they share."""
+        """Return whether both may be rows of one table: same images, and equal label sets where they share a name."""
         record, other_record = self.record, other.record
         same_images = (record.benchmark, record.split, record.data.fingerprint) == (
             other_record.benchmark,
@@ -132,7 +132,7 @@ class CaseRun:
         )
 
     def metric(self, name: str, labels: str, category: str = "A") -> Metric | None:
-        """One number of the record."""
+        """Return one metric of the record, or None."""
         key = (name, labels, category)
         matches = (m for m in self.record.metrics if (m.name, m.labels, m.category) == key)
         return next(matches, None)
@@ -140,7 +140,7 @@ class CaseRun:
 
 @dataclass(frozen=True)
 class ComparableCases:
-    """Entries that answered the same images and were scored by the same rules: rows of one table."""
+    """Cases with the same images and label rules: the rows of one table."""
 
     cases: tuple[CaseRun, ...]
     number: int = 1
@@ -148,18 +148,18 @@ class ComparableCases:
 
     @property
     def benchmark(self) -> str:
-        """The benchmark and split, as `imagenet/val`."""
+        """Return the benchmark and split, such as `imagenet/val`."""
         record = self.cases[0].record
         return f"{record.benchmark}/{record.split}"
 
     @property
     def size(self) -> int:
-        """How many images were asked about."""
+        """Return the number of images."""
         return self.cases[0].record.data.n
 
     @property
     def title(self) -> str:
-        """The benchmark and how much of it."""
+        """Return the benchmark, and the limit and seed if only a part was used."""
         record = self.cases[0].record
         limited = "" if record.limit is None else f", a choice of {record.limit:,} with seed {record.seed}"
         again = f" ({self.number})" if self.number > 1 else ""
@@ -167,34 +167,34 @@ class ComparableCases:
 
     @property
     def reference(self) -> str:
-        """The ground truth that the others are compared with: the original labels, where there are any."""
+        """Return the label set that others are compared with: the original labels, if there are any."""
         names = self.labels
         return ORIGINAL if ORIGINAL in names or not names else names[0]
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every ground truth that an entry was scored under."""
+        """Return every label set under which a case was scored."""
         return tuple(dict.fromkeys(name for case in self.cases for name in case.labels))
 
     @property
     def other_labels(self) -> tuple[str, ...]:
-        """Every ground truth but the reference."""
+        """Return every label set except the reference."""
         return tuple(name for name in self.labels if name != self.reference)
 
     def scored_under(self, *labels: str) -> tuple[CaseRun, ...]:
-        """The entries with one answer an image that were scored under all of these ground truths."""
+        """Return the cases with single answers that were scored under all of these label sets."""
         return tuple(case for case in self.cases if case.accuracy_name == ACC1 and {*labels} <= {*case.labels})
 
     def with_protocols(self, *protocols: str) -> "ComparableCases":
-        """The entries of some protocols alone."""
+        """Return only the cases of some protocols."""
         return self.select([case for case in self.cases if case.record.protocol in protocols])
 
     def select(self, cases: Iterable[CaseRun], *notes: str) -> "ComparableCases":
-        """Some of the entries, and what there is to say about the choice."""
+        """Return some of the cases, with notes about the selection."""
         return replace(self, cases=tuple(cases), extra_notes=(*self.extra_notes, *notes))
 
     def task_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
-        """What stands in the column Task, by the entry's identity; a letter where a protocol has several wordings."""
+        """Return the column Task by the id of each case; a letter distinguishes prompt settings of one protocol."""
         settings: dict[str, list[str]] = {}
         for case in self.cases:
             known = settings.setdefault(case.record.protocol, [])
@@ -203,13 +203,13 @@ class ComparableCases:
         return {id(e): task_name(e, settings[e.record.protocol], without) + status_suffix(e.record) for e in self.cases}
 
     def model_names(self, without: Collection[str] = ()) -> Mapping[int, str]:
-        """What stands in the column Model of a table without a column Task: the task only where there are several."""
+        """Return the column Model of a table without a column Task; the task is added if there are several."""
         tasks = self.task_names(without)
         several = len({*tasks.values()}) > 1
         return {id(e): f"{e.model}, {tasks[id(e)]}" if several else e.model for e in self.cases}
 
     def notes(self, without: Collection[str] = ()) -> tuple[str, ...]:
-        """Which images, protocols, wordings, rules and ground truths the numbers come from."""
+        """Return the notes on images, protocols, prompt settings, label rules and label sets."""
         tasks = self.task_names(without)
         settings = dict.fromkeys(
             f"{tasks[id(e)]}: {e.prompt_settings_without(without) or 'no prompts'}." for e in self.cases
@@ -225,23 +225,23 @@ class ComparableCases:
         return (*self.extra_notes, f"{images}.", *settings, label_sets, *collect_notes(self.cases))
 
     def annotation_note(self) -> str:
-        """What image–category pairs and birds are held against, with the beginning of its sha256."""
+        """Return the note on divisions, annotations and observations, with the start of their sha256."""
         names = dict.fromkeys(
             f"{name} {sha[:12]}" for case in self.cases for name, sha in case.record.data.labels.items()
         )
         return f"Divisions, annotations and observations: {'; '.join(names)}."
 
     def label_set_note(self) -> str:
-        """Each ground truth with the beginning of its sha256 and its rule for images without labels."""
+        """Return each label set with the start of its sha256 and its rule for images without labels."""
         label_sets = {name: entry_value for case in self.cases for name, entry_value in case.label_sets.items()}
         return "; ".join(f"{name} {sha[:12]} {rule}".strip() for name, (sha, rule) in label_sets.items())
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Everything the runs hold, later runs winning, and what the command line adds.
+    """The cases of all runs, later runs replacing earlier ones, with options of the command line.
 
-    `annotations` are what annotators sent back, `references` the models that others are compared with.
+    `annotations` are the answer files of annotators, `references` the models that others are compared with.
     """
 
     groups: tuple[ComparableCases, ...]
@@ -251,16 +251,16 @@ class Runs:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What there is to say of all records."""
+        """Return the notes of all records."""
         return collect_notes(self.cases)
 
     @property
     def cases(self) -> Iterator[CaseRun]:
-        """All cases, group by group."""
+        """Yield all cases, group by group."""
         return (case for group in self.groups for case in group.cases)
 
     def select_labels(self, labels: str | None) -> tuple[tuple[ComparableCases, tuple[str, ...]], ...]:
-        """Each group with the ground truths to make tables of: the named one, or all but the original labels."""
+        """Return each group with the label sets to make tables of: the named one, or all but the original labels."""
         known = dict.fromkeys(name for group in self.groups for name in group.labels)
         if labels is not None and labels not in known:
             raise ReportError(
@@ -273,7 +273,7 @@ class Runs:
         )
 
     def iter_labels(self, labels: str | None) -> Iterator[tuple[ComparableCases, str]]:
-        """As `chosen`, one at a time; a group that has nothing but the original labels comes with these."""
+        """Yield (group, label set) as `select_labels`; a group that has only the original labels comes with these."""
         selected = {id(group): names for group, names in self.select_labels(labels)}
         for group in self.groups:
             reference = () if labels else (group.reference,) * bool(group.labels)
@@ -281,12 +281,12 @@ class Runs:
 
 
 def collect_notes(cases: Iterable[CaseRun]) -> tuple[str, ...]:
-    """What a reader of some cases' numbers must know, as their records say it, each sentence once."""
+    """Return the notes of some cases, each sentence once."""
     return tuple(dict.fromkeys(note for case in cases for note in (*case.extra_notes, *case.record.notes)))
 
 
 def load(paths: Sequence[Path]) -> Runs:
-    """Read runs; of two records for one case, protocol and variant, that of the later run is kept, and it is said."""
+    """Read runs; if two records have the same case, protocol and variant, keep that of the later run and add a note."""
     cases: list[CaseRun] = []
     read = [(path.parent if path.suffix == ".json" else path, read_run(path)) for path in paths]
     runs = tuple((folder, records.run) for folder, records in read)
@@ -309,7 +309,7 @@ def load(paths: Sequence[Path]) -> Runs:
 
 
 def check_unique_names(cases: Iterable[CaseRun]) -> None:
-    """Refuse two models of one name that were asked the same, which no table could tell apart."""
+    """Raise ReportError if two models have one name, the same case and the same prompt settings."""
     specs: dict[tuple[str, ...], str] = {}
     for case in cases:
         record, spec = case.record, case.record.model.title
@@ -322,7 +322,7 @@ def check_unique_names(cases: Iterable[CaseRun]) -> None:
 
 
 def group_cases(cases: Iterable[CaseRun]) -> tuple[ComparableCases, ...]:
-    """Put together what may be compared, each group in the order of the published tables."""
+    """Group the cases that can be compared, each group in the order of the published tables."""
     groups: list[list[CaseRun]] = []
     for case in sorted(cases, key=lambda case: (case.record.benchmark, case.record.split)):
         home = next((group for group in groups if all(map(case.is_comparable, group))), None)
@@ -338,19 +338,19 @@ def group_cases(cases: Iterable[CaseRun]) -> tuple[ComparableCases, ...]:
 
 
 def agree_on_shared_keys(first: Mapping[str, object], second: Mapping[str, object]) -> bool:
-    """Whether two mappings say the same of what both speak of."""
+    """Return whether two mappings have equal values for the keys that both have."""
     return all(first[name] == second[name] for name in first.keys() & second.keys())
 
 
 def sort_key(case: CaseRun) -> tuple[int, float, str]:
-    """By family of protocols, then by accuracy, then by name."""
+    """Return the sort key of a case: family of protocols, accuracy, name."""
     metric = case.metric(case.accuracy_name, case.labels[0]) if case.labels else None
     accuracy = metric.value if metric and metric.value is not None else -1.0
     return PROTOCOL_ORDER.get(case.record.protocol, 0), accuracy, case.model
 
 
 def task_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) -> str:
-    """A protocol, with a letter where several wordings of it stand in one table."""
+    """Return the name of a protocol, with a letter if one table has several prompt settings of it."""
     index = wordings.index(case.prompt_settings_without(without))
     letter = chr(ord("a") + index) if index < 26 else str(index)
     task = TASK_NAMES.get(case.record.protocol, case.record.protocol)
@@ -358,7 +358,7 @@ def task_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) 
 
 
 def model_name(spec: str) -> str:
-    """Mill's id for open_clip models, a replay's own name; the specification itself for all else."""
+    """Return Mill's id for open_clip models, the name of a replay, or the specification."""
     try:
         model = parse(spec)
     except SpecError:

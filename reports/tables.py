@@ -1,4 +1,4 @@
-"""The tables, each by its name: a function from runs to tables, and a line here."""
+"""The registry of tables: name → function from runs to tables."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -50,9 +50,9 @@ BUILDERS: Mapping[str, Builder] = {
 
 
 def known_name(name: str, known: Collection[str], kind: str) -> str:
-    """The name as it is spelled here, whatever its case; another is refused with the nearest one.
+    """Return the registered spelling of a name, ignoring case; raise ReportError with the nearest name.
 
-    Every figure is a table too, so that a table may be asked for as a figure, but no figure in vain as a table.
+    Every figure is also a table. The error for a figure name says so if only the table exists.
     """
     spelled, table = ({word.casefold(): word for word in names}.get(name.casefold()) for names in (known, BUILDERS))
     if spelled:
@@ -63,9 +63,9 @@ def known_name(name: str, known: Collection[str], kind: str) -> str:
 
 
 def tables(name: str, runs: Runs, labels: str | None = None) -> list[Table]:
-    """Make the named table of everything that the runs hold, one for each split and ground truth that has rows of it.
+    """Return the tables of this name, one for each split and label set that has rows.
 
-    Raises ReportError where there are none, with what is needed.
+    Raises ReportError if there are none, with what is needed.
     """
     spelled = known_name(name, BUILDERS, "table")
     result = [table for table in BUILDERS[spelled](runs, labels) if table.rows]

@@ -1,4 +1,4 @@
-"""What became of every number that is held against an earlier one: once for `compare` and for the page."""
+"""Verdicts on all metrics of two runs; `compare` and the page use them."""
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ CHANGE = NumberFormat(100, 2, signed=True)
 
 @dataclass(frozen=True)
 class Rule:
-    """How sure a change must be, after Holm's correction, and how large a loss is let pass."""
+    """The significance level after Holm's correction, and the largest tolerated loss."""
 
     alpha: float = ALPHA
     max_drop: float = 0.0
@@ -48,7 +48,7 @@ DEFAULT_RULE = Rule()
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Every number's verdict, what matters first; the cases it is about; and those that cannot be compared, and why."""
+    """The verdict of every metric, most important first; the cases compared, and the cases not comparable and why."""
 
     verdicts: tuple[tuple[Key, Verdict], ...]
     compared: Pairs
@@ -60,7 +60,7 @@ class RunComparison:
 
 
 def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
-    """Hold every number that both sides have against its earlier self, all together."""
+    """Compare every metric that both sides have, with one correction over all of them."""
     refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
     comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compared(*pair)]
@@ -70,7 +70,7 @@ def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
 
 
 def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
-    """What verdicts are sorted by: losses first, then by p, by size and by name."""
+    """Return the sort key of a verdict: losses first, then p, size and name."""
     key, verdict = item
     comparison, p = verdict.found, verdict.adjusted
     size = 0.0 if isnan(comparison.delta) else -abs(comparison.delta)
@@ -78,7 +78,7 @@ def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
 
 
 def verdict_cells(verdict: Verdict) -> Row:
-    """A number before and after, how sure its change is, and what follows."""
+    """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
     comparison = verdict.found
     has_counts = comparison.method in (MCNEMAR, SIGN_FLIPS)
     counts: tuple[Cell, Cell] = (len(comparison.lost), comparison.gained) if has_counts else (None, None)
@@ -91,7 +91,7 @@ def verdict_cells(verdict: Verdict) -> Row:
 
 
 def change_cell(comparison: Compared) -> NumberCell:
-    """A change with its interval, where there is one."""
+    """Return a change with its interval, if there is one."""
     has_interval = comparison.ci is not None and not any(map(isnan, comparison.ci))
     return NumberCell(
         comparison.delta,
@@ -101,13 +101,13 @@ def change_cell(comparison: Compared) -> NumberCell:
 
 
 def refusal_notes(outcome: RunComparison) -> Iterator[str]:
-    """Why cases are not compared."""
+    """Yield why cases are not compared."""
     for key, reasons in outcome.refused.items():
         yield f"{case_label(key)} is not compared: {'; '.join(reasons)}."
 
 
 def one_sided_notes(pairs: Pairs) -> Iterator[str]:
-    """Numbers that have a value on one side alone."""
+    """Yield the metrics that have a value on one side only."""
     for side, step in ((SIDES[0], 1), (SIDES[1], -1)):
         for key, pair in pairs.items():
             if names := missing(*pair[::step]):
@@ -115,7 +115,7 @@ def one_sided_notes(pairs: Pairs) -> Iterator[str]:
 
 
 def difference_notes(pairs: Pairs) -> Iterator[str]:
-    """What else is different, once for all cases that it is said of."""
+    """Yield other differences of the runs, each once for all cases it concerns."""
     cases_by_remark: dict[str, list[Key]] = {}
     for key, pair in pairs.items():
         for remark in remarks(*pair, SIDES):
@@ -125,17 +125,17 @@ def difference_notes(pairs: Pairs) -> Iterator[str]:
 
 
 def join_labels(keys: Iterable[Key]) -> str:
-    """Cases by name."""
+    """Return the names of cases, separated by commas."""
     return ", ".join(map(case_label, keys))
 
 
 def case_label(key: Key) -> str:
-    """A case and how it was asked."""
+    """Return the name of a case with its protocol."""
     return f"{key[0]} ({key[1]})"
 
 
 def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
-    """When a change is a loss or a gain."""
+    """Add the options for the significance level and the tolerated loss."""
     add = parser.add_argument
     text = f"as pytest --eye-alpha: how unlikely by chance a change must be (default: {ALPHA:g})"
     add("--alpha", metavar="P", type=parse_alpha, default=ALPHA, help=text)
@@ -144,7 +144,7 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_alpha(text: str) -> float:
-    """A level of significance."""
+    """Return a level of significance."""
     value = parse_float(text)
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is no level of significance above 0 and below 1, as 0.05")
@@ -152,7 +152,7 @@ def parse_alpha(text: str) -> float:
 
 
 def parse_max_drop_argument(text: str) -> float:
-    """Return the size of a loss."""
+    """Return the largest tolerated loss."""
     try:
         return parse_max_drop(text)
     except SpecError as error:
@@ -160,7 +160,7 @@ def parse_max_drop_argument(text: str) -> float:
 
 
 def parse_float(text: str) -> float:
-    """A number, or what is none."""
+    """Return a number, or NaN if the text is none."""
     try:
         return float(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Sheets for people to answer, and what becomes of their answers."""
+"""Annotation sheets in HTML, and the tables of their answers."""

@@ -21,7 +21,7 @@ WIDTH, HEIGHT = 4, 3.6  # inches of a pie with its legend beneath
 
 
 def f7(runs: Runs, labels: str | None) -> "Figure":
-    """Return a row of pies for each model and ground truth, one pie for each category of images."""
+    """Return the figure: one row of pies for each model and label set, one pie for each category of images."""
     answers = read_answers(runs, labels)
     width = WIDTH * max(2, *(len(source.counts) for source, _ in answers))
     figure, rows = parts([HEIGHT] * len(answers), width)

@@ -1,4 +1,4 @@
-"""The sheet of a second annotation pass: one HTML file with pictures and names that does not tell whose they are."""
+"""Write the sheet of a second annotation pass: one HTML file with pictures and candidate names, without sources."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ TITLE = "What is in the picture?"
 
 @dataclass(frozen=True)
 class SheetOptions:
-    """What is asked for on the command line."""
+    """The options of `annotate`."""
 
     labels: str
     model: str
@@ -36,7 +36,7 @@ class SheetOptions:
     seed: int = 42
 
     def select_rows(self, rows: list[int]) -> list[int]:
-        """The part that is asked for of the first images."""
+        """Return the first `limit` rows, of which only the requested part."""
         match = re.fullmatch(r"0*([1-9]\d*)/0*([1-9]\d*)", self.part)
         if match is None or int(match[1]) > int(match[2]):
             raise ReportError(f"--part is '{self.part}', expected K/N with K from 1 to N, such as 2/5.")
@@ -46,7 +46,7 @@ class SheetOptions:
 
 
 def write(runs: Runs, options: SheetOptions, out: Path) -> str:
-    """Write the sheet and, beside it, its key; return what there is to say."""
+    """Write the sheet and its key, and return the message to print."""
     disputed = find_disputed_case(runs, options)
     rows = options.select_rows(disputed.rows(options.seed))
     if not rows:
@@ -66,7 +66,7 @@ def write(runs: Runs, options: SheetOptions, out: Path) -> str:
 
 
 def summary(key: SheetKey, out: Path) -> str:
-    """What was written, and what to do with it."""
+    """Return which files were written and how to continue."""
     counts = ", ".join(
         f"{category}: {n}" for category, n in sorted(Counter(item.category for item in key.items).items())
     )
@@ -80,7 +80,7 @@ def summary(key: SheetKey, out: Path) -> str:
 
 
 def find_disputed_case(runs: Runs, options: SheetOptions) -> DisputedCase:
-    """The cases that are meant."""
+    """Return the case and the second case that the options name."""
     runs.select_labels(options.labels)  # refuses a ground truth that no record has
     candidates = [case for group in runs.groups for case in group.scored_under(options.labels)]
     case = find_case(candidates, options.model, options.protocol, options.labels)
@@ -89,7 +89,7 @@ def find_disputed_case(runs: Runs, options: SheetOptions) -> DisputedCase:
 
 
 def no_images_message(disputed: DisputedCase, options: SheetOptions) -> str:
-    """Why there is no image to look at."""
+    """Return why the sheet would be empty."""
     counts = "; ".join(f"{count.category}: {count.disputed} of {count.images}" for count in disputed.counts())
     return (
         f"{disputed.case.record.case} has no image for the sheet (part {options.part}). Images with a valid prediction "
@@ -98,7 +98,7 @@ def no_images_message(disputed: DisputedCase, options: SheetOptions) -> str:
 
 
 def open_data(case: CaseRun, root: str | None, store: Path) -> Dataset:
-    """Open the split that a case answered, where it was then unless another root is given."""
+    """Open the split that a case answered, at its recorded root unless another is given."""
     record, fingerprint = case.record, case.record.data.fingerprint
     name, path = f"{record.benchmark}/{record.split}", root or record.data.root or None
     return open_checked_split(
@@ -107,5 +107,5 @@ def open_data(case: CaseRun, root: str | None, store: Path) -> Dataset:
 
 
 def candidate_names(item: Item) -> list[str]:
-    """What the sheet knows of an image: the names, in their order."""
+    """Return the names that the sheet shows for an image, in their order."""
     return [one_line(candidate.name) for candidate in item.candidates]

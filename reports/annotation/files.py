@@ -1,6 +1,7 @@
-"""What a second annotation pass keeps beside its sheet, and what comes back: the key and the answers, as JSON.
+"""The files of a second annotation pass: the key of a sheet, and the answers, as JSON.
 
-The sheet is for the annotator and does not tell who suggested what; the key does, and stays with whoever made it.
+The sheet is for the annotator and does not contain who suggested which name. The key does; it must not be given to
+annotators.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ T = TypeVar("T")
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A class that an image is offered: its index, the name that is shown, and whose suggestion it is."""
+    """A candidate class of an image: index, name as shown, and who suggested it."""
 
     label: int
     name: str
@@ -35,7 +36,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CategoryCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How many images of a category there are, with a valid prediction, and with one that the labels dispute."""
+    """The number of images of a category, with a valid prediction, and with one that the labels dispute."""
 
     category: str
     images: int
@@ -44,7 +45,7 @@ class CategoryCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SheetSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Which answers are disputed by which labels; sheets of one source may be counted together."""
+    """The answers and the labels that dispute them; answers to sheets of one source are counted together."""
 
     case: str
     protocol: str
@@ -57,7 +58,7 @@ class SheetSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SheetKey(msgspec.Struct, frozen=True, kw_only=True):
-    """Which image is which on a sheet, and which candidate is whose; items are numbered from 1."""
+    """The images of a sheet and the sources of their candidates; items are numbered from 1."""
 
     schema: int = SCHEMA
     source: SheetSource
@@ -67,12 +68,12 @@ class SheetKey(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sheet(self) -> str:
-        """The sheet's id: that of no other sheet, and it tells nothing."""
+        """Return the id of the sheet: a digest of the key, which reveals nothing."""
         return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()[:16]
 
 
 class AnnotatorChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An annotator's word on one image: the candidates chosen, by their place from 1, or that none is right."""
+    """The answer to one image: the chosen candidates, numbered from 1, or `none` if no candidate is right."""
 
     chosen: tuple[int, ...] = ()
     none: bool = False
@@ -80,12 +81,12 @@ class AnnotatorChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
     @property
     def is_answered(self) -> bool:
-        """Whether there is an answer, and not a comment alone."""
+        """Return whether there is an answer, not only a comment."""
         return self.none or bool(self.chosen)
 
 
 class SheetAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sheet's button writes: choices by the number of the image."""
+    """The file that a sheet's button writes: choices by the number of the image."""
 
     schema: int
     sheet: str
@@ -101,17 +102,17 @@ class AnswerFile(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> dict[int, AnnotatorChoice]:
-        """The answers by the place of their image in the key's items."""
+        """Return the answers by the index of their image in the key."""
         return {int(number) - 1: choice for number, choice in self.answers.answers.items() if choice.is_answered}
 
 
 def key_path(sheet: Path) -> Path:
-    """Where the key of a sheet lies."""
+    """Return the path of a sheet's key."""
     return sheet.with_suffix(".key.json")
 
 
 def write_key(key: SheetKey, path: Path) -> None:
-    """Write a key, but never over that of another sheet, whose answers could not be read any more."""
+    """Write a key; raise ReportError if the file is the key of another sheet, whose answers would become unreadable."""
     if path.is_file() and read_key(path).sheet != key.sheet:
         raise ReportError(
             f"{path} is the key of another sheet, whose answers cannot be read without it. "
@@ -121,12 +122,12 @@ def write_key(key: SheetKey, path: Path) -> None:
 
 
 def read_key(path: Path) -> SheetKey:
-    """Read a key."""
+    """Return the key in a file."""
     return read(path, SheetKey, "the key of a sheet", "Write the sheet again, with the same options.")
 
 
 def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile:
-    """Read answers and check them against the key of their sheet, which lies beside them or in one of the folders."""
+    """Return answers checked against the key of their sheet, which is in their folder or one of `folders`."""
     again = "Download the answers from the sheet again."
     answers = read(path, SheetAnswers, "the answers to a sheet", again)
     key = find_key(answers.sheet, path, (path.parent, *folders))
@@ -137,7 +138,7 @@ def read_answer_file(path: Path, folders: Sequence[Path]) -> AnswerFile:
 
 
 def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
-    """The key of a sheet; others may lie beside it."""
+    """Return the key of a sheet; other keys in the folders are ignored."""
     keys = dict.fromkeys(path for folder in folders for path in sorted(folder.glob("*.key.json")))
     key_ = next((key for path in keys if (key := read_key(path)).sheet == sheet), None)
     if key_ is None:
@@ -150,7 +151,7 @@ def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
 
 
 def find_fault(number: str, choice: AnnotatorChoice, key: SheetKey) -> str:
-    """What is wrong with an answer."""
+    """Return what is wrong with an answer, or ""."""
     numbers = [str(index) for index in range(1, len(key.items) + 1)]
     if number not in numbers:
         return f"is about no picture of the sheet, which has 1 to {len(numbers)}"
@@ -161,7 +162,7 @@ def find_fault(number: str, choice: AnnotatorChoice, key: SheetKey) -> str:
 
 
 def read(path: Path, kind: type[T], description: str, remedy: str) -> T:
-    """Read a JSON file of one of the kinds above, none of which has a later schema."""
+    """Return the content of a JSON file of one of the types above; raise ReportError for another schema."""
     try:
         data = path.read_bytes()
         value = msgspec.json.decode(data, type=kind)

@@ -1,6 +1,6 @@
-"""Which images go to a second annotation pass: arXiv 2603.06578, section 3.4 and Figure 7.
+"""Select the images for a second annotation pass: arXiv 2603.06578, section 3.4 and Figure 7.
 
-Those of the chosen categories where the model gave a valid prediction and the labels say that it is wrong.
+They are the images of the chosen categories with a valid prediction that the labels score as wrong.
 """
 
 import csv
@@ -29,7 +29,7 @@ FINEST = ("S+", "S-", "M+", "M-")
 
 @dataclass(frozen=True)
 class DisputedCase:
-    """Which case is looked at again, against which labels, in which categories, beside which second model."""
+    """A case, the labels that dispute it, the categories of images, and optionally a second model's case."""
 
     case: CaseRun
     labels: str
@@ -38,28 +38,28 @@ class DisputedCase:
 
     @cached_property
     def scored_labels(self) -> ScoredLabels:
-        """The labels in question."""
+        """Return the disputing label set."""
         return self.case.answers.label_sets[self.labels]
 
     @cached_property
     def predictions(self) -> Ints:
-        """The model's class for each image, -1 where none could be read."""
+        """Return the model's class for each image, -1 without a valid prediction."""
         return first_classes(self.case)
 
     @property
     def disputed(self) -> Bools:
-        """The images where the model gave a valid prediction, and the labels say that it is wrong."""
+        """Return the mask of the images with a valid prediction that the labels score as wrong."""
         return np.asarray((self.predictions >= 0) & (self.scored_labels.correct == 0))
 
     def counts(self) -> Iterator[CategoryCounts]:
-        """The sizes of the categories."""
+        """Yield the sizes of the categories."""
         for category in self.categories:
             mask = self.scored_labels.mask(category)
             valid, disputed = (int((mask & which).sum()) for which in (self.predictions >= 0, self.disputed))
             yield CategoryCounts(category=category, images=int(mask.sum()), valid=valid, disputed=disputed)
 
     def source(self) -> SheetSource:
-        """What the sheet is made from."""
+        """Return what the sheet is made from."""
         record, second = self.case.record, self.second.record if self.second else None
         return SheetSource(
             case=record.case,
@@ -73,14 +73,14 @@ class DisputedCase:
         )
 
     def rows(self, seed: int) -> list[int]:
-        """The disputed images of the categories, in a random order: an order by key would tell their classes."""
+        """Return the disputed images of the categories in random order; the order of keys would reveal classes."""
         selected = np.isin(self.scored_labels.category, self.categories) & self.disputed
         rows: list[int] = np.flatnonzero(selected).tolist()
         order = Random(f"{seed}|annotate|{self.case.record.case}|{self.labels}")
         return order.sample(rows, len(rows))
 
     def suggestions(self, row: int) -> dict[str, set[int]]:
-        """Who suggests which classes for an image."""
+        """Return the suggested classes of an image by source."""
         by_source = {
             MODEL: {int(self.predictions[row])},
             LABELS: {*self.scored_labels.labels[row]},
@@ -91,12 +91,12 @@ class DisputedCase:
 
     @cached_property
     def second_predictions(self) -> Ints:
-        """The second model's class for each image, -1 where there is none."""
+        """Return the second model's class for each image, -1 without one."""
         return first_classes(self.second) if self.second else np.full(len(self.predictions), -1, np.int64)
 
 
 def first_classes(case: CaseRun) -> Ints:
-    """The first class of every answer of a case, -1 for none: an error, or nothing that names a class."""
+    """Return the first class of every answer of a case, -1 for an error or an answer without a class."""
     if case.record.predictions is None:
         raise ReportError(f"The record of {case.record.case} names no answers. Run the case again.")
     path = case.folder / case.record.predictions.path
@@ -107,7 +107,7 @@ def first_classes(case: CaseRun) -> Ints:
 def create_items(
     disputed: DisputedCase, rows: Sequence[int], dataset: Dataset, names: str | None, seed: int
 ) -> list[Item]:
-    """The chosen images with their candidates, each class once, in an order of its own for every image."""
+    """Return the selected images with their candidates, each class once, in random order per image."""
     class_names, equivalents = (
         read_names(dataset, names),
         EquivalentClasses(disputed.case.record.variant.get("equivalences", "none"), dataset),
@@ -125,20 +125,20 @@ def create_items(
 
 @dataclass(frozen=True)
 class EquivalentClasses:
-    """Which classes count as one with a class, by the rule that the run was scored with."""
+    """Returns the classes that count as equal to a class, by the rule of the run."""
 
     rule: str
     dataset: Dataset
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
-        """The pairs of equivalent classes."""
+        """Return the pairs of equivalent classes."""
         name = self.rule.removeprefix("strict:")
         pairs_ = self.dataset.equivalences if name == "own" else pairs(name, self.dataset.classes)
         return np.array(pairs_, np.int64).reshape(-1, 2)
 
     def __call__(self, label: int) -> set[int]:
-        """The class itself, and all that count as it."""
+        """Return the class and its equivalents."""
         strict = self.rule.startswith("strict:")
         return {*expand([[label]], self.pairs, self.dataset.classes, strict=strict)[0].tolist()} - {-1}
 
@@ -146,7 +146,7 @@ class EquivalentClasses:
 def create_candidates(
     suggested: Mapping[str, set[int]], names: Sequence[str], equivalent_classes: EquivalentClasses, seed: str
 ) -> Iterator[Candidate]:
-    """Every class once, with all who suggested it or an equivalent; the order hangs on the image alone."""
+    """Yield every class once, with all sources that suggested it or an equivalent; the order depends on the image."""
     classes = sorted(set[int]().union(*suggested.values()))
     Random(f"annotate|{seed}").shuffle(classes)
     for label in classes:
@@ -156,7 +156,7 @@ def create_candidates(
 
 
 def read_names(dataset: Dataset, names: str | None) -> tuple[str, ...]:
-    """The names that are shown: those asked for, else the split's own, else Mill's; no two of them equal."""
+    """Return the class names to show: the requested ones, else the split's own, else Mill's; names must be unique."""
     if names is None and dataset.names:
         check_unique(dataset.names)
         return dataset.names
@@ -164,7 +164,7 @@ def read_names(dataset: Dataset, names: str | None) -> tuple[str, ...]:
 
 
 def parse_categories(text: str) -> tuple[str, ...]:
-    """The categories asked for: `S-,M-`."""
+    """Return the categories of an option such as `S-,M-`."""
     result = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not result or not {*result} <= {*FINEST}:
         raise ReportError(f"--category is '{text}', expected one or several of {','.join(FINEST)}, such as S-,M-.")
@@ -174,7 +174,7 @@ def parse_categories(text: str) -> tuple[str, ...]:
 def find_case(
     scored: Sequence[CaseRun], model: str, protocol: str | None, labels: str, option: str = "model"
 ) -> CaseRun:
-    """The one case that is meant: by the model or the whole case id, and by its protocol where there are several."""
+    """Return the case of a model or case id, and of a protocol if there are several; raise ReportError otherwise."""
     with_model = [case for case in scored if model in (case.record.model.title, case.record.case, case.model)]
     matches = [case for case in with_model if protocol in (None, case.record.protocol)]
     if len(matches) == 1:
@@ -195,7 +195,7 @@ def find_case(
 
 
 def find_second_case(runs: Runs, case: CaseRun, model: str, protocol: str | None, labels: str) -> CaseRun:
-    """The second model's case, of the same images."""
+    """Return the second model's case about the same images."""
     group = next(group for group in runs.groups if case in group.cases)
     second = find_case(
         [other for other in group.scored_under(labels) if other != case], model, protocol, labels, "second"

@@ -1,4 +1,4 @@
-"""What became of disputed images in a second annotation pass: Figure 7 of arXiv 2603.06578."""
+"""Outcomes of a second annotation pass: Figure 7 of arXiv 2603.06578."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ USAGE = "python -m eyechart.reports table F7 RUN… --annotations=answers.json"
 
 
 def f7(runs: Runs, labels: str | None) -> list[Table]:
-    """Figure 7 as a table: by category, what the second pass made of the model's and of the labels' classes."""
+    """Return Figure 7 as tables: how often annotators chose the model's class, the label, both or neither."""
     return [outcome_table(source, replies, runs) for source, replies in read_answers(runs, labels)]
 
 
 def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list[AnswerFile]]]:
-    """Return the answers to the sheets of each source, of all ground truths or of the named one."""
+    """Return the answer files by source, of all label sets or only the named one."""
     if not runs.annotations:
         raise ReportError(
             "F7 needs the answers to a sheet of disputed images. Make one with: python -m eyechart.reports annotate, "
@@ -48,7 +48,7 @@ def read_answers(runs: Runs, labels: str | None) -> list[tuple[SheetSource, list
 
 
 def by_source(replies: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFile]]:
-    """Answers to the sheets of one source belong together; two answers to one image do not."""
+    """Group answer files by source; raise ReportError if two files answer the same image."""
     by_source_: dict[SheetSource, list[AnswerFile]] = {}
     for reply in replies:
         files = by_source_.setdefault(reply.key.source, [])
@@ -63,12 +63,12 @@ def by_source(replies: Sequence[AnswerFile]) -> dict[SheetSource, list[AnswerFil
 
 
 def answered_keys(reply: AnswerFile) -> Iterator[str]:
-    """The keys of the images that were answered."""
+    """Yield the keys of the images with an answer."""
     return (reply.key.items[index].key for index in reply.choices)
 
 
 def outcome_table(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> Table:
-    """The table of one source."""
+    """Return the table of one source."""
     group = find_group(source, replies, runs)
     rows = [row for count in source.counts for row in category_rows(count, answered_items(replies))]
     return Table(
@@ -86,7 +86,7 @@ def answered_items(replies: Sequence[AnswerFile]) -> list[tuple[Item, AnnotatorC
 
 
 def table_title(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> str:
-    """Return which split, ground truth, model and protocol the answers are about."""
+    """Return the title: split, label set, model and protocol."""
     group = find_group(source, replies, runs)
     model = model_name(source, group)
     return f"{group.title}: second annotation pass where {source.labels} disputes {model} ({source.protocol})"
@@ -98,7 +98,7 @@ def model_name(source: SheetSource, group: ComparableCases) -> str:
 
 
 def find_group(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -> ComparableCases:
-    """The group of the case that the sheet was made from, with the very answers that it was made from."""
+    """Return the group of the case, with the same answers, that the sheet was made from."""
     for group in runs.groups:
         for case in group.cases:
             file = case.record.predictions
@@ -111,13 +111,13 @@ def find_group(source: SheetSource, replies: Sequence[AnswerFile], runs: Runs) -
 
 
 def classify_choice(item: Item, choice: AnnotatorChoice) -> str:
-    """Which of the four it is; an equivalent of a suggested class stands for it."""
+    """Return the outcome of one answer; an equivalent of a suggested class counts as that class."""
     sources = {source for index in choice.chosen for source in item.candidates[index - 1].by}
     return BY_CHOICE[MODEL in sources, LABELS in sources]
 
 
 def category_rows(count: CategoryCounts, answered: Sequence[tuple[Item, AnnotatorChoice]]) -> list[Row]:
-    """Numbers of images, then shares: of the category for the disputed ones, of the answered ones for all others."""
+    """Return a row of counts and a row of shares: disputed of all images, all others of the answered images."""
     counts = Counter(classify_choice(item, choice) for item, choice in answered if item.category == count.category)
     n = counts.total()
     numbers_by_name = {name: counts[name] for name in OUTCOMES} | {
@@ -132,7 +132,7 @@ def category_rows(count: CategoryCounts, answered: Sequence[tuple[Item, Annotato
 
 
 def outcome_notes(source: SheetSource, replies: Sequence[AnswerFile]) -> Iterator[str]:
-    """What a reader must know."""
+    """Yield the explanation of the table."""
     yield (
         f"Disputed: the model gave a valid prediction, and {source.labels} says that it is wrong. In S- and M- the "
         "original label is not right either."
@@ -150,7 +150,7 @@ def outcome_notes(source: SheetSource, replies: Sequence[AnswerFile]) -> Iterato
 
 
 def unanswered_notes(replies: Sequence[AnswerFile]) -> Iterator[str]:
-    """What the answers say nothing of, and what they say in words."""
+    """Yield the number of images without an answer, and the number of comments."""
     for reply in replies:
         done, size = len(reply.choices), len(reply.key.items)
         if done < size:

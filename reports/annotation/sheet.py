@@ -1,4 +1,4 @@
-"""Sheets for people to answer: one HTML file with pictures, which needs nothing else and obeys only its own code."""
+"""Annotation sheets: one HTML file with pictures, style and script; a content security policy forbids other code."""
 
 import json
 import os
@@ -19,14 +19,14 @@ from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
 SLOT = re.compile(r"{{(\w+)}}")
-# What a browser shows as it is; all else becomes PNG, which loses nothing.
+# Formats that browsers show; other formats are converted to PNG, which is lossless.
 BROWSER_FORMATS: Mapping[bytes, str] = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"BM": "bmp"}
 LARGE = 200_000_000  # bytes; browsers slow down above
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A sheet of one kind, which names its form and script: its heading, its id, and what its script is given."""
+    """The content of a sheet: kind (names its form and script), heading, id, and the data of the script."""
 
     kind: str
     title: str
@@ -45,7 +45,7 @@ def open_checked_split(
     source: str = "run",
     offline: bool = False,
 ) -> Dataset:
-    """Open the split of a run, or of something else; one with other images than it saw is refused."""
+    """Open a split; raise ReportError if its images are not those that the run or division used."""
     refs = available(root)
     ref = next((ref for ref in refs if str(ref) == name), None)
     if ref is None:
@@ -64,14 +64,14 @@ def open_checked_split(
 
 
 def pictures(dataset: Dataset, rows: Sequence[int]) -> Iterator[str]:
-    """Each image as a data URI."""
+    """Yield each image as a data URI."""
     for row in rows:
         ((_, data),) = dataset.read([row])
         yield data_uri(data, dataset.keys[row], upright=dataset.upright)
 
 
 def data_uri(data: bytes, name: str, *, upright: bool) -> str:
-    """An image in its own bytes where every browser shows them, else as PNG."""
+    """Return an image as a data URI: its own bytes if browsers can show them, else PNG."""
     kind = next((kind for magic, kind in BROWSER_FORMATS.items() if data.startswith(magic)), None)
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         kind = "webp"
@@ -83,7 +83,7 @@ def data_uri(data: bytes, name: str, *, upright: bool) -> str:
 
 
 def write_sheet(path: Path, sheet: Sheet, images: Iterator[str]) -> None:
-    """Write the file picture by picture: all of them at once may be more than the memory holds."""
+    """Write the file one picture at a time, so that memory holds only one."""
     head, tail = render_sheet(sheet)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
@@ -101,7 +101,7 @@ def write_sheet(path: Path, sheet: Sheet, images: Iterator[str]) -> None:
 
 
 def render_sheet(sheet: Sheet) -> tuple[str, str]:
-    """The page before and after its pictures. Only style and code with these hashes are obeyed."""
+    """Return the HTML before and after the pictures; the policy allows only the style and code with these hashes."""
     page, style = read_asset("sheet.html"), read_asset("sheet.css")
     code = read_asset("sheet.js") + read_asset(f"{sheet.kind}.js")
     form, keys = read_asset(f"{sheet.kind}.html").split("{{keys}}\n")
@@ -122,21 +122,21 @@ def render_sheet(sheet: Sheet) -> tuple[str, str]:
 
 
 def read_asset(name: str) -> str:
-    """A file beside this one."""
+    """Return the text of a file in this folder."""
     return files(__package__).joinpath(name).read_text("utf-8")
 
 
 def script_json(value: object) -> str:
-    """JSON in ASCII that ends no script and opens no comment."""
+    """Return JSON in ASCII that cannot end a script or start a comment."""
     return re.sub("[<>&]", lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value))
 
 
 def digest(text: str) -> str:
-    """A content security policy's source for an inline text."""
+    """Return the content security policy's source for an inline text."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def size_note(path: Path) -> str:
-    """How large a sheet is, and what to do about one that is much for a browser."""
+    """Return the size of a sheet, with advice if it is too large for browsers."""
     size = path.stat().st_size
     return f"{size / 1e6:.1f} MB." + ("" if size < LARGE else " This is much for a browser: take fewer pictures.")

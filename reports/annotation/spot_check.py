@@ -1,4 +1,4 @@
-"""The sheet of a spot check: a random sample of a division's pairs out of distribution, to be accepted or rejected."""
+"""Write the sheet of a spot check: random pairs out of distribution of a division, to be accepted or rejected."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,20 +23,20 @@ OUT_OF_DISTRIBUTION = (SIMPLE, HARD)
 UNFLAGGED = "does not flag it."
 PRESENT: Mapping[int, str] = {
     0: UNFLAGGED,
-    BEATEN: "flags it: to it, a category that is not there is likelier than every one that is (case 1).",
-    UNLIKELY: "flags it: to it, this category is less probable than {threshold} (case 2).",
-    BEATEN | UNLIKELY: "flags it: to it, a category that is not there is likelier than every one that is (case 1), and "
-    "this one is less probable than {threshold} (case 2).",
+    BEATEN: "flags it: an absent category has a higher probability than every present one (case 1).",
+    UNLIKELY: "flags it: the probability of this category is below {threshold} (case 2).",
+    BEATEN | UNLIKELY: "flags it: an absent category has a higher probability than every present one (case 1), and "
+    "the probability of this category is below {threshold} (case 2).",
 }
 ABSENT: Mapping[int, str] = {
     0: UNFLAGGED,
-    BEATEN: "flags it: to it, this category is likelier than every one that is there (case 1).",
+    BEATEN: "flags it: this category has a higher probability than every present one (case 1).",
 }
 
 
 @dataclass(frozen=True)
 class SpotCheckOptions:
-    """What is asked for on the command line."""
+    """The options of `check`."""
 
     data: str | None = None
     store: Path = STORE
@@ -45,7 +45,7 @@ class SpotCheckOptions:
 
 
 def write(path: Path, options: SpotCheckOptions, out: Path) -> str:
-    """Write the sheet of a division file; return what there is to say."""
+    """Write the sheet of a division file and return the message to print."""
     if options.per_set < 1:
         raise ReportError(f"--per-set is {options.per_set}, expected a number of pairs from 1 up.")
     division_file, data = read_file(path), path.read_bytes()
@@ -68,7 +68,7 @@ def write(path: Path, options: SpotCheckOptions, out: Path) -> str:
 
 
 def open_data(division: File, options: SpotCheckOptions) -> Dataset:
-    """Open the images that were divided."""
+    """Open the images of the division."""
     parameters = {name: int(division.parameters[name]) for name in ("limit", "seed") if name in division.parameters}
     return open_checked_split(
         f"{division.benchmark}/{division.split}",
@@ -82,7 +82,7 @@ def open_data(division: File, options: SpotCheckOptions) -> Dataset:
 
 
 def sample(pairs: Sequence[Pair], options: SpotCheckOptions) -> list[int]:
-    """Places of random pairs of each set of the main benchmark, in a random order of them all."""
+    """Return the indices of random pairs of each set of the main benchmark, in random order."""
     indices: list[int] = []
     for name in OUT_OF_DISTRIBUTION:
         candidates = [index for index, pair in enumerate(pairs) if pair.set == name and pair.main]
@@ -92,7 +92,7 @@ def sample(pairs: Sequence[Pair], options: SpotCheckOptions) -> list[int]:
 
 
 def item(division: File, pair: Pair) -> dict[str, object]:
-    """What the sheet says of a pair."""
+    """Return what the sheet shows of a pair."""
     return {
         "category": one_line(pair.category),
         "here": "annotated as being there" if pair.present else "annotated as not being there",
@@ -103,7 +103,7 @@ def item(division: File, pair: Pair) -> dict[str, object]:
 
 
 def reasons(division: File, pair: Pair) -> Iterator[list[str]]:
-    """What each detector says of a pair."""
+    """Yield each detector with its reason for flagging a pair."""
     threshold = division.parameters.get("threshold", "the threshold")
     for detector, code in zip(division.detectors, map(int, pair.flags), strict=True):
         text = PRESENT[code] if pair.present else ABSENT[min(code, BEATEN)]

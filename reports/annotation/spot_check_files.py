@@ -1,4 +1,4 @@
-"""What a spot check of a division hands out and gets back: which pairs, and a verdict on each."""
+"""The files of a spot check of a division: the selected pairs, and a verdict on each."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -17,14 +17,14 @@ AGAIN = "Download the answers from the sheet again."
 
 
 class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Somebody's word on one pair; nothing said where there is a comment alone."""
+    """The verdict on one pair; "" if there is only a comment."""
 
     said: Literal["accept", "reject", "unsure", ""] = ""
     comment: str = ""
 
 
 class VerdictsFile(msgspec.Struct, frozen=True, kw_only=True):
-    """What a sheet's button writes: verdicts by the number of the picture, and the pairs by the division's numbers."""
+    """The file that a sheet's button writes: verdicts by picture number, and the pairs' indices in the division."""
 
     schema: int
     sheet: str
@@ -34,7 +34,7 @@ class VerdictsFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckedSheet(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of verdicts."""
+    """A file of verdicts with its sha256."""
 
     path: Path
     sha256: str
@@ -42,23 +42,23 @@ class CheckedSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def verdicts(self) -> dict[int, str]:
-        """What was said, by the pair's number in the division."""
+        """Return the verdicts by the index of the pair in the division."""
         answers = self.answers.answers.items()
         return {self.answers.pairs[int(number) - 1]: verdict.said for number, verdict in answers if verdict.said}
 
     @property
     def comments(self) -> int:
-        """How many pairs have a comment."""
+        """Return the number of pairs with a comment."""
         return sum(bool(verdict.comment.strip()) for verdict in self.answers.answers.values())
 
 
 def sheet_id(division: str, pairs: Sequence[int]) -> str:
-    """The id of a sheet about these pairs of a division, which goes by its sha256."""
+    """Return the id of a sheet about these pairs of the division with this sha256."""
     return sha256(msgspec.json.encode([division, pairs])).hexdigest()[:16]
 
 
 def read_checked_sheet(path: Path, division: str, division_file: File) -> CheckedSheet:
-    """Read verdicts on pairs of a division; those on another one, or on pairs that it does not have, are refused."""
+    """Return verdicts on pairs of a division; raise ReportError for another division or unknown pairs."""
     answers = read(path, VerdictsFile, "the answers to a sheet of a spot check", AGAIN)
     if answers.division != division:
         raise ReportError(

@@ -1,4 +1,4 @@
-"""What a spot check found: how many pairs of each set were accepted, and the division without the rejected ones."""
+"""Outcome of a spot check: acceptance rates by set, and the division without the rejected pairs."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class SpotCheckOutcome:
-    """A division, the files of answers about it, and the verdict on each pair."""
+    """A division, the answer files about it, and the verdict on each pair."""
 
     path: Path
     whole: File
@@ -34,12 +34,12 @@ class SpotCheckOutcome:
 
     @property
     def rejected(self) -> set[int]:
-        """The places of the rejected pairs."""
+        """Return the indices of the rejected pairs."""
         return {pair for pair, verdict in self.verdicts.items() if verdict == REJECT}
 
 
 def read_outcome(path: Path, answers: Sequence[Path]) -> SpotCheckOutcome:
-    """Read everything; a pair on which files differ counts as one that nobody is sure of."""
+    """Read all files; a pair with different verdicts counts as unsure."""
     division_file, division = read_file(path), sha256(path.read_bytes()).hexdigest()
     files = tuple(read_checked_sheet(file, division, division_file) for file in answers)
     verdicts_by_pair: dict[int, set[str]] = {}
@@ -52,7 +52,7 @@ def read_outcome(path: Path, answers: Sequence[Path]) -> SpotCheckOutcome:
 
 
 def outcome_table(outcome: SpotCheckOutcome) -> Table:
-    """The rates of acceptance, set by set and over all."""
+    """Return the table of acceptance rates by set and over all."""
     rows = [
         *(outcome_row(outcome, name, (name,)) for name in OUT_OF_DISTRIBUTION),
         outcome_row(outcome, ALL, OUT_OF_DISTRIBUTION),
@@ -62,7 +62,7 @@ def outcome_table(outcome: SpotCheckOutcome) -> Table:
 
 
 def outcome_row(outcome: SpotCheckOutcome, title: str, sets: Sequence[str]) -> Row:
-    """One row; those that nobody is sure of count neither way."""
+    """Return one row; unsure pairs are not part of the acceptance rate."""
     pairs = outcome.whole.pairs
     size = sum(pair.set in sets and pair.main for pair in pairs)
     counts = Counter(verdict for index, verdict in outcome.verdicts.items() if pairs[index].set in sets)
@@ -71,7 +71,7 @@ def outcome_row(outcome: SpotCheckOutcome, title: str, sets: Sequence[str]) -> R
 
 
 def notes(outcome: SpotCheckOutcome) -> Iterator[str]:
-    """What a reader must know."""
+    """Yield the explanation of the table."""
     yield "Accepted: of the pairs that were accepted or rejected. Brackets: 95 % Wilson intervals."
     yield f"Pairs: those of the main benchmark in the division {outcome.division[:12]}."
     for file in outcome.files:
@@ -85,7 +85,7 @@ def notes(outcome: SpotCheckOutcome) -> Iterator[str]:
 
 
 def write_new(outcome: SpotCheckOutcome, out: Path) -> str:
-    """Write the division without the rejected pairs; return what there is to say."""
+    """Write the division without the rejected pairs and return the message to print."""
     if out.resolve() == outcome.path.resolve():
         raise ReportError(f"--out={out} is the division that was checked. Give the new one another name.")
     rejected = outcome.rejected
@@ -99,13 +99,13 @@ def write_new(outcome: SpotCheckOutcome, out: Path) -> str:
 
 
 def note(outcome: SpotCheckOutcome) -> str:
-    """What a reader of numbers about the new division must know."""
+    """Return the note that the new division carries."""
     rejected, checked = len(outcome.rejected), len(outcome.verdicts)
     return f"{rejected:,} × pair left out of the division: rejected in a spot check of {checked:,}"
 
 
 def parameters(outcome: SpotCheckOutcome) -> dict[str, str]:
-    """How the new division was made: how many were rejected, of how many, by which answers to sheets of which one."""
+    """Return the parameters of the new division: how many pairs were checked and rejected, and by which files."""
     values = {
         "checked": str(len(outcome.verdicts)),
         "checked_rejected": str(len(outcome.rejected)),

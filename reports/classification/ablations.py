@@ -1,4 +1,4 @@
-"""One choice changed and all else equal: the published Tables 11 to 14 and 18 of arXiv 2603.06578."""
+"""Ablations of one option, all else equal: Tables 11 to 14 and 18 of arXiv 2603.06578."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ RESPONSES = {"id": "ID", "name": "Class name"}
 
 @dataclass(frozen=True)
 class Ablation:
-    """What a table compares: a choice with those that follow from it, and how its values are called and sorted."""
+    """The definition of a table: the option, the options that depend on it, and the names and order of its values."""
 
     table: str
     protocol: str
@@ -48,7 +48,7 @@ class Ablation:
 def value_name_and_order(
     option: str, names: Mapping[str, str]
 ) -> tuple[Callable[[CaseRun], str], Callable[[CaseRun], Any]]:
-    """How the values of a choice are called, and their order, as the published table has them."""
+    """Return two functions of a case: the published name of an option's value, and its sort key."""
     values = [*names]
 
     def order(case: CaseRun) -> tuple[int, str]:
@@ -59,12 +59,12 @@ def value_name_and_order(
 
 
 def images_per_request(case: CaseRun) -> int:
-    """How many images a request showed."""
+    """Return the number of images per request."""
     return int(case.option("images", "1"))
 
 
 def embedding_space(case: CaseRun) -> str:
-    """The text embedding space, with a dagger for templates; text inclusion has none."""
+    """Return the text embedding space, with a dagger for templates; text inclusion has none."""
     if case.option("mapping") == "inclusion":
         return "text inclusion"
     mark = {NO_TEMPLATES: "", USUAL_TEMPLATES: "†"}.get(
@@ -74,7 +74,7 @@ def embedding_space(case: CaseRun) -> str:
 
 
 def embedding_space_order(case: CaseRun) -> tuple[bool, str, bool, str]:
-    """Text inclusion first, then encoder by encoder, without templates and with."""
+    """Return the sort key: text inclusion first, then by encoder, without templates first."""
     templates = case.option("text_templates", NO_TEMPLATES)
     return case.option("mapping") != "inclusion", case.option("encoder"), templates != NO_TEMPLATES, templates
 
@@ -102,29 +102,29 @@ ENCODERS = Ablation(
 
 
 def t11(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 11: one, five and ten images a request."""
+    """Return Table 11: one, five and ten images per request."""
     return [ablation_table(BATCHES, group, label_set) for group, label_set in select_ablations(BATCHES, runs, labels)]
 
 
 def t12(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 12: requests that mix classes, and requests of one class each."""
+    """Return Table 12: requests with mixed classes, and requests of one class each."""
     return [
         ablation_table(ORDERINGS, group, label_set) for group, label_set in select_ablations(ORDERINGS, runs, labels)
     ]
 
 
 def t14(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 14: class ids and class names as answers."""
+    """Return Table 14: class ids and class names as answers."""
     return [ablation_table(ANSWERS, group, label_set) for group, label_set in select_ablations(ANSWERS, runs, labels)]
 
 
 def t18(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 18: the text encoders that map an open world's answers, without templates and with."""
+    """Return Table 18: text encoders that map open-world answers, without and with templates."""
     return [ablation_table(ENCODERS, group, label_set) for group, label_set in select_ablations(ENCODERS, runs, labels)]
 
 
 def select_ablations(ablation: Ablation, runs: Runs, labels: str | None) -> list[tuple[ComparableCases, str]]:
-    """The groups with a model that answered under several values of the choice, and those answers alone."""
+    """Return the groups with a model that has several values of the option, reduced to these cases."""
     selected = [
         (group.with_protocols(ablation.protocol).select(case for block in blocks for case in block), label_set)
         for group, label_set in runs.iter_labels(labels)
@@ -139,7 +139,7 @@ def select_ablations(ablation: Ablation, runs: Runs, labels: str | None) -> list
 
 
 def ablation_blocks(ablation: Ablation, group: ComparableCases, labels: str) -> list[list[CaseRun]]:
-    """The answers that differ in the choice alone, in the order of its values; models by their best accuracy."""
+    """Return the cases of each model that differ only in the option, ordered by value; models by best accuracy."""
     blocks_by_model: dict[tuple[str, str], list[CaseRun]] = {}
     for case in group.with_protocols(ablation.protocol).scored_under(group.reference, labels):
         blocks_by_model.setdefault((case.model, case.prompt_settings_without(ablation.options)), []).append(case)
@@ -148,7 +148,7 @@ def ablation_blocks(ablation: Ablation, group: ComparableCases, labels: str) -> 
 
 
 def ablation_table(ablation: Ablation, group: ComparableCases, labels: str) -> Table:
-    """One group's blocks, a value a row."""
+    """Return the table of one group, one value of the option per row."""
     names = group.model_names(ablation.options)
     rows = [
         {
@@ -175,7 +175,7 @@ def ablation_table(ablation: Ablation, group: ComparableCases, labels: str) -> T
 def row_cells(
     ablation: Ablation, case: CaseRun, block: Sequence[CaseRun], group: ComparableCases, labels: str
 ) -> Iterator[tuple[str, Cell]]:
-    """One row's numbers, those over all images with their change from the block's first row."""
+    """Yield the cells of one row; those over all images with their change from the block's first row."""
     first, images = block[0], block_images(block, (group.reference, labels))
     for head, key in column_keys(group.reference, labels, ablation.categories).items():
         yield head, accuracy_cell(case, key, images)
@@ -188,13 +188,13 @@ def row_cells(
 
 
 def out_of_prompt_change(before: CaseRun, after: CaseRun, images: Bools) -> NumberCell:
-    """How many more answers are out of the prompt, over the same images."""
+    """Return how many more answers are out of the prompt, over the same images."""
     before_values, after_values = (text_columns(case).out_of_prompt for case in check_same_images((before, after)))
     return as_count(paired_change(before_values, after_values, images), signed=True)
 
 
 def ablation_notes(ablation: Ablation, cases: Sequence[CaseRun]) -> Iterator[str]:
-    """What a reader must know, and what goes with each value."""
+    """Yield the explanation of the table and the options that depend on each value."""
     if len(ablation.options) > 1:
         yield from dict.fromkeys(
             f"{ablation.format_value(case)}: {', '.join(f'{name} {case.option(name)}' for name in ablation.options)}."

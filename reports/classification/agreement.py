@@ -1,4 +1,4 @@
-"""How alike models are, Figure 9 of arXiv 2603.06578: recall per class by Spearman, correctness by phi."""
+"""Agreement of models, Figure 9 of arXiv 2603.06578: Spearman of per-class recall, phi of correctness."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SPEARMAN, PHI = "Spearman, recall per class", "phi, correctness"
 
 @dataclass(frozen=True)
 class Matrix:
-    """One coefficient between every two models, and over how many classes or images."""
+    """One coefficient between every two models, with the number of classes or images."""
 
     kind: str
     group: ComparableCases
@@ -32,7 +32,7 @@ class Matrix:
     counts: Ints
 
     def cell(self, row: int, column: int) -> NumberCell:
-        """An entry with its interval; phi is Pearson's correlation of two binary vectors."""
+        """Return one coefficient with its interval; phi is Pearson's correlation of two binary vectors."""
         value, n = float(self.values[row, column]), int(self.counts[row, column])
         method: Literal["spearman", "pearson"] = "spearman" if self.kind == SPEARMAN else "pearson"
         ci = fisher(value, n, method)
@@ -41,12 +41,12 @@ class Matrix:
 
 
 def f9(runs: Runs, labels: str | None) -> list[Table]:
-    """Figure 9 as tables: one matrix a coefficient, with the original labels as a model of their own."""
+    """Return Figure 9 as tables: one matrix per coefficient; the original labels count as a model."""
     return [matrix_table(matrix) for matrix in matrices(runs, labels)]
 
 
 def matrices(runs: Runs, labels: str | None) -> list[Matrix]:
-    """Both coefficients for every group and ground truth with something to correlate."""
+    """Return both matrices of every group and label set with at least two rows."""
     selected = [
         (selected, name)
         for group, names in runs.select_labels(labels)
@@ -63,7 +63,7 @@ def matrices(runs: Runs, labels: str | None) -> list[Matrix]:
 
 
 def spearman_and_phi(group: ComparableCases, labels: str) -> list[Matrix]:
-    """Recall of single-label images by Spearman, correctness of images with valid labels by phi."""
+    """Return Spearman over recalls of single-label images, and phi over correctness of images with valid labels."""
     cases = group.scored_under(labels)
     scored = cases[0].answers.label_sets[labels]
     names, outcomes = correctness_rows(group, cases, labels)
@@ -81,7 +81,7 @@ def spearman_and_phi(group: ComparableCases, labels: str) -> list[Matrix]:
 
 
 def correctness_rows(group: ComparableCases, cases: Sequence[CaseRun], labels: str) -> tuple[tuple[str, ...], Floats]:
-    """A row of outcomes a model, the original labels last; under those themselves they would be right throughout."""
+    """Return one row of correctness per model, the original labels last; under themselves they are left out."""
     rows = [case.answers.label_sets[labels].correct for case in check_same_images(cases)]
     tasks = group.task_names()
     model_names = [case.model for case in cases]
@@ -93,13 +93,13 @@ def correctness_rows(group: ComparableCases, cases: Sequence[CaseRun], labels: s
 
 
 def count_common(rows: Floats) -> Ints:
-    """How many columns every two rows both have."""
+    """Return the number of columns that are defined in both of every two rows."""
     defined = (~np.isnan(rows)).astype(np.int64)
     return defined @ defined.T
 
 
 def matrix_table(matrix: Matrix) -> Table:
-    """A matrix as a table, and as a long one for csv."""
+    """Return a matrix as a table, with a long table for csv."""
     size = range(len(matrix.names))
     rows: list[Row] = [
         (name, *(matrix.cell(index, column) for column in size)) for index, name in enumerate(matrix.names)
@@ -114,7 +114,7 @@ def matrix_table(matrix: Matrix) -> Table:
 
 
 def matrix_notes(matrix: Matrix) -> list[str]:
-    """What a reader of a matrix must know."""
+    """Return the explanation of a matrix."""
     unit = "classes; only images with one label count" if matrix.kind == SPEARMAN else "images with a valid label"
     notes = [f"n: {unit}. Brackets: 95 % intervals by Fisher's transformation. A dash: one of the two never varies."]
     if matrix.labels != matrix.group.reference:
@@ -123,7 +123,7 @@ def matrix_notes(matrix: Matrix) -> list[str]:
 
 
 def long_table(matrix: Matrix) -> Table:
-    """One pair of models a row."""
+    """Return one pair of models per row."""
     pairs = [(row, column) for row in range(len(matrix.names)) for column in range(row + 1, len(matrix.names))]
     rows: list[Row] = [
         (matrix.kind, matrix.names[row], matrix.names[column], matrix.cell(row, column)) for row, column in pairs

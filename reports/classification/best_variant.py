@@ -1,4 +1,4 @@
-"""Which of a model's answers in words stand in a table: the best ones, as the published captions say."""
+"""Select the best variant of each model's text answers, as the published captions describe."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
@@ -14,7 +14,10 @@ FEW_OPTIONS = ("mcq",)  # a choice among ten says nothing beside one among all c
 
 
 def best_variants(group: ComparableCases, labels: str) -> ComparableCases:
-    """As Table 4 of arXiv 2603.06578: of a model's answers in words the best alone, and no choice among few options."""
+    """Return a group with the most accurate text answers of each model, without protocols that offer few options.
+
+    This is the rule of Table 4 of arXiv 2603.06578.
+    """
     text_cases = [
         case for case in group.scored_under(group.reference, labels) if case.record.protocol in TEXT_PROTOCOLS
     ]
@@ -37,10 +40,10 @@ def best_variants(group: ComparableCases, labels: str) -> ComparableCases:
 def select_best(
     cases: Sequence[CaseRun], key: Callable[[CaseRun], Hashable], labels: str, reference: str
 ) -> list[CaseRun]:
-    """Return of the entries with one key the most accurate one, in the old order.
+    """Return the most accurate case for each key, in the given order.
 
-    Entries of equal accuracy under `labels` are told apart by that under the reference, then by the order of IN_WORDS,
-    then by the usual way of asking; the first of those that are equal in all of this is kept.
+    Ties under `labels` are broken by the accuracy under the reference, then by the order of TEXT_PROTOCOLS, then by the
+    number of default options; the first of cases that are equal in all of this is kept.
     """
     best: dict[Hashable, CaseRun] = {}
     for case in sorted(cases, key=lambda case: accuracy_order(case, labels, reference), reverse=True):
@@ -49,7 +52,7 @@ def select_best(
 
 
 def accuracy_order(case: CaseRun, labels: str, reference: str) -> tuple[float, float, int, tuple[bool, ...]]:
-    """Return what entries of one model are sorted by, the best last."""
+    """Return the sort key of cases of one model, best last."""
     name = case.record.protocol
     order = -TEXT_PROTOCOLS.index(name) if name in TEXT_PROTOCOLS else -len(TEXT_PROTOCOLS)
     default_options = tuple(not odd for odd in non_default_flags(case))
@@ -57,12 +60,12 @@ def accuracy_order(case: CaseRun, labels: str, reference: str) -> tuple[float, f
 
 
 def prompt_options(case: CaseRun) -> tuple[str, ...]:
-    """How images were shown and answers taken; open world has no class list to answer from, and shares the usual."""
+    """Return the prompt options of a case; open world lacks some and gets their defaults."""
     return tuple(case.option(name, default) for name, default in PROMPT_OPTIONS.items())
 
 
 def non_default_flags(case: CaseRun, *excluded: str) -> tuple[bool, ...]:
-    """Sorts the usual way of asking first, whatever some choices are."""
+    """Return for each prompt option whether it differs from its default; sorts default settings first."""
     return tuple(
         case.option(name, default) != default
         for name, default in PROMPT_OPTIONS.items()
@@ -71,6 +74,6 @@ def non_default_flags(case: CaseRun, *excluded: str) -> tuple[bool, ...]:
 
 
 def accuracy(case: CaseRun, labels: str) -> float:
-    """An entry's accuracy, below all others where there is none."""
+    """Return the accuracy of a case, -1 if it has none."""
     metric = case.metric(case.accuracy_name, labels)
     return -1.0 if metric is None or metric.value is None else metric.value

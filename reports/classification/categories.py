@@ -1,4 +1,4 @@
-"""Accuracy by label category, as the published Tables 2 and 4 and Figure 3 of arXiv 2603.06578 have it."""
+"""Accuracy by label category: Tables 2 and 4 and Figure 3 of arXiv 2603.06578."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ RANKED = (BEFORE, *(name for name in CATEGORIES if name != "N"))
 
 @dataclass(frozen=True)
 class CategoryRow:
-    """One row: a model with its accuracy under the reference, under other labels by category, and under both."""
+    """The row of a model: accuracy under the reference, under other labels by category, and under both."""
 
     model: str
     task: str
@@ -28,7 +28,7 @@ class CategoryRow:
 
 
 def category_row(case: CaseRun, task: str, reference: str, labels: str) -> CategoryRow:
-    """Score one case by category, over the images that both ground truths score."""
+    """Return the accuracies of one case by category, over the images that both label sets score."""
     before, after = (case.answers.label_sets[name] for name in (reference, labels))
     compared = compared_images([case.answers], (reference, labels))
     numbers = {name: proportion(after.correct, after.mask(name) & compared) for name in CATEGORIES}
@@ -39,7 +39,7 @@ def category_row(case: CaseRun, task: str, reference: str, labels: str) -> Categ
 
 
 def category_rows(group: ComparableCases, labels: str) -> list[CategoryRow]:
-    """Every case of a group that was scored under the reference and these labels."""
+    """Return a row for every case that was scored under the reference and these labels."""
     tasks = group.task_names()
     return [
         category_row(case, tasks[id(case)], group.reference, labels)
@@ -48,7 +48,7 @@ def category_rows(group: ComparableCases, labels: str) -> list[CategoryRow]:
 
 
 def add_ranks(numbers: Sequence[NumberCell]) -> list[NumberCell]:
-    """Give every number its rank, 1 for the highest; equal ones share it, and the next has the next."""
+    """Return the numbers with ranks, 1 for the highest; equal numbers share a rank, without gaps."""
     values = [round(number.value, 12) if number.is_defined and number.value is not None else None for number in numbers]
     levels = sorted({value for value in values if value is not None}, reverse=True)
     return [
@@ -58,7 +58,7 @@ def add_ranks(numbers: Sequence[NumberCell]) -> list[NumberCell]:
 
 
 def category_table(rows: Sequence[CategoryRow], group: str, reference: str, labels: str, notes: Sequence[str]) -> Table:
-    """Lay out standings as Table 4: values in per cent, ranks in parentheses."""
+    """Return Table 4: values in per cent, ranks in parentheses."""
     names = (BEFORE, "A", CHANGED, *CATEGORIES[1:], BOTH)
     columns = {name: [row.cells[name] for row in rows] for name in names}
     columns |= {name: add_ranks(columns[name]) for name in RANKED}
@@ -74,7 +74,7 @@ def category_table(rows: Sequence[CategoryRow], group: str, reference: str, labe
 
 
 def category_notes(reference: str, labels: str) -> list[str]:
-    """What a reader of Table 4 must know."""
+    """Return the explanation of Table 4."""
     return [
         f"{reference}: original labels. A to N: label categories of {labels}.",
         "S: one label; M: several; N: none. In S+ and M+ the original label is among them, in S- and M- it is not.",
@@ -84,7 +84,7 @@ def category_notes(reference: str, labels: str) -> list[str]:
 
 
 def t4(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 4: models × label categories, with ranks, the change from the original labels, and both."""
+    """Return Table 4: models × label categories, with ranks, the change from the original labels, and both."""
     tables = []
     for group, name in groups_with_second_labels(runs, labels, "T4"):
         rows = category_rows(group, name)
@@ -94,12 +94,12 @@ def t4(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def f3(runs: Runs, labels: str | None) -> list[Table]:
-    """Figure 3 as a table: accuracy under the original and the new labels, and the change."""
+    """Return Figure 3 as a table: accuracy under the original and the new labels, and the change."""
     return [f3_table(group, name) for group, name in groups_with_second_labels(runs, labels, "F3")]
 
 
 def f3_table(group: ComparableCases, labels: str) -> Table:
-    """The changes of one group."""
+    """Return the accuracies of one group."""
     rows = category_rows(group, labels)
     table = Table(
         f"{group.title}: accuracy (%), change from {group.reference} to {labels}",
@@ -112,7 +112,7 @@ def f3_table(group: ComparableCases, labels: str) -> Table:
 
 
 def t2(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 2: how many images of each category there are, under each ground truth."""
+    """Return Table 2: the number of images of each category under each label set."""
     selected = runs.select_labels(labels) if labels else [(group, group.labels) for group in runs.groups]
     scored = [(group, [name for name in names if group.scored_under(name)]) for group, names in selected]
     if not any(names for _, names in scored):
@@ -121,7 +121,7 @@ def t2(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def t2_table(group: ComparableCases, labels: Sequence[str]) -> Table:
-    """The counts and shares of one group."""
+    """Return the counts and shares of one group."""
     rows = tuple(row for name in labels for row in t2_rows(group, name))
     note = "Shares are of the images that the ground truth speaks of. Brackets: 95 % Wilson intervals."
     return Table(
@@ -134,7 +134,7 @@ def t2_table(group: ComparableCases, labels: Sequence[str]) -> Table:
 
 
 def t2_rows(group: ComparableCases, labels: str) -> list[Row]:
-    """Numbers of images, then their shares."""
+    """Return a row of counts and a row of shares."""
     scored = group.scored_under(labels)[0].answers.label_sets[labels]
     counts = [int(scored.mask(name).sum()) for name in CATEGORIES]
     shares = [replace(proportion_of_counts(count, counts[0]), n=None) for count in counts]
@@ -142,7 +142,7 @@ def t2_rows(group: ComparableCases, labels: str) -> list[Row]:
 
 
 def groups_with_second_labels(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
-    """Every group with every ground truth that stands beside its original labels, each model's best answers chosen."""
+    """Return every group with each label set besides the original labels; of each model the best variant."""
     result = [
         (selected, second)
         for group, names in runs.select_labels(labels)
@@ -159,6 +159,6 @@ def groups_with_second_labels(runs: Runs, labels: str | None, name: str) -> list
 
 
 def describe_runs(runs: Runs) -> str:
-    """What the runs have: `zero_shot under ImGT`."""
+    """Return which protocols and label sets the runs have: `zero_shot under ImGT`."""
     cases = [case for group in runs.groups for case in group.cases]
     return "; ".join(dict.fromkeys(f"{e.record.protocol} under {', '.join(e.labels) or 'no labels'}" for e in cases))

@@ -1,4 +1,4 @@
-"""The columns that most published tables share: accuracy under the original labels, then under new ones by category."""
+"""Columns common to most published tables: accuracy under the original labels, then under new ones by category."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,12 +18,12 @@ COVERED_BY_BLOCK = "Where answers failed, the rows of one model leave out the im
 
 
 def column_keys(reference: str, labels: str, cells: Sequence[str] = CATEGORY_COLUMNS) -> Mapping[str, ColumnKey]:
-    """What each column is about, by its head: the reference first; it has no categories of its own."""
+    """Return the label set and category of each column by its head, the reference first."""
     return {reference: (reference, "A")} | ({} if labels == reference else {cell: (labels, cell) for cell in cells})
 
 
 def scored_by_all(outcomes: Iterable[Floats]) -> Bools:
-    """Return the mask (n,) of the images that have a value in every one of the outcomes (n,).
+    """Return the mask (n,) of the images that have a value in each of the arrays (n,).
 
     This is the rule of every table: columns that are compared cover the same images, and so do the rows of a block.
     """
@@ -31,12 +31,12 @@ def scored_by_all(outcomes: Iterable[Floats]) -> Bools:
 
 
 def compared_images(answers: Iterable[ImageAnswers], label_sets: Collection[str]) -> Bools:
-    """Return the mask (n,) of the images that every ground truth scores for each of the answers."""
+    """Return the mask (n,) of the images that every label set scores for each of the answers."""
     return scored_by_all(image_answers.label_sets[name].correct for image_answers in answers for name in label_sets)
 
 
 def block_images(block: Sequence[CaseRun], label_sets: Collection[str]) -> Bools:
-    """Return the mask (n,) of the images that every ground truth scores for each row of a block."""
+    """Return the mask (n,) of the images that every label set scores for each row of a block."""
     return compared_images([case.answers for case in check_same_images(block)], label_sets)
 
 
@@ -50,19 +50,19 @@ def coverage_note(label_sets: Collection[str], columns: str = "All columns") -> 
 
 
 def accuracy_cell(case: CaseRun, key: ColumnKey, images: Bools) -> NumberCell:
-    """The share of right answers among some images, with Wilson's interval."""
+    """Return the accuracy over some images, with Wilson's interval."""
     scored = case.answers.label_sets[key[0]]
     return proportion(scored.correct, scored.mask(key[1]) & images)
 
 
 def accuracy_change(before: CaseRun, after: CaseRun, key: ColumnKey, images: Bools) -> NumberCell:
-    """How far the accuracy moved over the same images, with its paired interval."""
+    """Return the change in accuracy over the same images, with its paired interval."""
     first, second = (case.answers.label_sets[key[0]] for case in check_same_images((before, after)))
     return paired_change(first.correct, second.correct, second.mask(key[1]) & images)
 
 
 def check_same_images(cases: Sequence[CaseRun]) -> Sequence[CaseRun]:
-    """The entries, if their answers are about the same images in the same order."""
+    """Return the cases; raise ReportError unless their answers are about the same images in the same order."""
     for case in cases:
         if case.answers.keys != cases[0].answers.keys:
             raise ReportError(f"{case.folder}: the answers to {case.record.case} are not about the same images.")
@@ -70,7 +70,7 @@ def check_same_images(cases: Sequence[CaseRun]) -> Sequence[CaseRun]:
 
 
 def text_columns(case: CaseRun) -> TextColumns:
-    """What a case's answers in words have besides."""
+    """Return the columns that only text answers have; raise ReportError if the case has none."""
     if case.answers.text is None:
         raise ReportError(
             f"The answers to {case.record.case} in {case.folder} do not say which are out of the prompt: there is no "
@@ -80,20 +80,20 @@ def text_columns(case: CaseRun) -> TextColumns:
 
 
 def out_of_prompt_rate(case: CaseRun, key: ColumnKey, images: Bools | None = None) -> NumberCell:
-    """The share of answers out of the prompt, of the images with an answer, with Wilson's interval."""
+    """Return the share of answers that are out of the prompt, with Wilson's interval."""
     mask = case.answers.label_sets[key[0]].mask(key[1])
     return proportion(text_columns(case).out_of_prompt, mask if images is None else mask & images)
 
 
 def as_count(cell: NumberCell, digits: int = 0, *, signed: bool = False) -> NumberCell:
-    """A share as a number of images, its interval too."""
+    """Return a proportion and its interval as numbers of images."""
     return replace(cell, style=NumberFormat(cell.n or 0, digits, signed))
 
 
 def mean_over_epochs(epochs: Sequence[NumberCell]) -> NumberCell:
-    """Return the mean of the same number of several rounds with Student's interval; of one round, that number itself.
+    """Return the mean of a number over several epochs with Student's interval; of one epoch, that number.
 
-    Its n is the smallest of the rounds, since errors of a round leave images out of it.
+    Its n is the smallest of the epochs, since errors leave images out.
     """
     if len(epochs) == 1:
         return epochs[0]

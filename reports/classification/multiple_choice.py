@@ -1,4 +1,4 @@
-"""Means over repeats: multiple choice and repeated closed worlds, Tables 7, 17 and 19 of arXiv 2603.06578."""
+"""Means over epochs: multiple choice and repeated closed world, Tables 7, 17 and 19 of arXiv 2603.06578."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ WITHOUT_TEXT = tuple(row for row in ROWS if row not in SETTINGS or SETTINGS[row]
 
 
 def t19(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 19: multiple choice by where the distractors come from, every model."""
+    """Return Table 19: multiple choice of every model by the source of the distractors."""
     return [
         setting_table(group, everything, label_set, ROWS)
         for group, everything, label_set in multiple_choice_groups(runs, labels, "T19")
@@ -31,7 +31,7 @@ def t19(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def t7(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 7: the same without neighbours in text space, for one model: the best in closed world."""
+    """Return Table 7: as Table 19 without neighbours in text space, for the model that is best in closed world."""
     return [
         setting_table(select_best_model(group, everything, label_set), everything, label_set, WITHOUT_TEXT)
         for group, everything, label_set in multiple_choice_groups(runs, labels, "T7")
@@ -41,7 +41,7 @@ def t7(runs: Runs, labels: str | None) -> list[Table]:
 def multiple_choice_groups(
     runs: Runs, labels: str | None, name: str
 ) -> list[tuple[ComparableCases, ComparableCases, str]]:
-    """The multiple choices of every group under every ground truth, with the group they come from."""
+    """Return the multiple-choice cases of every group and label set, with the group they come from."""
     result = [
         (group.select(cases), group, label_set)
         for group, label_set in runs.iter_labels(labels)
@@ -56,7 +56,7 @@ def multiple_choice_groups(
 
 
 def select_best_model(group: ComparableCases, everything: ComparableCases, labels: str) -> ComparableCases:
-    """The model with the best closed world, or without any the best first setting."""
+    """Return the cases of the model with the best closed world, or without one the best first setting."""
     best = max(
         blocks_by_model(group, everything, labels).values(), key=lambda block: block_accuracy(block, everything, labels)
     )
@@ -66,7 +66,7 @@ def select_best_model(group: ComparableCases, everything: ComparableCases, label
 
 
 def blocks_by_model(group: ComparableCases, everything: ComparableCases, labels: str) -> Mapping[str, list[CaseRun]]:
-    """The rows of each model by its name, and by how it was asked where it was asked in several ways, best last."""
+    """Return the rows of each model, by name and prompt settings, best last."""
     names = group.model_names(COMPARED_OPTIONS)
     blocks: dict[str, list[CaseRun]] = {}
     for case in sorted(group.cases, key=setting_order):
@@ -75,24 +75,24 @@ def blocks_by_model(group: ComparableCases, everything: ComparableCases, labels:
 
 
 def block_accuracy(block: Sequence[CaseRun], everything: ComparableCases, labels: str) -> tuple[float, float]:
-    """A model's accuracy in closed world, or else in the first of its settings; then that under the reference."""
+    """Return the accuracy in closed world, or else in the first setting; then that under the reference."""
     case = find_closed_world(everything, block[0], labels) or block[0]
     return accuracy(case, labels), accuracy(case, everything.reference)
 
 
 def setting_order(case: CaseRun) -> int:
-    """Where a setting stands in the published table; one that is not there stands last."""
+    """Return the position of a setting in the published table; unknown settings come last."""
     return ROWS.index(setting(case)) if setting(case) in ROWS else len(ROWS)
 
 
 def setting(case: CaseRun) -> str:
-    """The setting as the published table writes it."""
+    """Return the setting as the published table writes it."""
     value = case.option("setting")
     return SHORT.get(value, value)
 
 
 def find_closed_world(group: ComparableCases, reference_case: CaseRun, labels: str) -> CaseRun | None:
-    """The model's closed world: repeated ones first, read in the same way, asked in the usual way, the best."""
+    """Return the model's closed world: with epochs first, then the same parser, default prompts, best accuracy."""
 
     def order(case: CaseRun) -> tuple[bool, bool, list[bool], float, float]:
         same_parser = case.option("reading") == reference_case.option("reading")
@@ -108,7 +108,7 @@ def find_closed_world(group: ComparableCases, reference_case: CaseRun, labels: s
 
 
 def setting_table(group: ComparableCases, everything: ComparableCases, labels: str, settings: Sequence[str]) -> Table:
-    """One group's rows, model by model, each with its closed world last."""
+    """Return the rows of one group, model by model, each with its closed world last."""
     shown = group.select(case for case in group.cases if setting_order(case) == len(ROWS) or setting(case) in settings)
     columns = column_keys(group.reference, labels)
     rows: list[Row] = []
@@ -132,7 +132,7 @@ def setting_table(group: ComparableCases, everything: ComparableCases, labels: s
 
 
 def mean_cells(case: CaseRun, columns: Mapping[str, ColumnKey]) -> list[Cell]:
-    """One row's numbers: means over the rounds, each over the images that all ground truths of the columns score."""
+    """Return the cells of one row: means over epochs, over the images that all label sets of the columns score."""
     masks = images_per_epoch(case, columns)
     cells: list[Cell] = []
     for name, category in columns.values():
@@ -148,13 +148,13 @@ def mean_cells(case: CaseRun, columns: Mapping[str, ColumnKey]) -> list[Cell]:
 
 
 def images_per_epoch(case: CaseRun, columns: Mapping[str, ColumnKey]) -> list[Bools]:
-    """Return for each round the mask (n,) of the images that all ground truths of the columns score."""
+    """Return for each epoch the mask (n,) of the images that all label sets of the columns score."""
     names = [name for name in dict.fromkeys(name for name, _ in columns.values()) if name in case.answers.label_sets]
     return [compared_images([answers], names) for answers in case.epochs]
 
 
 def setting_notes(group: ComparableCases, closed_world_cases: Sequence[CaseRun], settings: Sequence[str]) -> list[str]:
-    """Where distractors come from, which rows are missing, and how the closed world was asked."""
+    """Return the sources of distractors, the missing rows, and the prompts of the closed world."""
     notes = [
         STUDENT,
         *dict.fromkeys(
@@ -170,14 +170,14 @@ def setting_notes(group: ComparableCases, closed_world_cases: Sequence[CaseRun],
 
 
 def distractor_source(case: CaseRun) -> str:
-    """Where hard distractors come from."""
+    """Return the option that hard distractors come from, with its value."""
     preset = SETTINGS.get(setting(case))
     option = {"confusion": "distractors", "text": "encoder"}.get(preset.hardness if preset else "")
     return f"{option} {case.option(option)}" if option else ""
 
 
 def t17(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 17: a closed world asked again and again; mean accuracy, and answers out of the prompt on average."""
+    """Return Table 17: repeated closed world; mean accuracy, and mean number of answers out of the prompt."""
     result = [
         (group.select(cases), label_set)
         for group, label_set in runs.iter_labels(labels)
@@ -192,7 +192,7 @@ def t17(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def t17_table(group: ComparableCases, labels: str) -> Table:
-    """One group's models."""
+    """Return the table of one group."""
     columns, names = column_keys(group.reference, labels), group.model_names(("images",))
     rows = [
         (names[id(e)], e.option("images"), *mean_cells(e, columns), mean_out_of_prompt(e, columns)) for e in group.cases
@@ -208,7 +208,7 @@ def t17_table(group: ComparableCases, labels: str) -> Table:
 
 
 def mean_out_of_prompt(case: CaseRun, columns: Mapping[str, ColumnKey]) -> Cell:
-    """How many answers were out of the prompt, of the images that the other columns cover."""
+    """Return the mean number of answers out of the prompt, over the images that the other columns cover."""
     pairs = zip(case.epochs, images_per_epoch(case, columns), strict=True)
     rates = [proportion(answers.text.out_of_prompt, images) for answers, images in pairs if answers.text]
     return as_count(mean_over_epochs(rates), 2) if rates else None

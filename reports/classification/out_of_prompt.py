@@ -1,4 +1,4 @@
-"""Answers out of the prompt's list, as the published Tables 5, 15 and 16 of arXiv 2603.06578 have them."""
+"""Answers out of the prompt: Tables 5, 15 and 16 of arXiv 2603.06578."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ CATEGORY_NOTE = (
 
 
 def closed_world_groups(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
-    """The closed-world answers of every group under every ground truth, the model with the fewest outside first."""
+    """Return the closed-world cases of every group and label set, fewest answers out of the prompt first."""
     result = []
     for group, label_set in runs.iter_labels(labels):
         if cases := group.with_protocols(CLOSED).scored_under(label_set):
@@ -37,17 +37,17 @@ def closed_world_groups(runs: Runs, labels: str | None, name: str) -> list[tuple
 
 
 def out_of_prompt_value(case: CaseRun, labels: str) -> float:
-    """The share of answers out of the prompt."""
+    """Return the share of answers out of the prompt."""
     return out_of_prompt_rate(case, (labels, "A")).value or 0.0
 
 
 def t5(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 5: the rate of answers out of the prompt by label category."""
+    """Return Table 5: the rate of answers out of the prompt by label category."""
     return [t5_table(group, label_set) for group, label_set in closed_world_groups(runs, labels, "T5")]
 
 
 def t5_table(group: ComparableCases, labels: str) -> Table:
-    """One group's rates."""
+    """Return the rates of one group."""
     names = group.model_names()
     rows: list[Row] = [
         (names[id(e)], *(out_of_prompt_rate(e, (labels, cell)) for cell in CATEGORIES)) for e in group.cases
@@ -58,7 +58,7 @@ def t5_table(group: ComparableCases, labels: str) -> Table:
 
 
 def t15(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 15: how many answers are out of the prompt in each category, and how many of them CW+ maps rightly."""
+    """Return Table 15: answers out of the prompt in each category, and how many of them CW+ maps to a right class."""
     groups = {id(e): group for group in runs.groups for e in group.cases}
     return [
         t15_table(group, groups[id(group.cases[0])], label_set)
@@ -67,7 +67,7 @@ def t15(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def t15_table(group: ComparableCases, everything: ComparableCases, labels: str) -> Table:
-    """One group's counts; where nothing was mapped, dashes stand for it."""
+    """Return the counts of one group; None where nothing was mapped."""
     mapped = find_mapped_cases(group.cases, everything, labels)
     selected = group.select(case for case in group.cases if not mapped or id(case) in mapped)
     names = selected.model_names()
@@ -87,7 +87,7 @@ def t15_table(group: ComparableCases, everything: ComparableCases, labels: str) 
 
 
 def find_mapped_cases(cases: Iterable[CaseRun], everything: ComparableCases, labels: str) -> Mapping[int, CaseRun]:
-    """The CW+ that re-scored each closed world's answers; of several encoders, the best."""
+    """Return the CW+ case of each closed-world case by its id; of several encoders, the best."""
     best = select_best(
         everything.with_protocols(PLUS).scored_under(labels),
         lambda case: (case.model, prompt_options(case)),
@@ -100,7 +100,7 @@ def find_mapped_cases(cases: Iterable[CaseRun], everything: ComparableCases, lab
 
 
 def t15_rows(case: CaseRun, mapped_case: CaseRun | None, labels: str) -> Iterable[Row]:
-    """One model's rows, a category each."""
+    """Yield the rows of one model, one category each."""
     scored, is_out_of_prompt = case.answers.label_sets[labels], text_columns(case).out_of_prompt == 1
     for category in CATEGORIES:
         rate = out_of_prompt_rate(case, (labels, category))
@@ -113,25 +113,25 @@ def t15_rows(case: CaseRun, mapped_case: CaseRun | None, labels: str) -> Iterabl
 
 
 def mapped_accuracy(case: CaseRun, mapped_case: CaseRun, labels: str, mask: Bools) -> NumberCell:
-    """The share of some answers that CW+ maps to a right class."""
+    """Return the share of some answers that CW+ maps to a right class."""
     _, mapped = check_same_images((case, mapped_case))
     return proportion(mapped.answers.label_sets[labels].correct, mask)
 
 
 def count_and_percentage(rate: NumberCell | None) -> tuple[Cell, Cell]:
-    """A share as a count and a percentage, whose n stands elsewhere in the row."""
+    """Return a proportion as a count and a percentage without n."""
     if rate is None:
         return None, None
     return round((rate.value or 0) * (rate.n or 0)), NumberCell(rate.value, ci=rate.ci)
 
 
 def t16(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 16: of which kind the answers out of the prompt are."""
+    """Return Table 16: the kinds of answers out of the prompt."""
     return [t16_table(group, label_set) for group, label_set in closed_world_groups(runs, labels, "T16")]
 
 
 def t16_table(group: ComparableCases, labels: str) -> Table:
-    """One group's kinds."""
+    """Return the kinds of one group."""
     names = group.model_names()
     rows: list[Row] = [(names[id(case)], *kind_cells(case, labels)) for case in group.cases]
     note = (
@@ -143,7 +143,7 @@ def t16_table(group: ComparableCases, labels: str) -> Table:
 
 
 def kind_cells(case: CaseRun, labels: str) -> list[Cell]:
-    """The share of each kind, and of how many answers."""
+    """Return the share of each kind, and the number of answers."""
     text = text_columns(case)
     kinds = text.kind[(text.out_of_prompt == 1) & case.answers.label_sets[labels].annotated]
     shares = [proportion_of_counts(int(np.sum(kinds == kind)), len(kinds)) for kind in KINDS]
@@ -153,7 +153,7 @@ def kind_cells(case: CaseRun, labels: str) -> list[Cell]:
 def create_table(
     group: ComparableCases, labels: str, subject: str, columns: Sequence[str], rows: Iterable[Row], *notes: str
 ) -> Table:
-    """A table with everything that belongs beneath it."""
+    """Return a table with its notes."""
     return Table(
         f"{group.title}: {subject}, {labels}",
         tuple(columns),

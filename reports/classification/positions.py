@@ -1,4 +1,4 @@
-"""The place of an image in its request, as Table 13 of arXiv 2603.06578 has it."""
+"""The position of an image in its request: Table 13 of arXiv 2603.06578."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ RANDOM = "random"
 
 
 def t13(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 13: the same images in requests of one, five and ten, by their place in the largest."""
+    """Return Table 13: the same images in requests of one, five and ten, by their position in the largest."""
     selected = [
         (group, label_set) for group, label_set in runs.iter_labels(labels) if request_size_blocks(group, label_set)
     ]
@@ -26,13 +26,13 @@ def t13(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def request_size_blocks(group: ComparableCases, labels: str) -> list[list[CaseRun]]:
-    """The models with requests of several sizes."""
+    """Return the cases of the models with requests of several sizes."""
     mixed = [case for case in group.cases if case.option("order", RANDOM) == RANDOM]
     return ablation_blocks(BATCHES, group.select(mixed), labels)
 
 
 def t13_table(group: ComparableCases, labels: str) -> Table:
-    """One group's rows."""
+    """Return the table of one group."""
     blocks = request_size_blocks(group, labels)
     selected = group.select(case for block in blocks for case in block)
     names = selected.model_names(BATCHES.options)
@@ -53,7 +53,7 @@ def t13_table(group: ComparableCases, labels: str) -> Table:
 
 
 def block_rows(name: str, block: list[CaseRun], reference: str, labels: str) -> Iterator[dict[str, Cell]]:
-    """One model's rows: the images at each place, in requests of every size."""
+    """Yield the rows of one model: the images at each position, in requests of every size."""
     largest, images = text_columns(check_same_images(block)[-1]).position, block_images(block, (reference, labels))
     for position in map(images_per_request, block):
         for case in block:
@@ -62,7 +62,7 @@ def block_rows(name: str, block: list[CaseRun], reference: str, labels: str) -> 
 
 
 def row_cells(case: CaseRun, first: CaseRun, reference: str, labels: str, images: Bools) -> Iterator[tuple[str, Cell]]:
-    """One row's numbers, each with its change from the smallest requests."""
+    """Yield the cells of one row, each with its change from the smallest requests."""
     for head, name in {reference: reference, "A": labels}.items():
         before, after = (case_.answers.label_sets[name] for case_ in (first, case))
         yield head, proportion(after.correct, images)

@@ -1,4 +1,4 @@
-"""Our numbers beside published ones, in the layout of Mill's ImageNet page."""
+"""Our numbers next to published ones, in the layout of Mill's ImageNet page."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ COLUMNS = ("Model", "Mill (acc)", "Reported", "Source", "Δ")
 
 
 def mill_imagenet(runs: Runs, labels: str | None) -> list[Table]:
-    """Mill's table: model, our accuracy under the original labels, what was reported, by whom, and the difference."""
+    """Return Mill's table: model, our accuracy under the original labels, reported one, source, difference."""
     runs.select_labels(labels)
     tables = [table for group in runs.groups for table in mill_tables(group, labels or group.reference)]
     if not tables:
@@ -23,14 +23,14 @@ def mill_imagenet(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def mill_tables(group: ComparableCases, labels: str) -> Iterator[Table]:
-    """The table of a group of imagenet's with one answer an image; none of another group."""
+    """Yield the table of an imagenet group with single answers; nothing for other groups."""
     cases = group.scored_under(labels)
     if cases and group.cases[0].record.benchmark == "imagenet":
         yield mill_table(group.select(cases), labels)
 
 
 def mill_table(group: ComparableCases, labels: str) -> Table:
-    """One group's table."""
+    """Return the table of one group."""
     return Table(
         f"{group.title}: top-1 accuracy under {labels} beside reported numbers",
         COLUMNS,
@@ -44,7 +44,7 @@ def mill_table(group: ComparableCases, labels: str) -> Table:
 
 
 def mill_row(case: CaseRun, group: ComparableCases, labels: str) -> tuple[Cell, ...]:
-    """One model; a protocol other than Mill's is named."""
+    """Return the row of one model; protocols other than Mill's are named."""
     task = group.task_names()[id(case)]
     model = case.model.replace("/", " / ", 1) if case.record.model.backend == "open_clip" else case.model
     metric = case.metric("acc1", labels)

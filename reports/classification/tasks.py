@@ -1,4 +1,4 @@
-"""Closed world, closed world with mapping and open world side by side, as Table 6 of arXiv 2603.06578 has them."""
+"""Closed world, closed world with mapping and open world: Table 6 of arXiv 2603.06578."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ CLOSED = "closed_world"
 
 
 def t6(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 6: accuracy in CW, CW+ and OW by label category, and the change from CW."""
+    """Return Table 6: accuracy in CW, CW+ and OW by label category, and the change from CW."""
     selected = [
         (group, label_set) for group, name in runs.iter_labels(labels) for group, label_set in select_cases(group, name)
     ]
@@ -27,7 +27,7 @@ def t6(runs: Runs, labels: str | None) -> list[Table]:
 
 
 def select_cases(group: ComparableCases, labels: str) -> list[tuple[ComparableCases, str]]:
-    """The answers in words of a group, if they are of two tasks or more; of several encoders, the best."""
+    """Return the text answers of a group if they are of two or more tasks; of several encoders, the best."""
     text_cases = group.with_protocols(*TEXT_PROTOCOLS).scored_under(group.reference, labels)
     best = select_best(text_cases, lambda e: (e.model, e.record.protocol, prompt_options(e)), labels, group.reference)
     if len({case.record.protocol for case in best}) < 2:
@@ -41,14 +41,14 @@ def select_cases(group: ComparableCases, labels: str) -> list[tuple[ComparableCa
 
 
 def with_common_settings(cases: Sequence[CaseRun]) -> list[CaseRun]:
-    """The ways of asking a model that have more than one task; all of a model that has no such."""
+    """Return the prompt settings of a model that have several tasks; all cases of a model without such settings."""
     tasks: dict[tuple[str, tuple[str, ...]], int] = Counter((case.model, prompt_options(case)) for case in cases)
     several = {model for (model, _), count in tasks.items() if count > 1}
     return [case for case in cases if tasks[case.model, prompt_options(case)] > 1 or case.model not in several]
 
 
 def sort_cases(cases: list[CaseRun], reference: str) -> list[CaseRun]:
-    """Models by their best accuracy; of each, the usual way of asking first; then OW, CW+, CW."""
+    """Return models by best accuracy; of each, default prompt settings first; then OW, CW+, CW."""
     top: dict[str, float] = {}
     for case in cases:
         top[case.model] = max(top.get(case.model, -1.0), accuracy(case, reference))
@@ -59,7 +59,7 @@ def sort_cases(cases: list[CaseRun], reference: str) -> list[CaseRun]:
 
 
 def t6_table(group: ComparableCases, labels: str) -> Table:
-    """One group's table."""
+    """Return the table of one group."""
     tasks = group.task_names()
     ways: dict[tuple[str, tuple[str, ...]], list[CaseRun]] = {}
     for case in group.cases:
@@ -90,7 +90,7 @@ def t6_table(group: ComparableCases, labels: str) -> Table:
 
 
 def row_cells(case: CaseRun, block: Sequence[CaseRun], reference: str, labels: str) -> list[Cell]:
-    """One row's numbers, each with its change from closed world, over the images that the whole block answered."""
+    """Return the cells of one row, each with its change from closed world, over the images common to the block."""
     closed = next((case_ for case_ in block if case_.record.protocol == CLOSED), None)
     images = block_images(block, (reference, labels))
     values: list[Cell] = []

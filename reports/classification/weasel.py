@@ -1,4 +1,4 @@
-"""The weasel study, Tables 9 and 10 of arXiv 2603.06578: four look-alike classes under two ground truths."""
+"""The weasel study, Tables 9 and 10 of arXiv 2603.06578: four similar classes under two label sets."""
 
 from collections.abc import Sequence
 
@@ -20,19 +20,19 @@ LABELS_TASK = "labels"  # what stands under Task where the original labels answe
 
 
 def weasel_notes(group: ComparableCases) -> list[str]:
-    """What a reader of both tables must know."""
+    """Return the explanation of both tables."""
     return [f"The row {group.reference} treats the original labels as predictions.", INTERVALS]
 
 
 def weasel_mask(case: CaseRun, labels: str) -> Bools:
-    """The images of the family: the original label or one of the new ones is among the four classes."""
+    """Return the mask (n,) of the images whose original or new labels include one of the four classes."""
     answers = case.answers
     scored = answers.label_sets[labels]
     return scored.annotated & (scored.has_any([*FAMILY]) | np.isin(answers.original, [*FAMILY]))
 
 
 def weasel_groups(runs: Runs, labels: str | None, name: str) -> list[tuple[ComparableCases, str]]:
-    """The groups that were scored under the study's ground truth and have images of the family."""
+    """Return the groups that were scored under the study's label set and have images of the family."""
     label_set = labels or NAME
     runs.select_labels(labels)
     selected = [
@@ -52,17 +52,17 @@ def weasel_groups(runs: Runs, labels: str | None, name: str) -> list[tuple[Compa
 
 
 def correctness(answers: ImageAnswers, labels: str, *, originals: bool) -> Floats:
-    """How right the model was, or the original labels would be, on every image."""
+    """Return the correctness (n,) of the model, or of the original labels as predictions."""
     return answers.score_original_labels(labels) if originals else answers.label_sets[labels].correct
 
 
 def t9(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 9: accuracy on everything and on the weasel family, under the original and the new labels."""
+    """Return Table 9: accuracy on all images and on the weasel family, under the original and the new labels."""
     return [t9_table(group, name) for group, name in weasel_groups(runs, labels, "T9")]
 
 
 def t9_table(group: ComparableCases, labels: str) -> Table:
-    """One group: the original labels as a model of their own, then every model."""
+    """Return the table of one group: the original labels as a model, then every model."""
     cases, other_labels = (
         group.scored_under(group.reference, labels),
         [name for name in group.other_labels if name != labels],
@@ -92,7 +92,7 @@ def t9_table(group: ComparableCases, labels: str) -> Table:
 def t9_cells(
     case: CaseRun, group: ComparableCases, labels: str, other_labels: Sequence[str], *, originals: bool
 ) -> list[Cell]:
-    """One row's numbers, each block of columns over the images that all of its ground truths score."""
+    """Return the cells of one row, each block of columns over the images that all its label sets score."""
     answers = case.answers
     names = [name for name in (group.reference, *other_labels, labels) if name in answers.label_sets]
     outcomes = {name: correctness(answers, name, originals=originals) for name in names}
@@ -108,19 +108,19 @@ def t9_cells(
 
 
 def accuracy_and_change(before: Floats, after: Floats | None, images: Bools) -> list[Cell]:
-    """Accuracy under one more ground truth and its change; nothing where the case was not scored under it."""
+    """Return accuracy and change under one more label set; None if the case was not scored under it."""
     if after is None:
         return [None, None]
     return [proportion(after, images), paired_change(before, after, images)]
 
 
 def t10(runs: Runs, labels: str | None) -> list[Table]:
-    """Table 10: the recall of each class of the family under the original and the new labels."""
+    """Return Table 10: the recall of each class of the family under the original and the new labels."""
     return [t10_table(group, name) for group, name in weasel_groups(runs, labels, "T10")]
 
 
 def t10_table(group: ComparableCases, labels: str) -> Table:
-    """One group: the original labels as a model of their own, then every model."""
+    """Return the table of one group: the original labels as a model, then every model."""
     cases, tasks = group.scored_under(group.reference, labels), group.task_names()
     heads = [f"{kind} {column}" for kind in FAMILY.values() for column in (group.reference, labels, "Δ")]
     originals = (group.reference, LABELS_TASK, *t10_cells(cases[0], group.reference, labels, originals=True))
@@ -141,7 +141,7 @@ def t10_table(group: ComparableCases, labels: str) -> Table:
 
 
 def t10_cells(case: CaseRun, reference: str, labels: str, *, originals: bool) -> list[Cell]:
-    """Recall under both ground truths and the difference, class by class."""
+    """Return recall under both label sets and the difference, by class."""
     cells: list[Cell] = []
     for kind in FAMILY:
         before, after = (recall(case.answers, name, kind, originals=originals) for name in (reference, labels))
@@ -150,12 +150,12 @@ def t10_cells(case: CaseRun, reference: str, labels: str, *, originals: bool) ->
 
 
 def difference(before: float | None, after: float | None) -> float | None:
-    """The change between two values that both are there."""
+    """Return after - before, or None if one is missing."""
     return None if before is None or after is None else after - before
 
 
 def recall(answers: ImageAnswers, labels: str, kind: int, *, originals: bool) -> NumberCell:
-    """The share of a class's single-label images that are right."""
+    """Return the share of a class's single-label images that are right."""
     return proportion(
         correctness(answers, labels, originals=originals), answers.label_sets[labels].single_label == kind
     )

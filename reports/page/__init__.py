@@ -1,1 +1,1 @@
-"""The page: a folder that opens from disk, with every number of some runs and every answer behind it."""
+"""The page: a folder that opens from disk, with every metric of the runs and every answer."""

@@ -1,4 +1,4 @@
-"""What became of every number since the baseline, or since the run before: the verdicts of `compare`, for the page."""
+"""Changes of every metric since the baseline or the previous run: the verdicts of `compare`, for the page."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ NO_BASELINE, NOT_COMPARABLE = "no baseline", "not comparable"
 
 @dataclass(frozen=True)
 class Changes:
-    """Every number's verdict, what the cases are compared with, and the cases with nothing to be compared with."""
+    """The verdicts, the previous cases, and the cases without a baseline."""
 
     against: str
     rule: Rule
@@ -53,7 +53,7 @@ class Changes:
 
     @cached_property
     def by_case(self) -> Mapping[Key, list[Verdict]]:
-        """The verdicts of each case, what matters first."""
+        """Return the verdicts of each case, most important first."""
         verdicts: dict[Key, list[Verdict]] = {}
         for key, verdict in self.outcome.verdicts:
             verdicts.setdefault(key, []).append(verdict)
@@ -61,11 +61,11 @@ class Changes:
 
     @property
     def has_content(self) -> bool:
-        """Whether there is anything to say."""
+        """Return whether there is anything to show."""
         return bool(self.outcome.verdicts or self.outcome.refused or self.without_baseline)
 
     def summary(self) -> dict[str, Any]:
-        """What the index says of it."""
+        """Return the entry of the index."""
         decisions = [verdict.word for _, verdict in self.outcome.verdicts]
         return {
             "against": one_line(self.against),
@@ -76,14 +76,14 @@ class Changes:
         }
 
     def not_compared(self) -> Iterator[str]:
-        """What is not compared, and why."""
+        """Yield what is not compared, and why."""
         yield from refusal_notes(self.outcome)
         if self.without_baseline:
             yield f"{self.against} has no baseline for {join_labels(self.without_baseline)}."
         yield from one_sided_notes(self.outcome.compared)
 
     def case_summary(self, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
-        """What a case's row says: the word that matters most, of how many numbers, and how its first number moved."""
+        """Return the entry of a case: its main decision, how many metrics have it, and its first metric's change."""
         key, metric = case_key(case), first_metric(case)
         if key in self.without_baseline or key in self.outcome.refused:
             return {
@@ -99,13 +99,13 @@ class Changes:
         return {"held": summary} | ({"change": self.row(moved, case, places)} if moved else {})
 
     def rows(self, runs: Runs, places: SamplePlaces) -> list[dict[str, Any]]:
-        """A row a number, what matters first; `case` is the number of its case's row."""
+        """Return one row per metric, most important first; `case` is the index of its case."""
         cases = {case_key(case): (number, case) for number, case in enumerate(runs.cases)}
         items = ((cases[key], verdict) for key, verdict in self.outcome.verdicts)
         return [{"case": number} | self.row(verdict, case, places) for (number, case), verdict in items]
 
     def row(self, verdict: Verdict, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
-        """A number as `compare` writes it, and where its samples are."""
+        """Return a metric as `compare` writes it, and the filter of its samples."""
         name, labels, category = map(one_line, verdict.found.proof.key)
         samples_ = sample_filter(verdict.found.proof, places[id(case)][2]) if id(case) in places else {}
         return {
@@ -120,7 +120,7 @@ class Changes:
 def compare_with_previous(
     runs: Runs, previous: Mapping[int, PreviousCase], against: str, rule: Rule, *, require_baseline: bool
 ) -> Changes:
-    """Hold every case against what is known of it; where a baseline was named, each should have one."""
+    """Compare every case with its previous one; with `require_baseline`, list the cases that have none."""
     pairs = {
         case_key(case): (to_evidence(old), to_evidence(case)) for case in runs.cases if (old := previous.get(id(case)))
     }
@@ -131,19 +131,20 @@ def compare_with_previous(
 
 
 def to_evidence(case: PreviousCase) -> Evidence:
-    """What the numbers of a case are made of."""
+    """Return the evidence of a case."""
     return case_evidence(case.record, case.folder) if isinstance(case, CaseRun) else case
 
 
 def case_key(case: CaseRun) -> Key:
-    """What tells a case from others, of the same run and of other runs."""
+    """Return what identifies a case, also among several runs."""
     return case.record.case, case.record.protocol, str(case.folder)
 
 
 def sample_filter(proof: Proof, case_samples: CaseSamples) -> dict[str, Any]:
-    """How the list of samples is filtered down to what a number lost and gained, and how many these are.
+    """Return the filter of the sample list for what a metric lost and gained, with the counts.
 
-    A share's own; of any other number the samples of its ground truth and set whose outcome changed.
+    A proportion has its own samples. For other metrics they are the samples of its label set and category whose outcome
+    changed.
     """
     labels = {"labels": proof.labels} if proof.labels in case_samples.samples.label_sets else {}
     if changes := case_samples.changes.get(title(proof)):
@@ -169,10 +170,10 @@ def sample_filter(proof: Proof, case_samples: CaseSamples) -> dict[str, Any]:
 
 
 def changed_rows(before: LabelOutcomes, now: LabelOutcomes, was: int, became: int) -> Any:
-    """The items that turned from one outcome to another."""
+    """Return the items that changed from one outcome to another."""
     return np.flatnonzero((before.outcomes == was) & (now.outcomes == became))
 
 
 def matches(case_samples: CaseSamples, outcomes: LabelOutcomes, row: int, *, category: str, find: str) -> bool:
-    """Whether an item is of a set, and its question begins as is wanted."""
+    """Return whether an item is of a category and its question has a prefix."""
     return outcomes.categories[row].startswith(category) and case_samples.samples.items[row][1].startswith(find)

@@ -1,4 +1,4 @@
-"""What the page draws by itself: protocols side by side, accuracy by coverage, and the pairs that are confused."""
+"""Charts that the page draws itself: accuracy by protocol, accuracy by coverage, and confused pairs."""
 
 import csv
 from collections import Counter
@@ -24,7 +24,7 @@ CURVES = "thresholds"
 
 
 def accuracy_rows(group: SampleGroup) -> list[dict[str, Any]]:
-    """The share of right answers of every case under every ground truth, with its interval."""
+    """Return the accuracy of every case under every label set, with its interval."""
     rows = []
     for index, case_samples in enumerate(group.cases):
         for name, outcomes in case_samples.samples.label_sets.items():
@@ -34,7 +34,7 @@ def accuracy_rows(group: SampleGroup) -> list[dict[str, Any]]:
 
 
 def recorded_share(case_samples: CaseSamples, name: str) -> dict[str, Any] | None:
-    """Return the record's own accuracy under a ground truth, such as the mean over repeats; None where it has none."""
+    """Return the record's accuracy under a label set, such as the mean over epochs; None if it has none."""
     for metric in headlines(case_samples.case.record.metrics):
         if metric.name in ACCURACIES and metric.labels == name and metric.value is not None and metric.ci is not None:
             return {"value": metric.value, "ci": metric.ci, "n": metric.n}
@@ -42,7 +42,7 @@ def recorded_share(case_samples: CaseSamples, name: str) -> dict[str, Any] | Non
 
 
 def clustered_share(case_samples: CaseSamples, label_outcomes: LabelOutcomes) -> dict[str, Any] | None:
-    """Return the share of right items with Wilson's interval over images or observations; None without any."""
+    """Return the share of right items with Wilson's interval over images or observations; None without items."""
     values = as_floats(label_outcomes)
     n = int((~np.isnan(values)).sum())
     if not n:
@@ -55,7 +55,7 @@ def clustered_share(case_samples: CaseSamples, label_outcomes: LabelOutcomes) ->
 
 
 def confusion_rows(group: SampleGroup) -> list[dict[str, Any]]:
-    """The wrong answers of each case that are most frequent, by what would have been right."""
+    """Return the most frequent wrong answers of each case, with the right answer."""
     rows = []
     for index, case_samples in enumerate(group.cases):
         for name, outcomes in case_samples.samples.label_sets.items():
@@ -66,7 +66,7 @@ def confusion_rows(group: SampleGroup) -> list[dict[str, Any]]:
 
 
 def wrong_pairs(case_samples: CaseSamples, outcomes: LabelOutcomes) -> Iterator[tuple[str, str]]:
-    """What was right and what was answered, for items with one right answer."""
+    """Yield (right answer, given answer) of the wrong items with one right answer."""
     answers = case_samples.samples.answers
     for index in np.flatnonzero(outcomes.outcomes == WRONG).tolist():
         if len({*outcomes.labels[index]}) == 1 and answers[index]:
@@ -74,7 +74,7 @@ def wrong_pairs(case_samples: CaseSamples, outcomes: LabelOutcomes) -> Iterator[
 
 
 def coverage_curves(runs: Runs) -> list[dict[str, Any]]:
-    """Accuracy by coverage of every case that kept thresholds, under each ground truth."""
+    """Return accuracy by coverage of every case with thresholds, under each label set."""
     rows: list[dict[str, Any]] = []
     for group in runs.groups:
         tasks = group.task_names()
@@ -85,7 +85,7 @@ def coverage_curves(runs: Runs) -> list[dict[str, Any]]:
 
 
 def case_curves(case: CaseRun) -> Iterator[dict[str, Any]]:
-    """The curves of one case, thinned to what can be seen."""
+    """Yield the curves of one case, thinned to a resolution that can be seen."""
     file = case.record.artifacts.get(CURVES)
     if file is None:
         return

@@ -1,4 +1,4 @@
-"""`python -m eyechart.reports page RUN…`."""
+"""Command line of the page: `python -m eyechart.reports page RUN…`."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ PROGRAM = "python -m eyechart.reports page"
 
 
 def page(arguments: Sequence[str]) -> int:
-    """Write the page and print where it is."""
+    """Write the page and print its path."""
     from ..verdicts import Rule, add_rule_arguments
     from .write import PageOptions, write_page
 

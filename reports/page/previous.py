@@ -1,4 +1,4 @@
-"""What a case is compared with: what another run answered, or what a baseline kept of its outcomes."""
+"""Find the previous results of a case: those of another run, or the outcomes in a baseline."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ KnownCases = Mapping[tuple[str, str], PreviousCase]  # what is known of cases, b
 
 
 def find_previous(pool: Runs, baseline: Path | None, runs: Sequence[Path]) -> PreviousCases:
-    """What each case is compared with: what is named as the baseline, else the last of the runs before its own."""
+    """Return what each case is compared with: the named baseline, else the last run before its own."""
     if baseline is not None:
         known = read_known_cases(baseline)
         return {id(case): known[case_key(case)] for case in pool.cases if case_key(case) in known}
@@ -37,24 +37,24 @@ def find_previous(pool: Runs, baseline: Path | None, runs: Sequence[Path]) -> Pr
 
 
 def read_known_cases(path: Path) -> KnownCases:
-    """The cases of a run, or of a file or folder of baselines."""
+    """Return the cases of a run, or of a file or folder of baselines."""
     if path.exists() and is_run(path):
         return {case_key(case): case for case in load([path]).cases}
     return read_cases(path)
 
 
 def run_folder(run: Path) -> Path:
-    """A run's folder."""
+    """Return a run's folder."""
     return run.parent if run.suffix == ".json" else run
 
 
 def case_key(case: CaseRun) -> tuple[str, str]:
-    """What a case and its earlier self have in common."""
+    """Return what a case and its previous one have in common."""
     return case.record.case, case.record.protocol
 
 
 def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples | None:
-    """What a baseline kept, as far as it is about the same items; it has no answers, only whether they were right."""
+    """Return the outcomes in a baseline as samples without answers; None if the items differ."""
     if old.samples != len(now.items):
         return None
     proofs = {proof.key: proof for proof in old.proofs}
@@ -78,14 +78,14 @@ def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples
 
 @dataclass(frozen=True)
 class SampleChanges:
-    """The items that a number lost, right before and wrong now, and those that it gained."""
+    """The items that a metric lost (right before, wrong now) and gained."""
 
     lost: Rows
     gained: Rows
 
 
 def sample_changes(old: PreviousCase | None, case: CaseRun, keys: Sequence[str]) -> Mapping[str, SampleChanges]:
-    """What every number lost and gained that is told item by item, by the name that the gate gives it."""
+    """Return the lost and gained items of every metric with per-sample outcomes, by the gate's title of the metric."""
     before, now = (
         read_case_evidence(source.record, source.folder) if isinstance(source, CaseRun) else source
         for source in (old, case)
@@ -101,18 +101,18 @@ def sample_changes(old: PreviousCase | None, case: CaseRun, keys: Sequence[str])
 
 
 def per_sample_outcomes(evidence: Evidence) -> dict[str, Floats]:
-    """The numbers that are told item by item."""
+    """Return the metrics that have per-sample outcomes."""
     by_title = {title(proof): evidence.outcomes(proof) for proof in evidence.proofs}
     return {name: outcomes for name, outcomes in by_title.items() if outcomes is not None}
 
 
 def compare_outcomes(before: Floats, after: Floats) -> SampleChanges:
-    """Where outcomes are others than before."""
+    """Return the items whose outcome changed."""
     return SampleChanges(np.flatnonzero((before == 1) & (after == 0)), np.flatnonzero((before == 0) & (after == 1)))
 
 
 def metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence: Evidence | None) -> list[Key]:
-    """The numbers whose outcomes are those of a ground truth: its accuracy, or all that agree with it item by item."""
+    """Return the metrics with the outcomes of a label set: its accuracy, or all with the same per-sample outcomes."""
     if evidence is None or evidence.samples != len(now.items):
         return [(WHOLE[0], name, WHOLE[1])]
     candidates = [
@@ -124,13 +124,13 @@ def metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence
 
 
 def agrees(label_outcomes: LabelOutcomes, outcomes: Floats) -> bool:
-    """Whether outcomes say the same wherever they say something."""
+    """Return whether outcomes are equal wherever they are defined."""
     is_scored = ~np.isnan(outcomes)
     return bool((label_outcomes.outcomes[is_scored] == np.where(outcomes[is_scored] == 1, RIGHT, WRONG)).all())
 
 
 def merge_outcomes(old: Evidence, proofs: Iterable[Proof]) -> Codes:
-    """The outcomes of numbers about different items, put together."""
+    """Return the outcomes of metrics about different items as one array."""
     codes = np.full(old.samples, UNSCORED, np.uint8)
     for proof in proofs:
         outcomes = old.outcomes(proof)

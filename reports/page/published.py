@@ -1,4 +1,4 @@
-"""Published tables and figures as the page shows them: all that the runs can make, each from its own builder."""
+"""Published tables and figures for the page: all that the runs have data for."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ FOLDER = "figures"
 
 
 def write_tables(folder: Path, runs: Runs) -> list[dict[str, Any]]:
-    """Write every table that can be made, and return their names with titles."""
+    """Write every table that has rows, and return names and titles."""
     written = []
     for name in BUILDERS:
         try:
@@ -29,7 +29,7 @@ def write_tables(folder: Path, runs: Runs) -> list[dict[str, Any]]:
 
 
 def table_data(table: Table) -> dict[str, Any]:
-    """A table as data: texts to read, numbers to sort by."""
+    """Return a table as data: texts to show, numbers to sort by."""
     return {
         "title": one_line(table.title),
         "columns": [*map(one_line, table.columns)],
@@ -40,7 +40,7 @@ def table_data(table: Table) -> dict[str, Any]:
 
 
 def cell_data(value: Cell) -> Any:
-    """A text; or a number with its text."""
+    """Return the text of a cell; a number as [value, text]."""
     if isinstance(value, NumberCell):
         return [
             value.value if value.is_defined else None,
@@ -51,7 +51,7 @@ def cell_data(value: Cell) -> Any:
 
 
 def write_figures(folder: Path, runs: Runs, tables: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Draw every figure that can be drawn; say why there is none where nothing can draw."""
+    """Draw every figure that has data; return a note instead if matplotlib is not installed."""
     try:
         import matplotlib  # noqa: F401  # to tell a figure that lacks data from a machine that lacks the drawer
     except ImportError:
@@ -60,7 +60,7 @@ def write_figures(folder: Path, runs: Runs, tables: list[dict[str, Any]]) -> tup
 
 
 def draw_figures(folder: Path, runs: Runs, titles: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """The figures, each with the name of the table that has its numbers."""
+    """Yield the figures, each with the name of its table."""
     for name in DRAWERS:
         try:
             draw(name, runs, None, folder / FOLDER / f"{name}.svg", folder)

@@ -1,4 +1,4 @@
-"""An album as chunks: columns that are looked at whole, to filter by, and texts in parts, to read."""
+"""Write a sample group as chunks: columns that are loaded whole for filtering, and texts in parts for reading."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ OUT_OF_PROMPT, FAILED, SILENT = 0, 1, 2  # bits
 
 
 def write_sample_group(folder: Path, number: int, group: SampleGroup) -> dict[str, Any]:
-    """Write all chunks of an album, and return what the index says of it."""
+    """Write all chunks of a group, and return its entry of the index."""
     names, folder_name = TextNumbers(), f"a{number}"
     for index, (name, outcomes) in enumerate(group.label_sets.items()):
         labels = pack_ragged([names(label) for label in row] for row in outcomes.labels)
@@ -35,14 +35,14 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup) -> dict[st
 
 
 def question_columns(group: SampleGroup) -> dict[str, Any]:
-    """The questions, where items are more than images."""
+    """Return the questions; {} if items are only images."""
     questions = TextNumbers()
     numbers = [questions(question) for _, question in group.items]
     return {"asked": pack(numbers), "questions": questions.all()} if any(numbers) else {}
 
 
 def group_summary(group: SampleGroup, folder_name: str) -> dict[str, Any]:
-    """What the index says of an album."""
+    """Return the entry of a group in the index."""
     return {
         "name": group.name,
         "title": group.title,
@@ -57,7 +57,7 @@ def group_summary(group: SampleGroup, folder_name: str) -> dict[str, Any]:
 
 
 def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
-    """What the index says of a case."""
+    """Return the entry of a case in the index."""
     samples, case = case_samples.samples, case_samples.case
     return {
         "model": case.model,
@@ -70,7 +70,7 @@ def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
 
 
 def case_columns(case_samples: CaseSamples, group: SampleGroup, names: TextNumbers) -> dict[str, Any]:
-    """Everything of a case that items are filtered by."""
+    """Return all columns of a case that items are filtered by."""
     before = case_samples.previous
     numbers = {
         name: {"lost": pack(change.lost), "gained": pack(change.gained)}
@@ -81,7 +81,7 @@ def case_columns(case_samples: CaseSamples, group: SampleGroup, names: TextNumbe
 
 
 def sample_columns(samples: Samples, group: SampleGroup, names: TextNumbers) -> dict[str, Any]:
-    """Answers, outcomes under each ground truth, and what went wrong."""
+    """Return answers, outcomes under each label set, and flags."""
     pairs = zip(
         samples.answers or ("?",) * len(samples.items), samples.errors, strict=True
     )  # unknown answers are none to miss
@@ -99,12 +99,12 @@ def sample_columns(samples: Samples, group: SampleGroup, names: TextNumbers) -> 
 
 
 def part_texts(group: SampleGroup, names: TextNumbers, rows: slice) -> dict[str, Any]:
-    """The texts of some items, case by case."""
+    """Return the texts of some items, case by case."""
     return {"exhibits": [case_texts(case_samples, names, rows) for case_samples in group.cases]}
 
 
 def case_texts(case_samples: CaseSamples, names: TextNumbers, rows: slice) -> dict[str, Any]:
-    """What a case said in its own words, and what belongs to it; columns that are empty are left out."""
+    """Return the completions of a case and their details; empty columns are left out."""
     samples, before = case_samples.samples, case_samples.previous
     columns: dict[str, list[Any]] = {
         "raw": [truncate(text) for text in samples.raw[rows]],
@@ -118,6 +118,6 @@ def case_texts(case_samples: CaseSamples, names: TextNumbers, rows: slice) -> di
 
 
 def changed_texts(before: Samples, samples: Samples, rows: slice) -> Iterator[Any]:
-    """What was said before, where that was something else."""
+    """Yield the previous completion of each item, None if it is the same."""
     pairs: Sequence[tuple[str, str]] = [*zip(before.raw[rows], samples.raw[rows], strict=True)]
     yield from (truncate(old) if old != new else None for old, new in pairs)

@@ -1,4 +1,4 @@
-"""Albums: what can be looked at item by item. Each holds the cases that were asked about the same items."""
+"""Sample groups: cases with the same items, which the page shows item by item."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ DEFAULT_LABELS = ("species",)  # what birds are looked at by
 
 @dataclass(frozen=True)
 class CaseSamples:
-    """One case of an album: what it said, what was said before of the same items, and what its numbers moved by."""
+    """One case of a group: its samples, the previous samples of the same items, and the changes of its metrics."""
 
     case: CaseRun
     task: str
@@ -36,7 +36,7 @@ class CaseSamples:
 
 @dataclass(frozen=True)
 class SampleGroup:
-    """Cases about the same items; `dataset` is None where the images are not here."""
+    """Cases with the same items; `dataset` is None if the images are not available."""
 
     name: str
     title: str
@@ -46,12 +46,12 @@ class SampleGroup:
 
     @property
     def items(self) -> tuple[tuple[str, str], ...]:
-        """The images with what is asked about them."""
+        """Return the images with their questions."""
         return self.cases[0].samples.items
 
     @cached_property
     def label_sets(self) -> Mapping[str, LabelOutcomes]:
-        """Every ground truth, from the first case that has it; the reference comes first."""
+        """Return every label set, taken from the first case that has it; the reference comes first."""
         by_name = {
             name: outcomes for case_samples in self.cases for name, outcomes in case_samples.samples.label_sets.items()
         }
@@ -59,7 +59,7 @@ class SampleGroup:
 
     @cached_property
     def pictures(self) -> Mapping[str, tuple[int, str]]:
-        """Each image's row in the data set and its sha256."""
+        """Return each image's row in the data set and its sha256."""
         if self.dataset is None:
             return {}
         rows = zip(self.dataset.keys, self.dataset.selected, strict=True)
@@ -68,14 +68,14 @@ class SampleGroup:
 
 @dataclass
 class SampleLoader:
-    """Opens data sets and reads cases; `said` collects what there is to say about what is missing."""
+    """Opens data sets and reads the samples of cases; `notes` collects what is missing."""
 
     data: str | None
     store: Path
     notes: list[str] = field(default_factory=list)
 
     def load(self, runs: Runs, previous: PreviousCases) -> Iterator[SampleGroup]:
-        """Every album of the runs, in the order of their groups."""
+        """Yield every sample group of the runs."""
         names: dict[str, int] = {}
         for group in runs.groups:
             for sample_group in self.load_group(group, previous):
@@ -83,7 +83,7 @@ class SampleLoader:
                 yield sample_group if count == 1 else with_suffix(sample_group, count)
 
     def load_group(self, group: ComparableCases, previous: PreviousCases) -> Iterator[SampleGroup]:
-        """The albums of one group: one for all cases with the same items."""
+        """Yield the sample groups of one group of cases: one for all cases with the same items."""
         dataset = self.open_dataset(group)
         class_name, tasks = class_namer(read_names(group, dataset)), group.task_names()
         by_items: dict[tuple[tuple[str, str], ...], list[CaseSamples]] = {}
@@ -101,7 +101,7 @@ class SampleLoader:
     def load_previous(
         self, previous: PreviousCase | None, case: CaseRun, samples: Samples, class_name: ClassNamer
     ) -> Samples | None:
-        """What a case is compared with, if that is about the same items."""
+        """Return the previous samples of a case if they have the same items."""
         if previous is None:
             return None
         loaded = (
@@ -117,7 +117,7 @@ class SampleLoader:
         return None
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:
-        """The images of a group, if they are where they were."""
+        """Return the images of a group, or None with a note if they cannot be opened."""
         record = group.cases[0].record
         fingerprint, limit, seed = record.data.fingerprint, record.limit, record.seed
         root = record.data.root or None if self.data is None else self.data
@@ -132,7 +132,7 @@ class SampleLoader:
 
 
 def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]:
-    """The names of the classes: the data set's own, those that the run kept, or the cleaned ones of ImageNet."""
+    """Return the class names: the data set's own, those of the run, or the cleaned ones of ImageNet."""
     if dataset is not None and dataset.names:
         return dataset.names
     if names := next(filter(None, map(read_class_names, group.cases)), ()):
@@ -146,7 +146,7 @@ def read_names(group: ComparableCases, dataset: Dataset | None) -> Sequence[str]
 
 
 def read_class_names(case: CaseRun) -> Sequence[str]:
-    """The class names that a run kept; () where it kept none."""
+    """Return the class names that the run stored; () if it stored none."""
     file = case.record.data.class_names
     if file is None:
         return ()
@@ -160,7 +160,7 @@ def read_class_names(case: CaseRun) -> Sequence[str]:
 def create_sample_group(
     group: ComparableCases, case_samples: Sequence[CaseSamples], dataset: Dataset | None
 ) -> SampleGroup:
-    """An album, called after its split; one of questions after its protocol, too."""
+    """Return a sample group named after its split, and after its protocol if items are questions."""
     samples = case_samples[0].samples
     label_sets = {name for case_sample in case_samples for name in case_sample.samples.label_sets}
     defaults = (group.reference if group.labels else "", *DEFAULT_LABELS)
@@ -173,12 +173,12 @@ def create_sample_group(
 
 
 def with_suffix(group: SampleGroup, count: int) -> SampleGroup:
-    """Another album of one name."""
+    """Return the group with a number after its name."""
     return SampleGroup(f"{group.name}/{count}", group.title, group.cases, group.reference, group.dataset)
 
 
 def as_floats(outcomes: LabelOutcomes) -> Floats:
-    """Outcomes as 1, 0 and NaN."""
+    """Return outcomes as 1, 0 and NaN."""
     values = np.full(len(outcomes.outcomes), np.nan)
     values[outcomes.outcomes <= 1] = outcomes.outcomes[outcomes.outcomes <= 1]
     return values

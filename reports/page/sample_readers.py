@@ -1,4 +1,4 @@
-"""What cases about pairs and birds answered, item by item: a reader for each kind of csv, by a column it alone has."""
+"""Readers of the sample tables of OODBench and RealBirdID, chosen by a column that only one of them has."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,17 +21,17 @@ STAGES = {"existence": "e", "counting": "c", "logic": "l"}
 
 
 def no_labels(rows: Sequence[Line]) -> tuple[tuple[str, ...], ...]:
-    """No label for any item."""
+    """Return no label for any item."""
     return ((),) * len(rows)
 
 
 def single_labels(rows: Sequence[Line], name: str) -> tuple[tuple[str, ...], ...]:
-    """One label an item, or none."""
+    """Return one label per item, or none."""
     return tuple((row[name],) if row[name] else () for row in rows)
 
 
 def read_existence(rows: Sequence[Line], _: ClassNamer) -> Samples:
-    """A question about a category of an image."""
+    """Return one item per question about a category of an image."""
     return Samples(
         items=tuple((row["key"], f"{row['name']}: {row['question']} question, pair {row['pair']}") for row in rows),
         label_sets={"OODBench": label_outcomes(rows, "correct", single_labels(rows, "expected"), "set")},
@@ -43,7 +43,7 @@ def read_existence(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 
 def read_progression(rows: Sequence[Line], _: ClassNamer) -> Samples:
-    """Each of the three questions of a sample, one after the other."""
+    """Return each of the three questions of a sample as an item."""
     lines = [stage_line(row, stage, mark) for row in rows for stage, mark in STAGES.items()]
     return Samples(
         items=tuple((row["key"], row["asked"]) for row in lines),
@@ -56,7 +56,7 @@ def read_progression(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 
 def stage_line(row: Line, stage: str, mark: str) -> Line:
-    """One question of a sample as a line of its own."""
+    """Return one question of a sample as a line."""
     first_name, second_name = row["first_name"], row["second_name"]
     subject = {"existence": first_name, "counting": second_name, "logic": f"more {first_name} than {second_name}"}[
         stage
@@ -74,13 +74,13 @@ def stage_line(row: Line, stage: str, mark: str) -> Line:
 
 
 def expected_answer(row: Line, stage: str) -> str:
-    """The right answer to a question of a sample; that of logic counts only with that of counting."""
+    """Return the right answer to a question of a sample; logic counts only if counting is right."""
     is_more = "yes" if int(row["first_count"]) > int(row["second_count"]) else "no"
     return {"existence": "yes", "counting": row["second_count"], "logic": is_more}[stage]
 
 
 def read_detection(rows: Sequence[Line], _: ClassNamer) -> Samples:
-    """A category that is in an image; one that is flagged is one that the detector got wrong."""
+    """Return one item per present category; a flagged pair is one that the detector got wrong."""
     flagged = [any(row[case] == "1" for case in ("case1", "case2")) for row in rows]
     lines = [{"correct": "0" if flag else "1", "present": "present"} for flag in flagged]
     return Samples(
@@ -94,23 +94,23 @@ def read_detection(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 
 def format_flags(row: Line) -> str:
-    """How a pair is flagged."""
+    """Return the cases by which a pair is flagged."""
     flags = [name for name, case in (("beaten", "case1"), ("unlikely", "case2")) if row[case] == "1"]
     return f"flagged: {', '.join(flags)}" if flags else "not flagged"
 
 
 def image_items(rows: Sequence[Line]) -> tuple[tuple[str, str], ...]:
-    """An image an item."""
+    """Return one item per image."""
     return tuple((row["key"], "") for row in rows)
 
 
 def answerability(rows: Sequence[Line]) -> tuple[str, ...]:
-    """Whether a bird can be told, and if not, why."""
+    """Return for each bird whether it is answerable, and if not, the reason."""
     return tuple("answerable" if row["answerable"] == "1" else row["reason"] or "unanswerable" for row in rows)
 
 
 def read_species(rows: Sequence[Line], _: ClassNamer) -> Samples:
-    """A bird under every list at every level; the answer is the finest of the whole list."""
+    """Return one item per bird, with every list and level; the answer is the species of the whole list."""
     columns = [name.removesuffix(".correct") for name in rows[0] if name.endswith(".correct")]
     kinds = answerability(rows)
     return Samples(
@@ -127,7 +127,7 @@ def read_species(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 
 def level_outcomes(rows: Sequence[Line], column_name: str, kinds: tuple[str, ...]) -> LabelOutcomes:
-    """What is right at one level."""
+    """Return labels and outcomes at one level."""
     level = column_name.partition(".")[2]
     outcomes = label_outcomes(
         rows, f"{column_name}.correct", single_labels(rows, level) if level in rows[0] else no_labels(rows)
@@ -136,19 +136,19 @@ def level_outcomes(rows: Sequence[Line], column_name: str, kinds: tuple[str, ...
 
 
 def level_details(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The answer at every level, and how sure it is."""
+    """Yield the answer at every level with its confidence."""
     for column_name in columns:
         if row[column_name]:
             yield column_name.removeprefix("all."), f"{row[column_name]} {format_score(row[f'{column_name}.p'])}"
 
 
 def format_score(number: str) -> str:
-    """A number to three digits."""
+    """Return a number with three significant digits."""
     return f"{float(number):.3g}" if number else ""
 
 
 def read_flat_list(rows: Sequence[Line], _: ClassNamer) -> Samples:
-    """A bird and the name chosen from species and genera."""
+    """Return one item per bird with the name chosen from species and genera."""
     kinds, labels = (
         answerability(rows),
         tuple((row["species"] if row["answerable"] == "1" else row["genus"],) for row in rows),
@@ -171,7 +171,7 @@ def read_flat_list(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 
 def level_answers(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The name chosen from each list, and how sure it is."""
+    """Yield the name chosen from each list with its confidence."""
     for column_name in columns:
         if row[f"{column_name}.answer"]:
             answer, level, p = (row[f"{column_name}.{part}"] for part in ("answer", "level", "p"))
@@ -179,7 +179,7 @@ def level_answers(row: Line, columns: Sequence[str]) -> Iterator[tuple[str, str]
 
 
 def read_free_form(rows: Sequence[Line], _: ClassNamer) -> Samples:
-    """A bird and what was said of it."""
+    """Return one item per bird with its completion."""
     outcomes = label_outcomes(rows, "correct", single_labels(rows, "species"))
     return Samples(
         items=image_items(rows),
@@ -194,7 +194,7 @@ def read_free_form(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 
 def read_abstention(rows: Sequence[Line], _: ClassNamer) -> Samples:
-    """A wording about a bird: right is to abstain where it cannot be told, and to answer where it can."""
+    """Return one item per wording and bird; right is to abstain on unanswerable images and answer the others."""
     lines = [{"right": abstention_correct(row), "wanted": expected_action(row)} for row in rows]
     outcomes = label_outcomes(lines, "right", single_labels(lines, "wanted"))
     return Samples(
@@ -210,12 +210,12 @@ def read_abstention(rows: Sequence[Line], _: ClassNamer) -> Samples:
 
 
 def expected_action(row: Line) -> str:
-    """What a model should do."""
+    """Return what a model should do: answer or abstain."""
     return "answer" if row["answerable"] == "1" else "abstain"
 
 
 def abstention_correct(row: Line) -> str:
-    """1 where the model did that, 0 where it did not, and nothing where it said nothing."""
+    """Return "1" if the model did what is expected, "0" if not, "" if there is no answer."""
     abstained = MARKS.get(row["abstained"], UNSCORED)
     return "" if abstained == UNSCORED else str(RIGHT if (abstained == RIGHT) == (row["answerable"] != "1") else WRONG)
 

@@ -1,4 +1,4 @@
-"""What a case answered, item by item, read from its run's csv. An item is an image, or a question about one."""
+"""Read the samples of a case from its sample table. An item is an image, or a question about one."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ MARKS: Mapping[str, int] = {"0": WRONG, "1": RIGHT}
 
 @dataclass(frozen=True)
 class LabelOutcomes:
-    """One ground truth over the items: what is right, in which category, and what became of the answers."""
+    """One label set over the items: right labels, category, and outcome of the answers."""
 
     labels: tuple[tuple[str, ...], ...]
     categories: tuple[str, ...]
@@ -36,7 +36,7 @@ class LabelOutcomes:
 class Samples:
     """Every item of a case.
 
-    `items` are (image, question); `answers` are names, "" for none, and () where unknown; `raw` is what was said.
+    `items` are (image, question); `answers` are names, "" for none, and () if unknown; `raw` are the completions.
     """
 
     items: tuple[tuple[str, str], ...]
@@ -67,7 +67,7 @@ Reader = Callable[[Sequence[Line], ClassNamer], Samples]
 
 
 def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Reader]) -> Samples | None:
-    """A case's items by the first reader whose column its csv has; None where there is nothing to look at."""
+    """Return a case's samples by the first reader whose column the table has; None without a table or reader."""
     record = case.record
     if record.predictions is None:
         return None
@@ -82,25 +82,25 @@ def read_samples(case: CaseRun, class_name: ClassNamer, readers: Mapping[str, Re
 
 
 def column(rows: Sequence[Line], name: str) -> tuple[str, ...]:
-    """One column's texts."""
+    """Return the texts of one column."""
     return tuple(row[name] for row in rows)
 
 
 def parse_marks(rows: Sequence[Line], name: str) -> Codes:
-    """A column of 1, 0 and nothing as codes."""
+    """Return a column of "1", "0" and "" as codes."""
     return np.array([MARKS.get(row[name], UNSCORED) for row in rows], np.uint8)
 
 
 def label_outcomes(
     rows: Sequence[Line], correct: str, labels: Sequence[Sequence[str]], category: str = ""
 ) -> LabelOutcomes:
-    """One ground truth whose outcomes, and categories where it has some, are columns."""
+    """Return one label set whose outcomes, and categories if named, are columns."""
     categories = column(rows, category) if category else ("",) * len(rows)
     return LabelOutcomes(tuple(map(tuple, labels)), categories, parse_marks(rows, correct))
 
 
 def format_options(row: Line, class_name: ClassNamer) -> str:
-    """The letters of a choice with their names."""
+    """Return the letters of a choice with their names."""
     class_indices = [class_index for class_index in row.get("options", "").split(";") if class_index]
     return "; ".join(
         f"{option_letter(number)} {class_name(class_index)}" for number, class_index in enumerate(class_indices)
@@ -108,12 +108,12 @@ def format_options(row: Line, class_name: ClassNamer) -> str:
 
 
 def option_letter(number: int) -> str:
-    """The letter of an option, its number after the alphabet."""
+    """Return the letter of an option, or its number after the alphabet."""
     return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 
 def read_classification(rows: Sequence[Line], class_name: ClassNamer) -> Samples:
-    """Classification: an image an item; several rounds about the same images are put together."""
+    """Return one item per image; several epochs about the same images are merged."""
     rounds = split_epochs(rows)
     first_epoch = rounds[0]
     names = [name.removesuffix(".correct") for name in first_epoch[0] if name.endswith(".correct")]
@@ -133,7 +133,7 @@ def read_classification(rows: Sequence[Line], class_name: ClassNamer) -> Samples
 
 
 def split_epochs(rows: Sequence[Line]) -> list[list[Line]]:
-    """The rows of each round; all of them where there is but one."""
+    """Return the rows of each epoch."""
     rounds: dict[str, list[Line]] = {}
     for row in rows:
         rounds.setdefault(row.get("repeat", ""), []).append(row)
@@ -141,7 +141,7 @@ def split_epochs(rows: Sequence[Line]) -> list[list[Line]]:
 
 
 def class_outcomes(rounds: Sequence[Sequence[Line]], name: str, class_name: ClassNamer) -> LabelOutcomes:
-    """One ground truth of classes; an image that is right in some rounds alone is mixed."""
+    """Return one label set of classes; an image that is right in some epochs only is mixed."""
     labels = [tuple(map(class_name, filter(None, row[f"{name}.labels"].split(";")))) for row in rounds[0]]
     outcomes = label_outcomes(rounds[0], f"{name}.correct", labels, f"{name}.category")
     return LabelOutcomes(
@@ -150,7 +150,7 @@ def class_outcomes(rounds: Sequence[Sequence[Line]], name: str, class_name: Clas
 
 
 def merge_epochs(rounds: Sequence[Codes]) -> Codes:
-    """The outcomes of several rounds as one: unscored rounds say nothing, and those that differ are mixed."""
+    """Return the outcomes of several epochs as one; unscored epochs are ignored, different ones give mixed."""
     stacked = np.stack(rounds)
     wrong, right = (stacked == WRONG).any(axis=0), (stacked == RIGHT).any(axis=0)
     merged = np.select([wrong & right, wrong, right], [MIXED, WRONG, RIGHT], UNSCORED)
@@ -158,7 +158,7 @@ def merge_epochs(rounds: Sequence[Codes]) -> Codes:
 
 
 def merge_texts(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
-    """The texts of a column over all rounds, each round's on a line where there are several."""
+    """Return the texts of a column over all epochs, one line per epoch if there are several."""
     if len(rounds) == 1:
         return column(rounds[0], name)
     lines = zip(*(column(rows, name) for rows in rounds), strict=True)
@@ -166,12 +166,12 @@ def merge_texts(rounds: Sequence[Sequence[Line]], name: str) -> tuple[str, ...]:
 
 
 def top5(row: Line, class_name: ClassNamer) -> Best:
-    """The classes with the highest scores."""
+    """Return the classes with the highest scores."""
     return tuple((class_name(row[f"top{rank}"]), row[f"score{rank}"]) for rank in range(1, 6) if row[f"top{rank}"])
 
 
 def text_details(row: Line, class_name: ClassNamer) -> Iterator[tuple[str, str]]:
-    """What belongs to an answer in words."""
+    """Yield the details of a text answer."""
     if options := format_options(row, class_name):
         yield "options", options
     if row["strict"] != row["top1"]:
@@ -181,6 +181,6 @@ def text_details(row: Line, class_name: ClassNamer) -> Iterator[tuple[str, str]]
 
 
 def class_namer(names: Sequence[str]) -> ClassNamer:
-    """A class's name with its number, which tells namesakes apart; the number alone where there is no name."""
+    """Return a function from class index to `name (index)`, or `class index` if there is no name."""
     by_index = {str(index): f"{one_line(name)} ({index})" for index, name in enumerate(names)}
     return lambda index: by_index.get(index) or f"class {index}"

@@ -1,4 +1,4 @@
-"""What the page says of cases without looking at items: how each came out, and every number."""
+"""Summaries of cases without their samples: outcomes, metrics, runs and trends."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ ACCURACIES = ("acc1", "mc_acc", "repeated_acc")
 def case_rows(
     runs: Runs, sample_places: Mapping[int, tuple[str, int, object]]
 ) -> Iterator[tuple[CaseRun, dict[str, Any]]]:
-    """A row a case; `albums` says where each can be looked at."""
+    """Yield one row per case; `sample_places` has the place of its samples."""
     for group in runs.groups:
         tasks = group.task_names()
         for case in group.cases:
@@ -29,7 +29,7 @@ def case_rows(
 
 
 def case_row(group: ComparableCases, case: CaseRun, task: str) -> dict[str, Any]:
-    """How one case came out, by its first number."""
+    """Return the summary of one case by its first metric."""
     record, metric = case.record, first_metric(case)
     outcomes = record.outcomes
     counts = [outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.truncated, outcomes.error]
@@ -53,14 +53,14 @@ def case_row(group: ComparableCases, case: CaseRun, task: str) -> dict[str, Any]
 
 
 def first_metric(case: CaseRun) -> Metric | None:
-    """The number that a case is known by: its accuracy, or the first that has a value."""
+    """Return the main metric of a case: its accuracy, or the first metric with a value."""
     defined = [metric for metric in case.record.metrics if metric.value is not None]
     accuracies = (metric for metric in headlines(defined) if metric.name in ACCURACIES)
     return next(accuracies, defined[0] if defined else None)
 
 
 def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
-    """A number with what belongs to it."""
+    """Return a metric with its n, interval and method."""
     return {
         "name": metric.name,
         "labels": one_line(metric.labels),
@@ -73,7 +73,7 @@ def metric_fields(metric: Metric, record: Record) -> dict[str, Any]:
 
 
 def metric_rows(runs: Runs) -> list[list[Any]]:
-    """Every number of every case."""
+    """Return every metric of every case."""
     rows: list[list[Any]] = []
     for group in runs.groups:
         tasks = group.task_names()
@@ -84,13 +84,13 @@ def metric_rows(runs: Runs) -> list[list[Any]]:
 
 
 def run_rows(runs: Sequence[tuple[Path, Run]]) -> list[dict[str, Any]]:
-    """Where numbers come from, run by run, each under a name of its own."""
+    """Return one row per run, with unique names."""
     names = folder_names([folder for folder, _ in runs])
     return [run_row(name, run) for name, (_, run) in zip(names, runs, strict=True)]
 
 
 def run_row(name: str, run: Run) -> dict[str, Any]:
-    """Where numbers come from."""
+    """Return the summary of one run."""
     return {
         "folder": one_line(name),
         "started": one_line(start_time(run)),
@@ -104,7 +104,7 @@ def run_row(name: str, run: Run) -> dict[str, Any]:
 
 
 def trend(runs: list[tuple[Path, Run, list[CaseRun]]]) -> dict[str, Any]:
-    """Every number over all images of every case, run by run in the order of time."""
+    """Return every metric over all images of every case by run, ordered by time."""
     ordered = sorted(runs, key=lambda run: run[1].started)
     series: dict[tuple[str, ...], dict[str, Any]] = {}
     for index, (_, _, cases) in enumerate(ordered):
@@ -117,17 +117,17 @@ def trend(runs: list[tuple[Path, Run, list[CaseRun]]]) -> dict[str, Any]:
 
 
 def trend_metrics(record: Record) -> Iterator[Metric]:
-    """The numbers that are followed: those over all images, or all where there are none such."""
+    """Yield the metrics over all images, or all metrics if there are none."""
     defined = [metric for metric in record.metrics if metric.value is not None]
     yield from headlines(defined) or defined
 
 
 def create_line(case: CaseRun, metric: Metric) -> dict[str, Any]:
-    """What a line is about."""
+    """Return an empty line of the trend chart."""
     name = one_line(f"{case.record.case}, {case.record.protocol}")
     return {"name": name, "metric": metric.name, "labels": one_line(metric.labels), "points": []}
 
 
 def source(record: Record) -> str:
-    """What tells a point's data and weights from another's."""
+    """Return a short digest of a point's data and weights."""
     return f"{record.data.fingerprint[:8]} {record.model.weights_sha256[:8]}"

@@ -1,4 +1,4 @@
-"""Small copies of images, each once and by its sha256, so that a page that is made again makes only what is new."""
+"""Thumbnails by the sha256 of their image, so that another page in the same folder only makes new ones."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,17 +20,17 @@ BATCH = 64  # images that are held in memory at once
 
 @dataclass(frozen=True)
 class ThumbnailWriter:
-    """Writes copies whose longer side has at most `side` pixels."""
+    """Writes thumbnails whose longer side has at most `side` pixels."""
 
     folder: Path
     side: int
 
     def path(self, sha256: str) -> Path:
-        """Where an image's copy lies; the size is in its name, so that another size is another file."""
+        """Return the path of an image's thumbnail; it contains the size."""
         return self.folder / FOLDER / str(self.side) / sha256[:2] / f"{sha256[:16]}.webp"
 
     def copy_all(self, group: SampleGroup) -> int:
-        """Copy every image of an album that is not there yet, and return how many could not be."""
+        """Write the missing thumbnails of a group, and return how many images could not be read."""
         dataset = group.dataset
         if dataset is None or not self.side:
             return 0
@@ -44,7 +44,7 @@ class ThumbnailWriter:
         return broken
 
     def copy(self, dataset: Dataset, row: int, data: bytes, sha256: str) -> bool:
-        """Copy one image; one that cannot be read has no copy."""
+        """Write one thumbnail and return whether the image could be read."""
         try:
             image = decode(data, dataset.keys[row], upright=dataset.upright)
         except ImageError:
@@ -57,7 +57,7 @@ class ThumbnailWriter:
 
 
 def read(dataset: Dataset, rows: list[int]) -> Iterator[tuple[int, bytes]]:
-    """The bytes of some rows, ascending."""
+    """Yield the bytes of some rows, in ascending order of position."""
     position = {dataset.selected[row]: row for row in rows}
     for row, data in dataset.source.read([*position]):
         yield position[row], data

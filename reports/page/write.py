@@ -1,4 +1,4 @@
-"""Writes the page: its fixed files, its data, its images."""
+"""Write the page: static files, data and images."""
 
 import shutil
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ MARK = "a page of eyechart;"
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What is wanted: which runs, what they are compared with, where images are, how large copies are (0: none)."""
+    """The options of `page`: runs, baseline, images, and the size of thumbnails (0: none)."""
 
     runs: tuple[Path, ...]
     baseline: Path | None = None
@@ -44,7 +44,7 @@ class PageOptions:
 
     @property
     def baseline_name(self) -> str:
-        """What numbers are compared with, in a word."""
+        """Return the name of what metrics are compared with."""
         if self.baseline is None:
             return "the run before"
         is_kept = not self.baseline.exists() or not is_run(self.baseline)
@@ -52,7 +52,7 @@ class PageOptions:
 
 
 def write_page(options: PageOptions, folder: Path) -> list[str]:
-    """Write the page into a folder, and return what there is to say about it."""
+    """Write the page into a folder, and return the notes to print."""
     available(options.data)  # a root that is no folder is an error; a split that is not under it is left without images
     runs, curator = load(options.runs), SampleLoader(options.data, options.store)
     clear_folder(folder)
@@ -77,7 +77,7 @@ def write_page(options: PageOptions, folder: Path) -> list[str]:
 
 
 def clear_folder(folder: Path) -> None:
-    """Take an earlier page's data away, but not its images; refuse a folder that holds something else."""
+    """Remove the data of an earlier page, but not its thumbnails; raise ReportError if the folder is no page."""
     index = folder / "index.html"
     if folder.is_dir() and any(folder.iterdir()):
         if not index.is_file() or MARK not in index.read_text("utf-8", "replace")[:500]:
@@ -89,7 +89,7 @@ def clear_folder(folder: Path) -> None:
 def write_group(
     folder: Path, number: int, group: SampleGroup, copier: ThumbnailWriter, curator: SampleLoader
 ) -> dict[str, Any]:
-    """Write an album with its images, and what is drawn of it."""
+    """Write a sample group with its images and charts."""
     if broken := copier.copy_all(group):
         curator.notes.append(f"{group.title}: {broken} images cannot be read and are not shown.")
     summary = write_sample_group(folder, number, group)
@@ -102,7 +102,7 @@ def write_group(
 def write_index(
     folder: Path, runs: Runs, options: PageOptions, changes: Changes, places: SamplePlaces
 ) -> dict[str, Any]:
-    """Write what is not about single items, and return the index."""
+    """Write the data that are not about single items, and return the index."""
     tables = write_tables(folder, runs)
     figures, notes = write_figures(folder, runs, tables) if options.figures else ([], [])
     write_chunk(folder, "numbers", metric_rows(runs))

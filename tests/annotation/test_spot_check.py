@@ -85,7 +85,9 @@ def test_absent_ones_are_called_so(make_division: Make) -> None:
     items = made(make_division(absent=True))["items"]
     here = {item["here"]: item["why"][0][1] + item["why"][1][1] for item in items}
     assert {*here} == {"annotated as being there", "annotated as not being there"}
-    assert "this category is likelier than every one that is there (case 1)" in here["annotated as not being there"]
+    assert (
+        "this category has a higher probability than every present one (case 1)" in here["annotated as not being there"]
+    )
 
 
 def test_the_pictures_are_those_of_the_pairs(make_division: Make) -> None:

@@ -107,7 +107,7 @@ def test_every_protocol_and_ground_truth_has_its_board(run):
 def test_less_is_better_where_it_is(run):
     found = boards(run({"timm[a]": (), "timm[b]": range(60)}), metric="brier")
     assert [row[1] for row in found[0].rows] == ["timm[b]", "timm[a]"]  # so unsure that who is wrong is better
-    assert "Less is better" in found[0].notes[0]
+    assert "Lower is better" in found[0].notes[0]
 
 
 def test_ranks_are_explained(run):
