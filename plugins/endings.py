@@ -9,16 +9,16 @@ from eyechart.errors import AbsentError, ToleranceError
 REGRESSION, ABSENT, ERRORS = 10, 11, 12  # beyond what pytest has or may come to have
 MEANINGS: Mapping[int, str] = {
     0: "every case passed",
-    1: "a case failed: a model or data that cannot be used, or several of the kinds below at once",
-    2: "interrupted, by somebody or by a disk that takes nothing more",
-    3: "an error inside of pytest or a plugin",
-    4: "a wrong option, a baseline that cannot be read, a floor that is about nothing, or nothing compared with "
+    1: "a case failed: a model or data cannot be used, or several of the reasons below at once",
+    2: "interrupted, by the user or by a full disk",
+    3: "an internal error of pytest or a plugin",
+    4: "a wrong option, an unreadable baseline, a floor that matches no metric, or nothing to compare with "
     "--eye-baseline",
     5: "no case was selected",
     6: "more warnings than pytest's --max-warnings",
-    REGRESSION: "a regression, and nothing else: a real loss, a number below its floor, a baseline of other data or, "
-    "under --eye-strict, none or an incomplete one",
-    ABSENT: "data, or a case of the baseline, that is not there under --eye-strict, and nothing else",
+    REGRESSION: "a regression, and nothing else: a significant loss, a metric below its floor, a baseline of other "
+    "data or, under --eye-strict, a missing or incomplete one",
+    ABSENT: "missing data, or a missing case of the baseline, under --eye-strict, and nothing else",
     ERRORS: "more errors than --eye-max-errors allows, and nothing else",
 }
 KINDS: dict[type, int] = {AbsentError: ABSENT, ToleranceError: ERRORS}
