@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from eyechart.gate.comparing import Verdict
-from eyechart.gate.telling import chance
+from eyechart.gate.compare import Verdict
+from eyechart.gate.messages import format_p_value
 
 from .cases import find_case
 from .endings import KIND, MEANINGS, REGRESSION
@@ -74,8 +74,8 @@ def is_other(report: pytest.TestReport) -> bool:
 def table(lost: Sequence[Verdict]) -> Iterator[str]:
     """The cases that are worse, each with its surest loss, the surest first."""
     cases: dict[tuple[str, str], list[Verdict]] = {}
-    for each in sorted(lost, key=lambda each: (each.adjusted, -each.found.worse)):
-        cases.setdefault((each.found.case, each.found.protocol), []).append(each)
+    for each in sorted(lost, key=lambda each: (each.adjusted, -each.comparison.loss)):
+        cases.setdefault((each.comparison.case, each.comparison.protocol), []).append(each)
     if cases:
         yield "| worse | number | baseline | now | p | right→wrong | wrong→right | other numbers |"
         yield "|---|---|---|---|---|---|---|---|"
@@ -85,10 +85,10 @@ def table(lost: Sequence[Verdict]) -> Iterator[str]:
 
 def row(surest: Verdict, *more: Verdict) -> str:
     """A case that is worse, as a line of a table."""
-    found = surest.found
+    found = surest.comparison
     names = (code(each).replace("|", "\\|") for each in (f"{found.case} ({found.protocol})", found.name))
     changed = (len(found.lost), found.gained) if found.lost or found.gained else ("", "")
-    values = (f"{found.before:.4f}", f"{found.after:.4f}", chance(surest.adjusted).removeprefix("p="), *changed)
+    values = (f"{found.before:.4f}", f"{found.after:.4f}", format_p_value(surest.adjusted).removeprefix("p="), *changed)
     return f"| {' | '.join([*names, *map(str, values)])} | {len(more) or ''} |"
 
 

@@ -12,7 +12,7 @@ from eyechart.data.splits import PACKAGED, available
 from eyechart.errors import EyechartError
 from eyechart.models.registry import offers
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.registry import add_protocol, get_protocol, targets
+from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
 from eyechart.protocol.settings import Case
 
 from .options import text
@@ -53,7 +53,7 @@ def marker_of(definition: pytest.Item) -> pytest.Mark | None:
     if set(marker.kwargs) != {"protocol"} or protocol_name(marker) is None or not marker.args:
         raise pytest.Collector.CollectError(
             f"{definition.nodeid}: @pytest.mark.eyechart takes names of benchmarks and protocol=…, a class or one of "
-            f"{', '.join(targets())}. Got {marker.args!r} and {marker.kwargs!r} instead."
+            f"{', '.join(protocol_targets())}. Got {marker.args!r} and {marker.kwargs!r} instead."
         )
     return marker
 
@@ -66,7 +66,7 @@ def protocol_name(marker: pytest.Mark) -> str | None:
             return add_protocol(given)
         except EyechartError as error:
             raise pytest.Collector.CollectError(str(error)) from error
-    return given if isinstance(given, str) and given in targets() else None
+    return given if isinstance(given, str) and given in protocol_targets() else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -80,7 +80,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = [
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
-        if protocol.suits(offers(model))
+        if protocol.supports(offers(model))
         for split in splits(chosen.data)
         if is_named(split, marker) and suits(metafunc.config, model, split.benchmark)
         for variant in protocol.expand_grid(chosen.options.get(name, {}), offers(model))
@@ -132,13 +132,13 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     So would all benchmarks be where pytest is given options of ours in a folder that has none of them.
     """
     asked = config.stash.get(ASKED, False)
-    protocols = [get_protocol(name) for name in targets()] if asked else []
+    protocols = [get_protocol(name) for name in protocol_targets()] if asked else []
     needed = sorted({capability for protocol in protocols for capability in protocol.requires})
     return [*nowhere(config, items)] or [
         f"eyechart: {model.name} offers {', '.join(sorted(offers(model)))}, which no protocol asks for; they ask for "
         f"{', '.join(needed)}"
         for model in (settings(config).models if asked else ())
-        if not any(protocol.suits(offers(model)) for protocol in protocols)
+        if not any(protocol.supports(offers(model)) for protocol in protocols)
     ]
 
 

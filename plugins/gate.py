@@ -8,37 +8,37 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import EyechartError
-from eyechart.gate.baselines import FOLDER, name, read, write
-from eyechart.gate.comparing import (
-    Compared,
+from eyechart.gate.baselines import FOLDER, case_key, read_baselines, write_baselines
+from eyechart.gate.compare import (
+    MetricComparison,
     Verdict,
-    added,
-    alike,
-    compared,
+    added_metrics,
+    compare_metrics,
+    decide,
     differences,
-    judged,
-    lacking,
-    missing,
+    group_by_samples,
+    lacking_metrics,
+    missing_metrics,
     remarks,
 )
 from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.gate.floors import below, floor, misses, near
-from eyechart.gate.looking import Sight
-from eyechart.gate.power import power_alone, power_lines
-from eyechart.gate.telling import (
-    accepted,
+from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
+from eyechart.gate.messages import (
     count_verdicts,
+    describe_incomplete_baseline,
+    describe_loss,
+    describe_losses,
+    describe_missing_metrics,
+    describe_nearest_to_loss,
+    describe_no_baseline,
+    describe_refusal,
+    describe_remark,
+    describe_remarks,
     describe_tolerated_loss,
-    incomplete,
-    line_of,
-    loss,
-    losses,
-    nearest,
-    no_baseline,
-    refused,
-    shared,
-    vanished,
+    describe_written_baseline,
 )
+from eyechart.gate.page_link import PageLink
+from eyechart.gate.power import power_lines, power_without_baseline
 from eyechart.gate.uncompared import explain_no_number, explain_nothing_compared, explain_nothing_recorded
 
 from .cases import find_case
@@ -77,10 +77,10 @@ class Gate:
         return self.place or self.config.invocation_params.dir / FOLDER
 
     @property
-    def sight(self) -> Sight:
+    def sight(self) -> PageLink:
         """What a page of the session and its baselines is written of."""
-        return Sight(
-            here=self.config.invocation_params.dir,
+        return PageLink(
+            folder=self.config.invocation_params.dir,
             run=self.recorder.folder,
             baseline=self.home,
             data=settings(self.config).data,
@@ -94,7 +94,7 @@ class Gate:
         """Read the baselines, so that one that cannot serve is refused before anything runs."""
         if self.recorder.leads and self.place and not text(self.config, "update-baseline"):
             try:
-                self.baselines = read(self.place)
+                self.baselines = read_baselines(self.place)
             except EyechartError as error:
                 raise pytest.UsageError(f"--eye-baseline: {error}") from error
 
@@ -133,7 +133,7 @@ class Gate:
         update, power = (bool(text(self.config, each)) for each in ("update-baseline", "power"))
         found = dict(self.evidence()) if update or power or self.place else {}
         if power and (update or not self.place):
-            self.said += power_alone([*found.values()], share(self.config, "alpha"))
+            self.said += power_without_baseline([*found.values()], share(self.config, "alpha"))
         if update:
             self.accept(found)
         elif self.place:
@@ -149,22 +149,22 @@ class Gate:
         """Write the baselines of the cases that did not fail."""
         good = {nodeid: now for nodeid, now in found.items() if not self.reports[nodeid].failed}
         self.said += [
-            line_of(now, "failed, and is not accepted") for nodeid, now in found.items() if nodeid not in good
+            describe_remark(now, "failed, and is not accepted") for nodeid, now in found.items() if nodeid not in good
         ]
-        self.said += map(accepted, write(self.home, good.values()))
+        self.said += map(describe_written_baseline, write_baselines(self.home, good.values()))
 
     def compare(self, found: Mapping[str, Evidence]) -> None:
         """Hold every case against its baseline; what cannot be held fails with what differs."""
         of_case = {nodeid: self.held(nodeid, now) for nodeid, now in found.items()}
         every = [each for numbers in of_case.values() for each in numbers]
-        verdicts = self.verdicts = judged(every, share(self.config, "alpha"), max_drop(self.config))
-        self.said += shared(self.remarks)
+        verdicts = self.verdicts = decide(every, share(self.config, "alpha"), max_drop(self.config))
+        self.said += describe_remarks(self.remarks)
         if text(self.config, "power"):
             self.said += power_lines(verdicts, share(self.config, "alpha"))
         rest = iter(verdicts)
         for nodeid, numbers in of_case.items():
             self.tell(nodeid, found[nodeid], numbers, [*islice(rest, len(numbers))])
-        self.said += nearest(verdicts)
+        self.said += describe_nearest_to_loss(verdicts)
         self.said.append(count_verdicts(verdicts, max_drop(self.config)))
 
     @property
@@ -185,70 +185,76 @@ class Gate:
         if not self.compares or failed or self.failed or self.wrong or self.verdicts:
             return
         found = [now for _, now in self.evidence()]
-        if with_baseline := [now for now in found if name(now) in self.baselines]:
-            sides = [(now, *self.baselines[name(now)]) for now in with_baseline]
-            fails = [incomplete(now, path, gone) for now, before, path in sides if (gone := lacking(before, now))]
+        if with_baseline := [now for now in found if case_key(now) in self.baselines]:
+            sides = [(now, *self.baselines[case_key(now)]) for now in with_baseline]
+            fails = [
+                describe_incomplete_baseline(now, path, gone)
+                for now, before, path in sides
+                if (gone := lacking_metrics(before, now))
+            ]
             self.wrong += fails or [explain_no_number(with_baseline)]
         else:
             known = [evidence for evidence, _ in self.baselines.values()]
             self.wrong.append(explain_nothing_compared(found, known, text(self.config, "baseline")))
 
-    def held(self, nodeid: str, now: Evidence) -> list[Compared]:
+    def held(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """The numbers of a case beside those of its baseline."""
-        before, path = self.baselines.get(name(now), (None, Path()))
+        before, path = self.baselines.get(case_key(now), (None, Path()))
         if before is None:
             return self.refuse_no_baseline(nodeid, now)
         if different := differences(before, now):
-            self.fail(nodeid, refused(now, path, different))
+            self.fail(nodeid, describe_refusal(now, path, different))
             return []
-        if gone := missing(before, now):
-            self.fail(nodeid, vanished(now, path, gone))
-        fails = lacking(before, now) if text(self.config, "strict") else []
+        if gone := missing_metrics(before, now):
+            self.fail(nodeid, describe_missing_metrics(now, path, gone))
+        fails = lacking_metrics(before, now) if text(self.config, "strict") else []
         if fails:
-            self.fail(nodeid, incomplete(now, path, fails))
-        new = (f"{each} is not in the baseline" for each in added(before, now) if each not in fails)
+            self.fail(nodeid, describe_incomplete_baseline(now, path, fails))
+        new = (f"{each} is not in the baseline" for each in added_metrics(before, now) if each not in fails)
         for remark in (*remarks(before, now), *new):
             self.remarks.setdefault(remark, []).append(now)
-        return list(compared(before, now))
+        return list(compare_metrics(before, now))
 
-    def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[Compared]:
+    def refuse_no_baseline(self, nodeid: str, now: Evidence) -> list[MetricComparison]:
         """A case without a baseline is told, or fails where the session is strict."""
         if text(self.config, "strict"):
-            self.fail(nodeid, no_baseline(now))
+            self.fail(nodeid, describe_no_baseline(now))
         else:
-            self.said.append(no_baseline(now))
+            self.said.append(describe_no_baseline(now))
         return []
 
-    def tell(self, nodeid: str, now: Evidence, numbers: list[Compared], verdicts: list[Verdict]) -> None:
+    def tell(self, nodeid: str, now: Evidence, numbers: list[MetricComparison], verdicts: list[Verdict]) -> None:
         """Fail a case with losses, those of the same samples as one; say what else there is to say of it."""
         worse = [verdict for verdict in verdicts if verdict.regression]
         if worse:
-            self.fail(nodeid, losses(now, len(worse), self.baselines[name(now)][1], self.sight))
-        for same in alike(worse):
-            self.fail(nodeid, loss(same, numbers, now.keys))
+            self.fail(nodeid, describe_losses(now, len(worse), self.baselines[case_key(now)][1], self.sight))
+        for same in group_by_samples(worse):
+            self.fail(nodeid, describe_loss(same, numbers, now.keys))
         for verdict in verdicts:
             self.remark(verdict, now)
 
     def remark(self, verdict: Verdict, now: Evidence) -> None:
         """Say what became better, which losses are tolerated, and what nobody can tell."""
-        found = verdict.found
+        found = verdict.comparison
         if verdict.improvement:
-            self.said.append(line_of(now, f"better: {found.name} {found.delta:+.4f}"))
+            self.said.append(describe_remark(now, f"better: {found.name} {found.delta:+.4f}"))
         elif verdict.tolerated:
-            self.said.append(line_of(now, describe_tolerated_loss(verdict, max_drop(self.config))))
+            self.said.append(describe_remark(now, describe_tolerated_loss(verdict, max_drop(self.config))))
         elif isnan(found.p):
-            self.said.append(line_of(now, f"{found.name} cannot be judged: no samples or intervals to tell it by"))
+            self.said.append(
+                describe_remark(now, f"{found.name} cannot be judged: no samples or intervals to tell it by")
+            )
 
     def floors(self) -> None:
         """Fail what is below a floor; refuse a floor that nothing is held to, unless it is from the ini file."""
-        floors = [floor(given) for given in text(self.config, "floor") or ()]
+        floors = [parse_floor(given) for given in text(self.config, "floor") or ()]
         nodes = {(record.case, record.protocol): nodeid for nodeid, record in self.recorder.records.items()}
         meant = self.config.getoption("eye_floor") or text(self.config, "strict")
-        for each, record, metric in misses(floors, self.recorder.records.values()):
+        for each, record, metric in find_missed_floors(floors, self.recorder.records.values()):
             if record:
-                self.fail(nodes[record.case, record.protocol], below(each, record, metric))
+                self.fail(nodes[record.case, record.protocol], describe_missed_floor(each, record, metric))
             else:
-                hint = near(each, self.recorder.records.values())
+                hint = suggest_names(each, self.recorder.records.values())
                 nothing = f"--eye-floor={each.text} is about no number of this session{hint}"
                 (self.wrong if meant else self.said).append(f"{nothing} Correct its names." if meant else nothing)
 

@@ -20,7 +20,7 @@ from eyechart.errors import AbsentError, EyechartError, ToleranceError, Unavaila
 from eyechart.protocol.base import Predictions
 from eyechart.protocol.evaluate import Evaluate
 from eyechart.protocol.result import CaseResult
-from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, plain
+from eyechart.records import FAILED, FILE, PASSED, Record, Records, Run, encode, from_plain, to_plain
 
 from .cases import case_of, find_case
 from .settings import settings
@@ -84,7 +84,7 @@ class Recorder:
                     error.add_note(f"eyechart could not keep the record of this case: {other}")
             raise
         with self.refusals():
-            result = evaluate.finished()
+            result = evaluate.get_result()
             self.finish(pyfuncitem, result)
             self.refuse_errors(result)
         return outcome
@@ -109,8 +109,8 @@ class Recorder:
             "eyechart": __version__,
         }
         with self.writing(partial(pytest.fail.Exception, pytrace=False)):
-            record = result.finish(time.time() - item.stash[STARTED], environment, command())
-        item.user_properties.append((PROPERTY, plain(record)))
+            record = result.write_record(time.time() - item.stash[STARTED], environment, command())
+        item.user_properties.append((PROPERTY, to_plain(record)))
 
     def refuse_errors(self, result: CaseResult[Predictions]) -> None:
         """Refuse a case with more errors than `--eye-max-errors` allows; its answers are kept all the same."""
@@ -119,7 +119,7 @@ class Recorder:
         if len(errors) > most:
             shown = "\n".join(f"  {error}" for error in errors[:10])
             raise ToleranceError(
-                f"{len(errors)} of {result.predictions.asked()} ended in an error; --eye-max-errors allows "
+                f"{len(errors)} of {result.predictions.describe_count()} ended in an error; --eye-max-errors allows "
                 f"{most}. All other answers are kept and scored.\n{shown}"
             )
 

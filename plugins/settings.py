@@ -12,14 +12,14 @@ from eyechart.data.equivalences import pairs
 from eyechart.data.label_files import LabelsOption, parse_labels_option, read_labels
 from eyechart.data.splits import available
 from eyechart.errors import EyechartError, SpecError
-from eyechart.gate.comparing import parse_max_drop
-from eyechart.gate.floors import floor
+from eyechart.gate.compare import parse_max_drop
+from eyechart.gate.floors import parse_floor
 from eyechart.models.registry import backend
-from eyechart.protocol.options import Given, Setting, flag, is_share
+from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Settings
-from eyechart.spec import ModelSpec, did_you_mean, parse_named
+from eyechart.spec import ModelSpec, did_you_mean, parse_named_spec
 
 from .options import DEFAULT_MODELS, OPTIONS, OTHERWISE, text
 
@@ -40,7 +40,7 @@ def number(config: pytest.Config, name: str, least: int) -> int | None:
 def share(config: pytest.Config, name: str) -> float:
     """A number from 0 to 1."""
     given = str(text(config, name))
-    if not is_share(given):
+    if not is_fraction(given):
         raise pytest.UsageError(f"--eye-{name} takes numbers from 0 to 1. Got {given!r} instead.")
     return float(given)
 
@@ -58,7 +58,7 @@ def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     specs: list[ModelSpec] = []
     for given in text(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
         try:
-            spec = parse_named(given)
+            spec = parse_named_spec(given)
             backend(spec)
         except EyechartError as error:
             raise pytest.UsageError(f"--eye-model: {error}") from error
@@ -82,19 +82,21 @@ def preset(config: pytest.Config) -> Preset:
     return read_preset(name) if name else Preset()
 
 
-def protocol_options(config: pytest.Config) -> Mapping[str, Given]:
+def protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     """Return the values given for options of protocols, by protocol and option; the last one of a name wins."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
-    given = [Setting.parse(each) for each in config.getini("eye_set") or ()]
+    given = [OptionSetting.parse(each) for each in config.getini("eye_set") or ()]
     given += preset(config).settings
-    for setting in [*given, *map(Setting.parse, config.getoption("eye_set") or ())]:
+    for setting in [*given, *map(OptionSetting.parse, config.getoption("eye_set") or ())]:
         protocol = get_protocol(setting.protocol)
         known = {option.name: option for option in protocol.options}
         named = flag(setting.protocol, setting.option)
         if setting.option not in known:
             listed = f"It has {', '.join(known)}." if known else "It has no options."
             raise SpecError(f"{named}: there is no such option{did_you_mean(setting.option, [*known])} {listed}")
-        found.setdefault(setting.protocol, {})[setting.option] = known[setting.option].values(setting.values, named)
+        found.setdefault(setting.protocol, {})[setting.option] = known[setting.option].parse_values(
+            setting.values, named
+        )
     return found
 
 
@@ -114,8 +116,8 @@ def check(config: pytest.Config) -> None:
         "templates": templates,
         "equivalences": lambda given: pairs(given.removeprefix("strict:"), sys.maxsize),
         "labels": lambda _: [read_labels(one.path, one.format, classes=sys.maxsize) for one in labels(config)],
-        "set": lambda given: check_protocol_options(config, [Setting.parse(one) for one in given]),
-        "floor": lambda given: [floor(one) for one in given],
+        "set": lambda given: check_protocol_options(config, [OptionSetting.parse(one) for one in given]),
+        "floor": lambda given: [parse_floor(one) for one in given],
     }
     check_gate(config)
     for option in OPTIONS:
@@ -145,7 +147,7 @@ def check_gate(config: pytest.Config) -> None:
             )
 
 
-def check_protocol_options(config: pytest.Config, given: Iterable[Setting]) -> None:
+def check_protocol_options(config: pytest.Config, given: Iterable[OptionSetting]) -> None:
     """Refuse values that no case could use: names of models, prompts and files."""
     found = protocol_options(config)
     for setting in given:
@@ -158,7 +160,7 @@ def check_protocol_options(config: pytest.Config, given: Iterable[Setting]) -> N
                 raise type(error)(f"{setting.protocol}.{setting.option}: {error}") from error
 
 
-def read_protocol_options(config: pytest.Config) -> Mapping[str, Given]:
+def read_protocol_options(config: pytest.Config) -> Mapping[str, RequestedValues]:
     """Return the options of protocols, or refuse the command line."""
     try:
         return protocol_options(config)
@@ -193,6 +195,6 @@ def settings(config: pytest.Config) -> Settings:
             equivalences=text(config, "equivalences"),
             categories=text(config, "categories"),
             options=read_protocol_options(config),
-            names_of_protocols={} if config.getoption("eye_names") else preset(config).names,
+            names_by_protocol={} if config.getoption("eye_names") else preset(config).names,
         )
     return config.stash[SETTINGS]

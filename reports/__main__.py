@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from eyechart.command_line import print_any_letter
+from eyechart.command_line import escape_unprintable
 from eyechart.errors import EyechartError
 from eyechart.paths import STORE
 
@@ -23,7 +23,7 @@ PROGRAM = "python -m eyechart.reports"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; an error prints one sentence on stderr and returns exit status 2."""
     arguments_ = sys.argv[1:] if arguments is None else list(arguments)
-    print_any_letter()
+    escape_unprintable()
     command = COMMANDS.get(arguments_[0]) if arguments_ else None
     try:
         return command(arguments_[1:]) if command else overview(arguments_)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from eyechart.errors import ReportError, SpecError
-from eyechart.gate.comparing import Verdict
+from eyechart.gate.compare import Verdict
 from eyechart.gate.evidence import Evidence
-from eyechart.spec import did_you_mean, parse
+from eyechart.spec import did_you_mean, parse_spec
 
 from .evidence_io import Cases, read_cases, source_names
 from .render import Cell, Row, Table
@@ -83,7 +83,7 @@ def case_without_model(evidence: Evidence) -> str:
 def normalise_spec(spec: str) -> str:
     """Return a model specification as records spell it; one that cannot be parsed is returned unchanged."""
     try:
-        return str(parse(spec))
+        return str(parse_spec(spec))
     except SpecError:
         return spec
 
@@ -99,7 +99,7 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
             "data, with the same ground truths and options."
         )
     lower_is_better = sorted(
-        {verdict.found.proof.name for _, verdict in result.verdicts if verdict.found.proof.better < 0}
+        {verdict.comparison.metric.name for _, verdict in result.verdicts if verdict.comparison.metric.direction < 0}
     )
     exceptions = f", but for {', '.join(lower_is_better)}" if lower_is_better else ""
     better = f"Higher is better{exceptions}; numbers without a direction are left out."
@@ -111,7 +111,7 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
         *refused,
         *unmatched_notes(sides),
     )
-    counts_differ = any(verdict.found.counts for _, verdict in result.verdicts)
+    counts_differ = any(verdict.comparison.counts for _, verdict in result.verdicts)
     rows = tuple(comparison_row(key, verdict, both=counts_differ) for key, verdict in result.verdicts)
     columns = with_counts(COLUMNS, COUNTS) if counts_differ else COLUMNS
     title = f"{sides.names[0]} and {sides.names[1]}: {result}"
@@ -127,10 +127,10 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
 
 def comparison_row(key: Key, verdict: Verdict, *, both: bool) -> Row:
     """Return the row of one metric; `both` adds the n of either side."""
-    comparison = verdict.found
+    comparison = verdict.comparison
     counts: Sequence[Cell] = comparison.counts or (comparison.n, comparison.n)
     cells = with_counts(verdict_cells(verdict), counts) if both else verdict_cells(verdict)
-    return (*key, *comparison.proof.key, *cells)
+    return (*key, *comparison.metric.key, *cells)
 
 
 def with_counts(row: Sequence[T], counts: Sequence[T]) -> tuple[T, ...]:

@@ -7,8 +7,8 @@ import msgspec
 
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
-from eyechart.gate.baselines import name, read
-from eyechart.gate.evidence import Evidence, proofs, read_evidence
+from eyechart.gate.baselines import case_key, read_baselines
+from eyechart.gate.evidence import Evidence, collect_evidence, read_evidence
 from eyechart.metrics.intervals import Interval
 from eyechart.records import FILE, Metric, Record, read_run
 
@@ -38,21 +38,21 @@ def read_case_evidence(record: Record, folder: Path) -> Evidence | None:
 
 def evidence_from_metrics(record: Record) -> Evidence:
     """Return the metrics of a record as evidence that can be compared by its intervals only."""
-    evidence_items, planes = proofs(map(estimate_from_metric, record.metrics))
+    evidence_items, planes = collect_evidence(map(estimate_from_metric, record.metrics))
     return Evidence(
         case=record.case,
         protocol=record.protocol,
         model=record.model.title,
         weights_sha256=record.model.weights_sha256,
         fingerprint=record.data.fingerprint,
-        truths=record.data.labels,
+        label_hashes=record.data.labels,
         variant=record.variant,
         limit=record.limit,
         seed=record.seed,
         samples=record.data.n,
         environment=record.environment,
-        proofs=evidence_items,
-        planes=planes,
+        metrics=evidence_items,
+        arrays=planes,
     )
 
 
@@ -77,7 +77,9 @@ def read_cases(path: Path) -> Cases:
             f"There is neither a run nor a baseline at {path}. Name a run's folder, such as reports/runs/latest, or "
             "a baseline's file or folder."
         )
-    cases = cases_of_run(path) if is_run(path) else {key: evidence for key, (evidence, _) in read(path).items()}
+    cases = (
+        cases_of_run(path) if is_run(path) else {key: evidence for key, (evidence, _) in read_baselines(path).items()}
+    )
     if not cases:
         raise ReportError(f"{path} holds no case. Name a run's folder, or a baseline's file or folder.")
     return cases
@@ -87,7 +89,7 @@ def cases_of_run(path: Path) -> Cases:
     """Return the cases of a run."""
     folder = path if path.is_dir() else path.parent
     evidence_items = [case_evidence(record, folder) for record in read_run(path).records]
-    return {name(evidence): evidence for evidence in evidence_items}
+    return {case_key(evidence): evidence for evidence in evidence_items}
 
 
 def source_names(paths: Sequence[Path]) -> list[str]:

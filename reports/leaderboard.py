@@ -15,7 +15,7 @@ from math import isnan
 from msgspec import structs
 
 from eyechart.errors import ReportError
-from eyechart.gate.comparing import Compared, compared
+from eyechart.gate.compare import MetricComparison, compare_metrics
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import LABELLED, WHOLE, headlines
 from eyechart.metrics.degenerate_intervals import ROUNDING
@@ -67,7 +67,9 @@ class ModelScore:
         return -value if self.metric.higher_is_better is False else value
 
 
-Tests = Mapping[tuple[int, int], tuple[Compared, float]]  # of each pair, the better first, with p after correction
+Tests = Mapping[
+    tuple[int, int], tuple[MetricComparison, float]
+]  # of each pair, the better first, with p after correction
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class RankedModel:
     rank: int
     model: ModelScore
     against: str | None = None
-    test: tuple[Compared, float] | None = None
+    test: tuple[MetricComparison, float] | None = None
 
 
 def leaderboards(runs: Runs, metric: str | None, labels: str | None, alpha: float) -> list[Table]:
@@ -182,8 +184,8 @@ def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScor
 def select_metric(evidence: Evidence, ranked: RankedMetric) -> Evidence:
     """Return the evidence of one metric only."""
     key = (ranked.name, ranked.labels, ranked.category)
-    items = tuple(proof for proof in evidence.proofs if (proof.name, proof.labels, proof.category) == key)
-    return structs.replace(evidence, proofs=items)
+    items = tuple(proof for proof in evidence.metrics if (proof.name, proof.labels, proof.category) == key)
+    return structs.replace(evidence, metrics=items)
 
 
 def paired_tests(scores: Sequence[ModelScore]) -> Tests:
@@ -195,14 +197,16 @@ def paired_tests(scores: Sequence[ModelScore]) -> Tests:
     return {pair: (comparison, p) for (pair, comparison), p in zip(comparisons.items(), adjusted, strict=True)}
 
 
-def compare_pair(better: Evidence, worse: Evidence) -> Compared:
+def compare_pair(better: Evidence, worse: Evidence) -> MetricComparison:
     """Compare one pair; bootstrap samples of different seeds are not paired and are left out."""
     if better.seed != worse.seed:
         better, worse = (
-            structs.replace(evidence, proofs=tuple(structs.replace(proof, draws="") for proof in evidence.proofs))
+            structs.replace(
+                evidence, metrics=tuple(structs.replace(proof, bootstrap_samples="") for proof in evidence.metrics)
+            )
             for evidence in (better, worse)
         )
-    return next(compared(better, worse))
+    return next(compare_metrics(better, worse))
 
 
 def assign_ranks(scores: Sequence[ModelScore], alpha: float) -> list[RankedModel]:
@@ -224,9 +228,9 @@ def closest_leader(tests: Tests, leaders: Sequence[int], i: int) -> int | None:
     return min(leaders, key=lambda leader: (isnan(p := tests[leader, i][1]), p, leader), default=None)
 
 
-def is_worse(test: tuple[Compared, float], alpha: float) -> bool:
+def is_worse(test: tuple[MetricComparison, float], alpha: float) -> bool:
     """Return whether the second model of a pair is significantly worse."""
-    return test[1] < alpha and test[0].worse > 0
+    return test[1] < alpha and test[0].loss > 0
 
 
 def group_equal_scores(scores: Sequence[float]) -> list[list[int]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import ReportError, SpecError
-from eyechart.records import EMPTY, Metric, Record, Run, empties, read_run
-from eyechart.spec import did_you_mean, parse
+from eyechart.records import EMPTY, Metric, Record, Run, empty_label_rules, read_run
+from eyechart.spec import did_you_mean, parse_spec
 
 from .answers import ImageAnswers, read_epochs
 from .failures import status_suffix
@@ -68,7 +68,7 @@ class CaseRun:
     @property
     def empty_label_rules(self) -> dict[str, str]:
         """Return how an image without labels is scored, by label set."""
-        return empties(self.record.variant)
+        return empty_label_rules(self.record.variant)
 
     @property
     def label_sets(self) -> dict[str, tuple[str, str]]:
@@ -360,7 +360,7 @@ def task_name(case: CaseRun, wordings: Sequence[str], without: Collection[str]) 
 def model_name(spec: str) -> str:
     """Return Mill's id for open_clip models, the name of a replay, or the specification."""
     try:
-        model = parse(spec)
+        model = parse_spec(spec)
     except SpecError:
         return spec
     if model.backend == "replay" and "name" in model.options:

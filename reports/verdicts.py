@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from math import isnan
 
 from eyechart.errors import SpecError
-from eyechart.gate.comparing import (
+from eyechart.gate.compare import (
     ALPHA,
     MCNEMAR,
     SIGN_FLIPS,
     VERDICTS,
-    Compared,
+    MetricComparison,
     Verdict,
-    compared,
+    compare_metrics,
+    decide,
     differences,
-    judged,
-    missing,
+    missing_metrics,
     parse_max_drop,
     remarks,
 )
@@ -39,7 +39,7 @@ class Rule:
     max_drop: float = 0.0
 
     def __str__(self) -> str:
-        passed = f"; a loss of at most {self.max_drop:g} is let pass" if self.max_drop else ""
+        passed = f"; a loss of at most {self.max_drop:g} is tolerated" if self.max_drop else ""
         return f"A loss or a gain: p < {self.alpha:g} after Holm's correction{passed}."
 
 
@@ -63,8 +63,8 @@ def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
     """Compare every metric that both sides have, with one correction over all of them."""
     refused = {key: reasons for key, pair in pairs.items() if (reasons := differences(*pair, SIDES))}
     comparable = {key: pair for key, pair in pairs.items() if key not in refused}
-    comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compared(*pair)]
-    verdicts = judged([comparison for _, comparison in comparisons], rule.alpha, rule.max_drop)
+    comparisons = [(key, comparison) for key, pair in comparable.items() for comparison in compare_metrics(*pair)]
+    verdicts = decide([comparison for _, comparison in comparisons], rule.alpha, rule.max_drop)
     ranked = sorted(((key, verdict) for (key, _), verdict in zip(comparisons, verdicts, strict=True)), key=sort_key)
     return RunComparison(tuple(ranked), comparable, refused)
 
@@ -72,25 +72,25 @@ def compare_cases(pairs: Pairs, rule: Rule) -> RunComparison:
 def sort_key(item: tuple[Key, Verdict]) -> tuple[int, float, float, Key, str]:
     """Return the sort key of a verdict: losses first, then p, size and name."""
     key, verdict = item
-    comparison, p = verdict.found, verdict.adjusted
+    comparison, p = verdict.comparison, verdict.adjusted
     size = 0.0 if isnan(comparison.delta) else -abs(comparison.delta)
-    return VERDICTS.index(verdict.word), 0.0 if isnan(p) else p, size, key, comparison.name
+    return VERDICTS.index(verdict.decision), 0.0 if isnan(p) else p, size, key, comparison.name
 
 
 def verdict_cells(verdict: Verdict) -> Row:
     """Return the cells of one metric: before, after, change, counts, p-values, test and verdict."""
-    comparison = verdict.found
+    comparison = verdict.comparison
     has_counts = comparison.method in (MCNEMAR, SIGN_FLIPS)
     counts: tuple[Cell, Cell] = (len(comparison.lost), comparison.gained) if has_counts else (None, None)
     return (
         *(NumberCell(comparison.before), NumberCell(comparison.after), change_cell(comparison)),
         *(comparison.n, *counts),
         *(NumberCell(p, style=P_VALUE) for p in (comparison.p, verdict.adjusted)),
-        *(comparison.method, verdict.word),
+        *(comparison.method, verdict.decision),
     )
 
 
-def change_cell(comparison: Compared) -> NumberCell:
+def change_cell(comparison: MetricComparison) -> NumberCell:
     """Return a change with its interval, if there is one."""
     has_interval = comparison.ci is not None and not any(map(isnan, comparison.ci))
     return NumberCell(
@@ -110,7 +110,7 @@ def one_sided_notes(pairs: Pairs) -> Iterator[str]:
     """Yield the metrics that have a value on one side only."""
     for side, step in ((SIDES[0], 1), (SIDES[1], -1)):
         for key, pair in pairs.items():
-            if names := missing(*pair[::step]):
+            if names := missing_metrics(*pair[::step]):
                 yield f"{case_label(key)} has a value only {side}: {', '.join(names)}."
 
 

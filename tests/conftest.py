@@ -27,7 +27,7 @@ from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.result import CaseResult
 from eyechart.protocol.settings import Case, Settings
 from eyechart.records import Record, Records, Run, encode
-from eyechart.spec import parse_named
+from eyechart.spec import parse_named_spec
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers, and what they start, share the cores
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -158,7 +158,7 @@ class Maker:
         dataset = self.dataset(labels, split, truths)
         records = []
         for spec, (protocol, answers) in models.items():
-            case = Case("imagenet", split, parse_named(spec), protocol)
+            case = Case("imagenet", split, parse_named_spec(spec), protocol)
             said = ClassPredictions(
                 dataset.keys, self.scores(answers, errors), errors, variant if protocol == "zero_shot" else {}
             )
@@ -226,7 +226,9 @@ class Maker:
         if isinstance(measured, ClassPredictions):
             measured = replace(measured, calibrated=case.protocol in ("supervised", "posterior"))
         settings = self.settings(case, limit, data)
-        return evaluated(case, settings, dataset, identity, measured, folder).finish(1.25, {}, "pytest -k imagenet")
+        return evaluated(case, settings, dataset, identity, measured, folder).write_record(
+            1.25, {}, "pytest -k imagenet"
+        )
 
     def settings(self, case: Case, limit: int | None, data: str | None = None) -> Settings:
         """The defaults of the command line."""

@@ -76,10 +76,10 @@ VOLATILE = {
     "loads": "depends on what the store held and on the number of workers",
     "workers": "the number of workers",
     "fresh": "how many answers the store did not hold",
-    "planes": "resampled values in the evidence, packed; intervals are made of them",
+    "arrays": "resampled values in the evidence, packed; intervals are made of them",
     "sha256": "of files whose content is compared",
     "higher_is_better": "was added to numbers after the files were written",
-    "better": "the same, in the evidence",
+    "direction": "the same, in the evidence",
     "title": "was added to numbers after the files were written",
 }
 
@@ -115,15 +115,15 @@ def files(value: Any, field: str = "") -> Iterator[tuple[str, str]]:
 def read_file(path: Path) -> Any:
     """Return the lines of a csv file, and of JSON the value."""
     text = path.read_text(encoding="utf-8")
-    return {"csv": text.split("\n")} if path.suffix == ".csv" else strip(drop_planes(json.loads(text)))
+    return {"csv": text.split("\n")} if path.suffix == ".csv" else strip(drop_arrays(json.loads(text)))
 
 
-def drop_planes(value: Any) -> Any:
+def drop_arrays(value: Any) -> Any:
     """Put "packed" in the place of digests of packed values, which depend on the last bit of each."""
-    names = value.get("planes", {}) if isinstance(value, dict) else {}
-    proofs = [{field: "packed" if isinstance(part, str) and part in names else part for field, part in proof.items()}
-              for proof in value["proofs"]] if names else []  # fmt: skip
-    return {**value, "proofs": proofs} if names else value
+    names = value.get("arrays", {}) if isinstance(value, dict) else {}
+    metrics = [{field: "packed" if isinstance(part, str) and part in names else part for field, part in metric.items()}
+               for metric in value["metrics"]] if names else []  # fmt: skip
+    return {**value, "metrics": metrics} if names else value
 
 
 def strip(value: Any) -> Any:

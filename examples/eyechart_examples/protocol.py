@@ -11,7 +11,7 @@ from eyechart.metrics.intervals import wilson
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context, ask
 from eyechart.protocol.options import Option
-from eyechart.records import Outcomes
+from eyechart.records import OutcomeCounts
 
 TOKENS = Option("tokens", "the longest answer, in tokens", "16", least=1)
 
@@ -37,11 +37,13 @@ class Words(Predictions):
         """Return the fingerprint of the labels."""
         return {"ImGT": "".join(map(str, self.targets.tolist()))}
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the answers."""
         errors, right = len(self.errors), int((self.correct == 1).sum())
         unread = int((self.classes < 0).sum()) - errors
-        return Outcomes(correct=right, wrong=len(self.keys) - right - unread - errors, unparsed=unread, error=errors)
+        return OutcomeCounts(
+            correct=right, wrong=len(self.keys) - right - unread - errors, unparsed=unread, error=errors
+        )
 
     def samples(self) -> Rows:
         """Yield every image with what was said of it."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eyechart.protocol.options import is_share
+from eyechart.protocol.options import is_fraction
 
 from ..render import Row, Table
 from ..runs import Runs
@@ -124,7 +124,7 @@ def differing(pool: Runs, name: str, choices: Sequence[str]) -> list[list[Block]
 def threshold(block: Block) -> float:
     """The threshold of a division, below all others where a file does not say it."""
     said = block.entries[0].option("threshold")
-    return float(said) if is_share(said) else UNKNOWN
+    return float(said) if is_fraction(said) else UNKNOWN
 
 
 def t2_rows(found: Compared, model: str) -> Iterator[Row]:

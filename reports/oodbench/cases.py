@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
 from eyechart.protocol.registry import get_protocol
-from eyechart.spec import pieces
+from eyechart.spec import split_outside_brackets
 
 from ..render import NumberCell, Table
 from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs, collect_notes, model_name
@@ -143,7 +143,7 @@ def chosen(entries: Sequence[CaseRun]) -> Mapping[str, str]:
 def spoken(name: str, entry: CaseRun) -> str:
     """One choice as a title has it."""
     value = entry.option(name, "—")
-    return " & ".join(map(model_name, pieces(value, "+"))) if name == "detectors" else value
+    return " & ".join(map(model_name, split_outside_brackets(value, "+"))) if name == "detectors" else value
 
 
 def distinct(tables: Sequence[Table], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()) -> list[Table]:

@@ -11,7 +11,7 @@ from eyechart.metrics.resampling import clustered, percentile
 from eyechart.metrics.yes_no import measures
 from eyechart.oodbench.divisions import HARD
 from eyechart.protocol.options import SET
-from eyechart.spec import parse, pieces
+from eyechart.spec import parse_spec, split_outside_brackets
 
 from ..answers import Ints
 from ..render import NumberCell, NumberFormat, Row
@@ -30,7 +30,7 @@ DELTA = "Δ: the first detectors' value less that of these, as published; an ima
 
 def detectors(block: Block) -> tuple[str, ...]:
     """The detectors of a division."""
-    return tuple(pieces(block.entries[0].option("detectors"), "+"))
+    return tuple(split_outside_brackets(block.entries[0].option("detectors"), "+"))
 
 
 def joined(block: Block) -> str:
@@ -52,7 +52,9 @@ def by_command(blocks: Sequence[Block]) -> list[Block]:
 
 def place(block: Block) -> int:
     """Where a command names a case's detectors; behind all where it does not."""
-    values = [normal(value) for text in given(block.entries[0].record.command) for value in pieces(text)]
+    values = [
+        normal(value) for text in given(block.entries[0].record.command) for value in split_outside_brackets(text)
+    ]
     wanted = "+".join(detectors(block))
     known = wanted if wanted in values else "own"
     return values.index(known) if known in values else len(values)
@@ -72,7 +74,7 @@ def given(command: str) -> list[str]:
 def normal(detectors: str) -> str:
     """Detectors as records spell them."""
     try:
-        return "+".join(str(parse(spec)) for spec in pieces(detectors, "+"))
+        return "+".join(str(parse_spec(spec)) for spec in split_outside_brackets(detectors, "+"))
     except SpecError:
         return detectors
 

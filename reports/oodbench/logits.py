@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from eyechart.spec import pieces
+from eyechart.spec import split_outside_brackets
 
 from ..answers import Floats, Ints
 from ..render import NumberCell, NumberFormat, Row, Table
@@ -132,7 +132,7 @@ def divided_by(pool: Runs) -> dict[str, int]:
     entries = (e for group in pool.groups for e in group.with_protocols(EXISTENCE, PROGRESSION).cases)
     found: dict[str, int] = {}
     for entry in entries:
-        for place, spec in enumerate(pieces(entry.option("detectors"), "+")):
+        for place, spec in enumerate(split_outside_brackets(entry.option("detectors"), "+")):
             found.setdefault(spec, place)
     return found
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.gate.comparing import VERDICTS, Verdict, title
-from eyechart.gate.evidence import Evidence, Proof
+from eyechart.gate.compare import VERDICTS, Verdict, metric_title
+from eyechart.gate.evidence import Evidence, MetricEvidence
 from eyechart.gate.headlines import LABELLED, WHOLE
 
 from ..evidence_io import case_evidence
@@ -66,7 +66,7 @@ class Changes:
 
     def summary(self) -> dict[str, Any]:
         """Return the entry of the index."""
-        decisions = [verdict.word for _, verdict in self.outcome.verdicts]
+        decisions = [verdict.decision for _, verdict in self.outcome.verdicts]
         return {
             "against": one_line(self.against),
             "rule": str(self.rule),
@@ -92,10 +92,10 @@ class Changes:
         verdicts = self.by_case.get(key, [])
         if not verdicts:
             return {}
-        decisions = [verdict.word for verdict in verdicts]
+        decisions = [verdict.decision for verdict in verdicts]
         summary = {"word": decisions[0], "count": decisions.count(decisions[0]), "of": len(verdicts)}
         metric_key_ = metric and (metric.name, metric.labels, metric.category)
-        moved = next((verdict_ for verdict_ in verdicts if verdict_.found.proof.key == metric_key_), None)
+        moved = next((verdict_ for verdict_ in verdicts if verdict_.comparison.metric.key == metric_key_), None)
         return {"held": summary} | ({"change": self.row(moved, case, places)} if moved else {})
 
     def rows(self, runs: Runs, places: SamplePlaces) -> list[dict[str, Any]]:
@@ -106,8 +106,8 @@ class Changes:
 
     def row(self, verdict: Verdict, case: CaseRun, places: SamplePlaces) -> dict[str, Any]:
         """Return a metric as `compare` writes it, and the filter of its samples."""
-        name, labels, category = map(one_line, verdict.found.proof.key)
-        samples_ = sample_filter(verdict.found.proof, places[id(case)][2]) if id(case) in places else {}
+        name, labels, category = map(one_line, verdict.comparison.metric.key)
+        samples_ = sample_filter(verdict.comparison.metric, places[id(case)][2]) if id(case) in places else {}
         return {
             "name": name,
             "labels": labels,
@@ -140,15 +140,15 @@ def case_key(case: CaseRun) -> Key:
     return case.record.case, case.record.protocol, str(case.folder)
 
 
-def sample_filter(proof: Proof, case_samples: CaseSamples) -> dict[str, Any]:
+def sample_filter(proof: MetricEvidence, case_samples: CaseSamples) -> dict[str, Any]:
     """Return the filter of the sample list for what a metric lost and gained, with the counts.
 
     A proportion has its own samples. For other metrics they are the samples of its label set and category whose outcome
     changed.
     """
     labels = {"labels": proof.labels} if proof.labels in case_samples.samples.label_sets else {}
-    if changes := case_samples.changes.get(title(proof)):
-        return labels | {"of": title(proof), "lost": len(changes.lost), "gained": len(changes.gained)}
+    if changes := case_samples.changes.get(metric_title(proof)):
+        return labels | {"of": metric_title(proof), "lost": len(changes.lost), "gained": len(changes.gained)}
     before, now = (
         samples_.label_sets.get(proof.labels) if samples_ else None
         for samples_ in (case_samples.previous, case_samples.samples)

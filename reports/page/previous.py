@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.gate.comparing import title
-from eyechart.gate.evidence import Evidence, Floats, Proof
+from eyechart.gate.compare import metric_title
+from eyechart.gate.evidence import Evidence, Floats, MetricEvidence
 from eyechart.gate.headlines import ANSWERED
 
 from ..evidence_io import is_run, read_case_evidence, read_cases
@@ -57,7 +57,7 @@ def samples_from_evidence(old: Evidence, case: CaseRun, now: Samples) -> Samples
     """Return the outcomes in a baseline as samples without answers; None if the items differ."""
     if old.samples != len(now.items):
         return None
-    proofs = {proof.key: proof for proof in old.proofs}
+    proofs = {proof.key: proof for proof in old.metrics}
     own_evidence = read_case_evidence(case.record, case.folder)
     keys = {
         name: metric_keys(name, label_outcomes, now, own_evidence) for name, label_outcomes in now.label_sets.items()
@@ -102,7 +102,7 @@ def sample_changes(old: PreviousCase | None, case: CaseRun, keys: Sequence[str])
 
 def per_sample_outcomes(evidence: Evidence) -> dict[str, Floats]:
     """Return the metrics that have per-sample outcomes."""
-    by_title = {title(proof): evidence.outcomes(proof) for proof in evidence.proofs}
+    by_title = {metric_title(proof): evidence.sample_outcomes(proof) for proof in evidence.metrics}
     return {name: outcomes for name, outcomes in by_title.items() if outcomes is not None}
 
 
@@ -116,8 +116,8 @@ def metric_keys(name: str, label_outcomes: LabelOutcomes, now: Samples, evidence
     if evidence is None or evidence.samples != len(now.items):
         return [(WHOLE[0], name, WHOLE[1])]
     candidates = [
-        (proof, evidence.outcomes(proof))
-        for proof in evidence.proofs
+        (proof, evidence.sample_outcomes(proof))
+        for proof in evidence.metrics
         if proof.name != ANSWERED and (len(now.label_sets) == 1 or proof.labels == name)
     ]
     return [proof.key for proof, outcomes in candidates if outcomes is not None and agrees(label_outcomes, outcomes)]
@@ -129,11 +129,11 @@ def agrees(label_outcomes: LabelOutcomes, outcomes: Floats) -> bool:
     return bool((label_outcomes.outcomes[is_scored] == np.where(outcomes[is_scored] == 1, RIGHT, WRONG)).all())
 
 
-def merge_outcomes(old: Evidence, proofs: Iterable[Proof]) -> Codes:
+def merge_outcomes(old: Evidence, proofs: Iterable[MetricEvidence]) -> Codes:
     """Return the outcomes of metrics about different items as one array."""
     codes = np.full(old.samples, UNSCORED, np.uint8)
     for proof in proofs:
-        outcomes = old.outcomes(proof)
+        outcomes = old.sample_outcomes(proof)
         if outcomes is not None:
             codes = np.where(np.isnan(outcomes), codes, np.where(outcomes == 1, RIGHT, WRONG)).astype(np.uint8)
     return codes

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from eyechart.data.observations import REASONS
-from eyechart.gate.evidence import TIMES
+from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import clustered, quotients
 
@@ -71,7 +71,7 @@ class Confusion:
         """Return the share of one reason (times,) in resamples of observations, drawn as those of the record are."""
         rows, observations = self.counts[issue]
         counts = np.column_stack([rows[:, at], rows.sum(axis=1)])
-        drawn = clustered(counts, observations, TIMES, self.level.entry.record.seed)
+        drawn = clustered(counts, observations, RESAMPLES, self.level.entry.record.seed)
         return quotients(drawn[:, 0], drawn[:, 1])
 
     @cached_property

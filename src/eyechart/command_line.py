@@ -7,19 +7,19 @@ from collections.abc import Sequence
 QUICK, SLOW = 0.1, 30.0
 
 
-def print_any_letter() -> None:
+def escape_unprintable() -> None:
     """Escape what a terminal or a file lacks the letters of, as it may be in a name."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def seconds_of_progress() -> float:
+def progress_interval() -> float:
     """How far lines of progress are apart: where there is no terminal, each of them stays."""
     return QUICK if sys.stderr.isatty() else SLOW
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as lines, the first column to the left and numbers to the right.
 
     >>> print(aligned([("split", "pairs"), ("a", "1,000")]))

@@ -92,7 +92,7 @@ class DataRecord(msgspec.Struct, frozen=True, kw_only=True):
     class_names: File | None = None
 
 
-class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
+class OutcomeCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The outcomes under the case's first label set; they add up to n less what that set does not speak of.
 
     `truncated` are replies that ended at the token limit before they answered; they count as wrong, as `unparsed` do.
@@ -105,7 +105,7 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True):
     truncated: int = 0
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class SubsetTiming(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of one set, each question once: how many, how many asked in this run, and how long these took."""
 
     answers: int
@@ -113,7 +113,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class Served(msgspec.Struct, frozen=True, kw_only=True):
+class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What answers in words took when they were made: requests, tokens, how many of the prompt's a cache held, USD.
 
     `sets` has the sets of image–category pairs, where a division has several.
@@ -124,7 +124,7 @@ class Served(msgspec.Struct, frozen=True, kw_only=True):
     cached_tokens: int
     answer_tokens: int
     cost: float | None = None
-    sets: Mapping[str, Asked] = {}
+    sets: Mapping[str, SubsetTiming] = {}
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,10 +153,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     data: DataRecord
     limit: int | None
     seed: int
-    outcomes: Outcomes
+    outcomes: OutcomeCounts
     metrics: tuple[Metric, ...]
     reported: Reported | None = None
-    served: Served | None = None
+    served: UsageRecord | None = None
     predictions: File | None = None
     artifacts: Mapping[str, File] = {}
     evidence: File | None = None
@@ -197,7 +197,7 @@ def decode(data: bytes, kind: type[T]) -> T:
     return msgspec.json.decode(data, type=kind)
 
 
-def plain(record: Record) -> dict[str, Any]:
+def to_plain(record: Record) -> dict[str, Any]:
     """The record as plain Python values, fit to travel on a pytest report."""
     value: dict[str, Any] = msgspec.to_builtins(record)
     return value
@@ -208,7 +208,7 @@ def from_plain(value: Mapping[str, Any]) -> Record:
     return msgspec.convert(value, Record)
 
 
-def empties(variant: Mapping[str, str]) -> dict[str, str]:
+def empty_label_rules(variant: Mapping[str, str]) -> dict[str, str]:
     """What an image without labels counts as under each ground truth, by a record's choices.
 
     >>> empties({"empty": "ImGT=exclude, ReaL, corrected=correct"})
@@ -217,17 +217,17 @@ def empties(variant: Mapping[str, str]) -> dict[str, str]:
     return dict(RULE.findall(variant.get(EMPTY, "")))
 
 
-def schema() -> dict[str, Any]:
+def json_schema() -> dict[str, Any]:
     """The JSON Schema of records.json."""
     return msgspec.json.schema(Records)
 
 
-class _Dated(msgspec.Struct):
+class _SchemaVersion(msgspec.Struct):
     schema: int = SCHEMA
 
 
 class _Versioned(msgspec.Struct):
-    run: _Dated
+    run: _SchemaVersion
 
 
 def read_run(folder: Path) -> Records:

@@ -61,7 +61,7 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(near)}?" if near else "."
 
 
-def pieces(body: str, separator: str = ",") -> Iterator[str]:
+def split_outside_brackets(body: str, separator: str = ",") -> Iterator[str]:
     """Split at the commas, or other signs, that stand outside every bracket.
 
     >>> list(pieces("open_clip[a,b=c]+conse[]", "+"))
@@ -80,7 +80,7 @@ def pieces(body: str, separator: str = ",") -> Iterator[str]:
     yield body[start:].strip()
 
 
-def parse(text: str) -> ModelSpec:
+def parse_spec(text: str) -> ModelSpec:
     """Read a specification, Mill's spellings included."""
     found = WHOLE.fullmatch(text.strip())
     if not found:
@@ -90,7 +90,7 @@ def parse(text: str) -> ModelSpec:
         )
     arguments: list[str] = []
     options: dict[str, str] = {}
-    for piece in pieces(found["body"] or ""):
+    for piece in split_outside_brackets(found["body"] or ""):
         option = OPTION.fullmatch(piece)
         if option and option["name"] in options:
             raise SpecError(f"The model '{text}' gives the option '{option['name']}' twice.")
@@ -98,10 +98,10 @@ def parse(text: str) -> ModelSpec:
             options[option["name"]] = option["value"]
         elif piece:
             arguments.append(piece)
-    return canonical(found["head"].strip(), arguments, options)
+    return canonical_spec(found["head"].strip(), arguments, options)
 
 
-def parse_named(text: str) -> ModelSpec:
+def parse_named_spec(text: str) -> ModelSpec:
     """Return the specification in NAME=SPEC or SPEC, with NAME as its alias.
 
     >>> parse_named("prod=open_clip[local-dir:weights]").name
@@ -111,17 +111,17 @@ def parse_named(text: str) -> ModelSpec:
     """
     found = NAMED.fullmatch(text)
     if found is None:
-        return parse(text)
+        return parse_spec(text)
     alias = found["alias"].strip()
     if not ALIAS.fullmatch(alias):
         raise SpecError(
             f"The model '{text}' has the name '{alias}'. Expected letters, digits, '_', '.' and '-', of which the "
             "first is a letter or a digit, such as prod=open_clip[local-dir:weights]."
         )
-    return replace(parse(found["spec"]), alias=alias)
+    return replace(parse_spec(found["spec"]), alias=alias)
 
 
-def canonical(head: str, arguments: list[str], options: dict[str, str]) -> ModelSpec:
+def canonical_spec(head: str, arguments: list[str], options: dict[str, str]) -> ModelSpec:
     """Turn Mill's spellings into ours: `clip[path=X]` is open_clip, a hub name is a transformers model."""
     if head == "clip":
         path = options.pop("path", "")

@@ -26,7 +26,7 @@ from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.disputed import SheetOptions, write
 from eyechart.reports.annotation.files import SheetKey, key_path, read_key
 from eyechart.reports.runs import load
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 MODEL, SECOND = "timm[tf_efficientnet_lite0]", "conse[]"
 UNREAD = -1  # an answer that names no class
@@ -141,7 +141,7 @@ def make_world(tmp_path: Path, make_run: Any) -> Callable[..., World]:
             unread = frozenset(row for row, label in enumerate(said) if label == UNREAD)
             scores = make_run.scores([max(label, 0) for label in said], errors)
             found = ClassPredictions(dataset.keys, np.array(scores), errors, {}, unread)
-            case = Case("imagenet", "tiny", parse(spec), "supervised")
+            case = Case("imagenet", "tiny", parse_spec(spec), "supervised")
             records.append(make_run.record(case, dataset, found, folder, None))
         make_run.written(folder, tuple(records))
         (tmp_path / name / "out").mkdir()

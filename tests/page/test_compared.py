@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from eyechart.gate.baselines import write
+from eyechart.gate.baselines import write_baselines
 from eyechart.gate.evidence import Evidence
 from eyechart.records import decode, read_run
 from eyechart.reports.__main__ import main
@@ -57,7 +57,7 @@ def baseline(run: Path, folder: Path, **changed: Any) -> Path:
     """The baselines of a run's cases, as the gate writes them."""
     records = read_run(run).records
     kept = [decode((run / record.evidence.path).read_bytes(), Evidence) for record in records if record.evidence]
-    write(folder, [msgspec.structs.replace(evidence, **changed) for evidence in kept])
+    write_baselines(folder, [msgspec.structs.replace(evidence, **changed) for evidence in kept])
     return folder
 
 
@@ -76,7 +76,7 @@ def test_a_file_of_baselines_is_compared_with_outcome_by_outcome(studio: Any, op
     ("changed", "why"),
     [
         ({"fingerprint": "0" * 64}, "fingerprint: 00000000 before, "),
-        ({"truths": {"ImGT": "0"}}, "ground truth ImGT: 0 before, "),
+        ({"label_hashes": {"ImGT": "0"}}, "ground truth ImGT: 0 before, "),
         ({"limit": 11}, "limit: 11 before, 12 after"),
         ({"seed": 7}, "seed: 7 before, 42 after"),
     ],

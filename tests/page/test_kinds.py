@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from eyechart.gate.baselines import write as write_baselines
-from eyechart.gate.comparing import title
-from eyechart.gate.evidence import Evidence, Planes
-from eyechart.gate.looking import address
+from eyechart.gate.baselines import write_baselines as write_baselines
+from eyechart.gate.compare import metric_title
+from eyechart.gate.evidence import Evidence, PackedArrays
+from eyechart.gate.page_link import page_address
 from eyechart.records import decode, read_run
 from eyechart.reports.compare import comparison_table, match_runs
 from eyechart.reports.evidence_io import case_evidence
@@ -136,10 +136,12 @@ def evidence(kinds: Path) -> Evidence:
 
 def better(now: Evidence) -> Evidence:
     """The same with every bird right, in one number."""
-    planes = Planes()
+    planes = PackedArrays()
     right = planes.add(np.packbits(np.ones(now.samples, bool)).tobytes())
-    proofs = [structs.replace(one, right=right, value=1.0) if title(one) == SHARE else one for one in now.proofs]
-    return structs.replace(now, proofs=tuple(proofs), planes={**now.planes, **planes.kept})
+    proofs = [
+        structs.replace(one, right=right, value=1.0) if metric_title(one) == SHARE else one for one in now.metrics
+    ]
+    return structs.replace(now, metrics=tuple(proofs), arrays={**now.arrays, **planes.packed})
 
 
 @pytest.fixture
@@ -148,12 +150,12 @@ def birds(kinds: Path, opened: Any, tmp_path: Path) -> Any:
     write_baselines(tmp_path / "kept", [better(evidence(kinds))])
     wish = PageOptions((kinds,), tmp_path / "kept", store=kinds.parents[1] / "store", figures=False)
     write_page(wish, tmp_path / "page")
-    return opened(tmp_path / "page" / "index.html", address(*SPECIES, SHARE).partition("index.html")[2])
+    return opened(tmp_path / "page" / "index.html", page_address(*SPECIES, SHARE).partition("index.html")[2])
 
 
 def test_a_number_of_birds_leads_to_those_that_it_lost(kinds: Path, birds: Any) -> None:
     now = evidence(kinds)
-    outcomes = now.outcomes(next(one for one in now.proofs if title(one) == SHARE))
+    outcomes = now.sample_outcomes(next(one for one in now.metrics if metric_title(one) == SHARE))
     birds.page.locator(".cards").wait_for()
     assert birds.page.locator(".cards .key").all_inner_texts() == [
         now.keys[row] for row in np.flatnonzero(outcomes == 0)
@@ -163,7 +165,7 @@ def test_a_number_of_birds_leads_to_those_that_it_lost(kinds: Path, birds: Any) 
 
 
 def test_a_number_of_pairs_leads_to_all_questions_of_its_case(birds: Any, told: Any) -> None:
-    birds.go(address(*ASKED).partition("index.html")[2])
+    birds.go(page_address(*ASKED).partition("index.html")[2])
     (said,) = (said for (protocol, _), (_, said) in told.items() if protocol == "existence")
     count = len(said.items)
     assert birds.page.locator(".found").inner_text() == f"{count} of {count} questions"
@@ -188,7 +190,7 @@ def test_what_a_stage_lost_is_looked_for_among_its_own_questions(told: Any) -> N
     (entry, said) = next(found for (name, _), found in told.items() if name == "progression")
     wrong = np.flatnonzero(said.label_sets["OODBench"].outcomes == WRONG).tolist()
     exhibit = CaseSamples(entry, "progression", said, all_right(said, wrong))
-    proofs = [each for each in case_evidence(entry.record, entry.folder).proofs if each.name != "answered"]
+    proofs = [each for each in case_evidence(entry.record, entry.folder).metrics if each.name != "answered"]
     lost = {proof: sample_filter(proof, exhibit).get("lost", 0) for proof in proofs}
     assert sum(lost.values()) == len(wrong) > 0
     for proof, count in lost.items():

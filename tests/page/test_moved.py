@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.gate.comparing import compared
+from eyechart.gate.compare import compare_metrics
 from eyechart.gate.evidence import Evidence
-from eyechart.gate.looking import address
+from eyechart.gate.page_link import page_address
 from eyechart.records import decode, read_run
 from eyechart.reports.page.previous import sample_changes
 from eyechart.reports.runs import load
@@ -24,7 +24,7 @@ def listed(studio: Any, opened: Any) -> Listed:
     seen = opened(studio.page(studio.run("two", other=[1, 2]), baseline=studio.run("one", other=[0])))
 
     def found(*asked: str) -> list[str]:
-        seen.go(address(*asked).partition("index.html")[2])
+        seen.go(page_address(*asked).partition("index.html")[2])
         seen.page.locator(".found").wait_for()
         return [str(text) for text in seen.page.locator(".cards .key").all_inner_texts()]
 
@@ -83,7 +83,9 @@ def test_they_are_those_that_the_gate_compares(studio: Any) -> None:
     runs = studio.run("one", other=[0, 5]), studio.run("two", other=[1, 2])
     entries = [{each.model: each for each in load([run]).groups[0].cases} for run in runs]
     found = sample_changes(*(each["conse[]"] for each in entries), studio.keys)
-    shares = [each for each in compared(*(evidence(run)["conse[]"] for run in runs)) if each.method == "exact McNemar"]
+    shares = [
+        each for each in compare_metrics(*(evidence(run)["conse[]"] for run in runs)) if each.method == "exact McNemar"
+    ]
     assert len(shares) > 2
     for each in shares:
         assert tuple(found[each.name].lost.tolist()) == each.lost

@@ -18,7 +18,7 @@ from eyechart.protocol.settings import Case
 from eyechart.records import Records, encode, read_run
 from eyechart.reports.__main__ import main
 from eyechart.reports.page.write import PageOptions, write_page
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 NAMES = ("Abyssinian", "beagle", "pug <b>")
 ANSWERS = [0, 1, 1, 2, 2, 0]
@@ -46,7 +46,7 @@ def run(make_run: Any, pets: Path) -> Callable[..., Path]:
         scores = np.zeros((len(dataset), len(NAMES)), np.float32)
         scores[range(len(dataset)), ANSWERS] = 1
         said = ClassPredictions(dataset.keys, scores, {}, {})
-        asked = [Case("pets", "test", parse(model), "supervised") for model in models]
+        asked = [Case("pets", "test", parse_spec(model), "supervised") for model in models]
         given = str(pets) if root is None else root
         records = [make_run.record(case, dataset, said, folder, None, data=given) for case in asked]
         return Path(make_run.written(folder, tuple(records)))

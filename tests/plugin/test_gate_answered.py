@@ -58,7 +58,7 @@ def remove_from_baseline(file: Any, names: set[str]) -> None:
     """Remove the numbers of these names from every case of a baseline, as an editor would."""
     baseline = json.loads(file.read_text())
     for case in baseline["cases"]:
-        case["proofs"] = [proof for proof in case["proofs"] if proof["name"] not in names]
+        case["metrics"] = [proof for proof in case["metrics"] if proof["name"] not in names]
     file.write_text(json.dumps(baseline))
 
 

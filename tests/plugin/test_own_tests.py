@@ -123,7 +123,7 @@ class Turned(Protocol):
     def predict(self, context):
         found = supervised(context.runner, context.classifier, context.dataset)
         sign = int(context.options["sign"])
-        return replace(found, scores=sign * found.scores, targets=Targets.of(context))
+        return replace(found, scores=sign * found.scores, targets=Targets.from_context(context))
 
 @pytest.mark.eyechart("imagenet", protocol=Turned)
 def test_turned(evaluate):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from eyechart.gate.comparing import LOSS, Compared, Verdict
-from eyechart.gate.evidence import Proof
+from eyechart.gate.compare import LOSS, MetricComparison, Verdict
+from eyechart.gate.evidence import MetricEvidence
 from eyechart.plugins.briefing import FAILURES, LENGTH, NAME, block, code, table
 from eyechart.plugins.endings import MEANINGS
 
@@ -157,9 +157,9 @@ def test_hostile_text_stays_in_its_block(said: str) -> None:
 def test_a_hostile_name_stays_in_its_cell(said: str) -> None:
     from markdown_it import MarkdownIt
 
-    proof = Proof(name="acc1", labels=said, category="A", value=0.0, n=2, better=1)
+    proof = MetricEvidence(name="acc1", labels=said, category="A", value=0.0, n=2, direction=1)
     sizes = {"before": 1.0, "after": 0.0, "delta": -1.0, "n": 2, "n_clusters": 2}
-    found = Compared(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
+    found = MetricComparison(said, "replay", proof, **sizes, ci=None, p=0.001, method="exact McNemar", lost=(0, 1))
     text = "\n".join(table([Verdict(found, 0.001, LOSS)]))
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     cells = [each.content for each in tokens if each.type == "inline"][8:]

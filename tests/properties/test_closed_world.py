@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from eyechart.classification.image_batches import (
     answer_keys,
     answer_schema,
-    batches,
-    class_list,
     closed_world_prompt,
-    parts,
+    format_class_list,
+    make_batches,
+    request_parts,
 )
 
 ORDERS, SIZES = ("random", "same_class"), (1, 5, 10)
@@ -24,7 +24,7 @@ orders, sizes, seeds = st.sampled_from(ORDERS), st.sampled_from(SIZES), st.integ
 def asked(found: dict[str, int], size: int, order: str, seed: int = 42) -> list[tuple[str, ...]]:
     """The requests as keys."""
     keys = [*found]
-    return [tuple(keys[row] for row in batch) for batch in batches(keys, [*found.values()], size, order, seed)]
+    return [tuple(keys[row] for row in batch) for batch in make_batches(keys, [*found.values()], size, order, seed)]
 
 
 @given(samples, sizes, orders, seeds)
@@ -89,32 +89,36 @@ REFUSED = {
 @pytest.mark.parametrize(("message", "asks"), REFUSED.items())
 def test_requests_that_cannot_be_are_refused(message: str, asks) -> None:
     with pytest.raises(ValueError, match=message):
-        batches(*asks)
+        make_batches(*asks)
 
 
 @given(st.text(), st.lists(st.integers(0, 99), min_size=1))
 def test_a_request_holds_its_text_and_its_images_in_order(text: str, rows: list[int]) -> None:
-    assert parts(text, rows) == (*rows, text)
-    assert parts(text, rows, "shared") == (text, *rows)
+    assert request_parts(text, rows) == (*rows, text)
+    assert request_parts(text, rows, "shared") == (text, *rows)
 
 
 def test_a_request_without_images_or_in_no_known_layout_is_refused() -> None:
-    for ask in (lambda: parts("?", []), lambda: parts("?", [1], "last"), lambda: closed_world_prompt("number")):
+    for ask in (
+        lambda: request_parts("?", []),
+        lambda: request_parts("?", [1], "last"),
+        lambda: closed_world_prompt("number"),
+    ):
         with pytest.raises(ValueError, match=r"needs an image|must be one of"):
             ask()
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1))
 def test_every_class_has_its_line(names: list[str]) -> None:
-    assert class_list(names).split("\n") == names
-    assert [line.partition(" – ") for line in class_list(names, "id").split("\n")] == [
+    assert format_class_list(names).split("\n") == names
+    assert [line.partition(" – ") for line in format_class_list(names, "id").split("\n")] == [
         (str(index), " – ", f'"{name}"') for index, name in enumerate(names)
     ]
 
 
 def test_an_empty_world_is_refused() -> None:
     with pytest.raises(ValueError, match="needs class names"):
-        class_list([])
+        format_class_list([])
 
 
 @given(st.integers(1, 50), st.none() | st.lists(st.text(), min_size=1))

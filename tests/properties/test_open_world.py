@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eyechart.classification import class_mapping
-from eyechart.classification.class_mapping import by_inclusion, included, nearest, space
-from eyechart.classification.out_of_prompt import KINDS, Kind, kinds, named
+from eyechart.classification.class_mapping import embed_class_names, included_classes, map_by_inclusion, nearest_classes
+from eyechart.classification.out_of_prompt import KINDS, Kind, match_exactly, out_of_prompt_kinds
 from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError
 from eyechart.models.types import Floats
@@ -46,13 +46,13 @@ def brute_force(answer: str, names: Sequence[str], frames: Sequence[str]) -> int
 
 @given(answer_lists, name_lists, templates)
 def test_the_nearest_class_is_brute_forces(answers: list[str], names: list[str], frames: tuple[str, ...]) -> None:
-    found = nearest(space(encode, names, frames), answers)
+    found = nearest_classes(embed_class_names(encode, names, frames), answers)
     assert found.classes.tolist() == [brute_force(each, names, frames) if each.strip() else -1 for each in answers]
 
 
 @given(name_lists, templates)
 def test_a_classs_own_name_has_cosine_one(names: list[str], frames: tuple[str, ...]) -> None:
-    found = nearest(space(encode, [name.strip() for name in names], frames), names)
+    found = nearest_classes(embed_class_names(encode, [name.strip() for name in names], frames), names)
     np.testing.assert_allclose(found.cosines, 1, atol=1e-5)
     stripped = [name.strip() for name in names]
     assert found.classes.tolist() == [stripped.index(name) for name in stripped]
@@ -60,49 +60,49 @@ def test_a_classs_own_name_has_cosine_one(names: list[str], frames: tuple[str, .
 
 @given(answer_lists, name_lists, st.integers(1, 20))
 def test_neither_batches_nor_neighbours_change_a_mapping(answers: list[str], names: list[str], size: int) -> None:
-    known = space(encode, names, TEMPLATES)
-    whole = nearest(known, answers)
+    known = embed_class_names(encode, names, TEMPLATES)
+    whole = nearest_classes(known, answers)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(class_mapping, "_PROMPTS", size)
-        apart = nearest(known, answers[::-1])
+        apart = nearest_classes(known, answers[::-1])
     assert apart.classes[::-1].tolist() == whole.classes.tolist()
 
 
 def test_ties_go_to_the_first_class_however_they_round() -> None:
     rows = {"a": (1, 0), "b": (1, 1e-3), "c": (1, -1e-3), "x": (1, 0)}
-    known = space(lambda asked: np.array([rows[each] for each in asked], np.float32), ["b", "c", "a"])
-    assert nearest(known, ["x"]).classes.tolist() == [0]
+    known = embed_class_names(lambda asked: np.array([rows[each] for each in asked], np.float32), ["b", "c", "a"])
+    assert nearest_classes(known, ["x"]).classes.tolist() == [0]
 
 
 def test_different_texts_are_encoded_once() -> None:
     seen: list[str] = []
-    known = space(lambda asked: (seen.extend(asked), encode(asked))[1], ["b", "c", "b"])
-    nearest(known, ["x", " x", "y", "", "x"])
+    known = embed_class_names(lambda asked: (seen.extend(asked), encode(asked))[1], ["b", "c", "b"])
+    nearest_classes(known, ["x", " x", "y", "", "x"])
     assert seen == ["b", "c", "x", "y"]
 
 
 def test_answers_may_go_into_templates_of_their_own() -> None:
-    known = space(encode, ["cat", "dog"], ["{c}"], answer_templates=["{c}t"])
-    assert nearest(known, ["ca"]).cosines == pytest.approx([1])
+    known = embed_class_names(encode, ["cat", "dog"], ["{c}"], answer_templates=["{c}t"])
+    assert nearest_classes(known, ["ca"]).cosines == pytest.approx([1])
 
 
 @given(name_lists)
 def test_blank_answers_have_no_class(names: list[str]) -> None:
-    found = nearest(space(encode, names), ["", " \n"])
+    found = nearest_classes(embed_class_names(encode, names), ["", " \n"])
     assert found.classes.tolist() == [-1, -1]
     assert np.isnan(found.cosines).all()
 
 
 def test_an_encoder_that_drops_texts_is_refused() -> None:
-    known = space(lambda asked: encode(asked)[: 2 if "cat" in asked else 0], ["cat", "dog"])
+    known = embed_class_names(lambda asked: encode(asked)[: 2 if "cat" in asked else 0], ["cat", "dog"])
     with pytest.raises(ModelError, match="for 1 texts"):
-        nearest(known, ["bird"])
+        nearest_classes(known, ["bird"])
 
 
 @given(name_lists, st.data())
 def test_a_name_is_read_whatever_its_case_and_margins(names: list[str], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(names))
-    index = int(named([f" {name.upper()}\n"], names)[0])
+    index = int(match_exactly([f" {name.upper()}\n"], names)[0])
     assert names[index].lower().strip() == name.lower().strip()
     assert not {each.lower().strip() for each in names[:index]} & {name.lower().strip()}
 
@@ -115,21 +115,23 @@ def occurs(answer: str, name: str) -> bool:
 
 @given(answer_lists, name_lists)
 def test_included_names_are_brute_forces(answers: list[str], names: list[str]) -> None:
-    for answer, found in zip(answers, included(answers, names), strict=True):
+    for answer, found in zip(answers, included_classes(answers, names), strict=True):
         assert {*found} == {index for index, name in enumerate(names) if occurs(answer, name)}
         assert [*found] == sorted(found, key=lambda index: (-len(names[index].strip()), index))
 
 
 @given(answer_lists, name_lists)
 def test_letters_include_what_words_do_and_more(answers: list[str], names: list[str]) -> None:
-    for answer, found in zip(answers, included(answers, names, whole_words=False), strict=True):
+    for answer, found in zip(answers, included_classes(answers, names, whole_words=False), strict=True):
         assert {*found} == {index for index, name in enumerate(names) if name.strip() in answer}
 
 
 @given(answer_lists, name_lists, st.booleans())
 def test_a_mapping_by_inclusion_takes_the_longest_name(answers: list[str], names: list[str], whole: bool) -> None:
-    every = included(answers, names, whole_words=whole)
-    assert by_inclusion(answers, names, whole_words=whole).tolist() == [found[0] if found else -1 for found in every]
+    every = included_classes(answers, names, whole_words=whole)
+    assert map_by_inclusion(answers, names, whole_words=whole).tolist() == [
+        found[0] if found else -1 for found in every
+    ]
 
 
 LISTED = ("German shepherd dog", "crane bird", "coffee mug", "jack-o'-lantern")
@@ -157,13 +159,15 @@ SORTED: dict[str, Kind] = {
 
 @pytest.mark.parametrize(("answer", "kind"), SORTED.items())
 def test_answers_out_of_the_prompt_are_sorted(answer: str, kind: Kind) -> None:
-    assert kinds([answer], LISTED, KNOWN) == [kind]
+    assert out_of_prompt_kinds([answer], LISTED, KNOWN) == [kind]
 
 
 @given(answer_lists, name_lists, name_lists)
 def test_kinds_are_brute_forces(answers: list[str], names: list[str], known: list[str]) -> None:
-    out = [answer for answer, read in zip(answers, named(answers, names), strict=True) if read == -1]
-    for answer, kind in zip(out, kinds(out, names, known) if all(map(str.strip, out)) else (), strict=False):
+    out = [answer for answer, read in zip(answers, match_exactly(answers, names), strict=True) if read == -1]
+    for answer, kind in zip(
+        out, out_of_prompt_kinds(out, names, known) if all(map(str.strip, out)) else (), strict=False
+    ):
         partial = bool(words(answer)) and any({*words(answer)} <= {*words(name)} for name in names)
         inside = answer.lower().strip() in {name.lower().strip() for name in known}
         assert kind == ("IN" if inside else "Partial" if partial else "Wrong")
@@ -172,7 +176,7 @@ def test_kinds_are_brute_forces(answers: list[str], names: list[str], known: lis
 @given(name_lists, st.data())
 def test_an_answer_in_the_prompt_is_no_answer_out_of_it(names: list[str], data: st.DataObject) -> None:
     with pytest.raises(ValueError, match="stands in the prompt's list"):
-        kinds([data.draw(st.sampled_from(names)).upper()], names, [])
+        out_of_prompt_kinds([data.draw(st.sampled_from(names)).upper()], names, [])
 
 
 @given(st.text(max_size=20))
@@ -195,7 +199,9 @@ def published(table: str) -> list[dict[str, str]]:
 def test_answers_built_to_the_counts_give_the_shares_of_table_16(place: int) -> None:
     counts, shares = published("out_of_prompt_counts")[place], published("table_16")[place]
     said: dict[Kind, str] = {"Partial": "shepherd", "IN": "missile", "Abstain": "unsure", "Wrong": "a kite"}
-    found = Counter(kinds([said[kind] for kind in KINDS for _ in range(int(counts[kind]))], LISTED, KNOWN))
+    found = Counter(
+        out_of_prompt_kinds([said[kind] for kind in KINDS for _ in range(int(counts[kind]))], LISTED, KNOWN)
+    )
     assert {kind: found[kind] for kind in KINDS} == {kind: int(counts[kind]) for kind in KINDS}
     assert [100 * found[kind] / found.total() for kind in KINDS] == pytest.approx(
         [float(shares[kind]) for kind in KINDS], abs=0.0051

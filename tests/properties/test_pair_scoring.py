@@ -146,7 +146,7 @@ def test_sets_partition_the_pairs(pairs: list[Any], benchmark: str) -> None:
 @given(st.lists(PAIR, max_size=12))
 def test_outcomes_add_up_to_all_answers(pairs: list[Any]) -> None:
     found = told(pairs)
-    came = found.outcomes()
+    came = found.count_outcomes()
     assert came.correct + came.wrong + came.unparsed + came.error == found.answers.size
     assert came.error == 2 * sum(lost for *_, lost in pairs)
 
@@ -277,7 +277,7 @@ def test_logic_is_never_better_than_counting(samples: list[Any]) -> None:
 @NUMBERS
 @given(st.lists(SAMPLE, max_size=12))
 def test_outcomes_of_samples_add_up_to_all_answers(samples: list[Any]) -> None:
-    came = asked(samples).outcomes()
+    came = asked(samples).count_outcomes()
     assert came.correct + came.wrong + came.unparsed + came.error == 3 * len(samples)
     assert came.error == sum(answer == MISSING for sample in samples for answer in sample[3])
 

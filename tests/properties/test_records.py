@@ -13,7 +13,7 @@ from eyechart.records import (
     File,
     Metric,
     ModelRecord,
-    Outcomes,
+    OutcomeCounts,
     Record,
     Records,
     Reported,
@@ -21,7 +21,7 @@ from eyechart.records import (
     decode,
     encode,
     from_plain,
-    plain,
+    to_plain,
 )
 
 words, counts = st.text(max_size=8), st.integers(0, 10**6)
@@ -53,7 +53,7 @@ records = st.builds(
     data=data,
     limit=st.none() | counts,
     seed=counts,
-    outcomes=st.builds(Outcomes, correct=counts, wrong=counts, unparsed=counts, error=counts),
+    outcomes=st.builds(OutcomeCounts, correct=counts, wrong=counts, unparsed=counts, error=counts),
     metrics=st.lists(metrics, max_size=3).map(tuple),
     reported=st.none() | st.builds(Reported, value=numbers, source=words, delta=st.none() | numbers),
     predictions=st.none() | files,
@@ -84,14 +84,14 @@ def test_what_is_written_is_read_back(session: Records) -> None:
 
 @given(records)
 def test_a_record_travels_as_plain_values(record: Record) -> None:
-    travelling = plain(record)
+    travelling = to_plain(record)
     assert from_plain(travelling) == record
     assert from_plain(json.loads(json.dumps(travelling))) == record
 
 
 @given(records)
 def test_the_bytes_are_the_same_every_time(record: Record) -> None:
-    assert encode(record) == encode(from_plain(plain(record)))
+    assert encode(record) == encode(from_plain(to_plain(record)))
 
 
 @given(sessions, words, st.integers() | words | st.lists(words))
@@ -111,7 +111,7 @@ def test_a_value_is_a_number_or_null(metric: Metric) -> None:
 @pytest.mark.parametrize("field", ["case", "model", "metrics", "seed"])
 @given(record=records)
 def test_a_record_without_what_it_must_have_is_refused(field: str, record: Record) -> None:
-    raw = plain(record)
+    raw = to_plain(record)
     del raw[field]
     with pytest.raises(msgspec.ValidationError, match=f"missing required field `{field}`"):
         from_plain(raw)

@@ -4,7 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.errors import SpecError
-from eyechart.spec import ModelSpec, parse
+from eyechart.spec import ModelSpec, parse_spec
 
 names = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True).filter(lambda name: name not in ("clip", "path"))
 plain = st.from_regex(r"[A-Za-z0-9./:_-]{1,12}", fullmatch=True)
@@ -14,13 +14,13 @@ specs = st.builds(ModelSpec, names, st.lists(nested, max_size=3).map(tuple), st.
 
 @given(specs)
 def test_what_is_written_is_read_back(spec: ModelSpec) -> None:
-    assert parse(str(spec)) == spec
+    assert parse_spec(str(spec)) == spec
 
 
 @given(specs)
 def test_spaces_change_nothing(spec: ModelSpec) -> None:
     spaced = ", ".join([*spec.arguments, *(f"{name} = {value}" for name, value in spec.options.items())])
-    assert parse(f"  {spec.backend} [ {spaced} ] ") == spec
+    assert parse_spec(f"  {spec.backend} [ {spaced} ] ") == spec
 
 
 @given(specs, st.randoms())
@@ -37,7 +37,7 @@ texts = st.builds("{}[{}]".format, st.text("ab/ ", max_size=4), st.text("ab[],= 
 @example("clip[path=,a]")
 def test_any_text_is_refused_or_read_for_good(text: str) -> None:
     try:
-        spec = parse(text)
+        spec = parse_spec(text)
     except SpecError:
         return
-    assert parse(str(spec)) == spec
+    assert parse_spec(str(spec)) == spec

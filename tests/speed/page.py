@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from eyechart.classification.metrics import accuracy
-from eyechart.gate.evidence import Evidence, proofs
-from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Records, Run, encode
+from eyechart.classification.metrics import accuracy_estimate
+from eyechart.gate.evidence import Evidence, collect_evidence
+from eyechart.records import DataRecord, File, Metric, ModelRecord, OutcomeCounts, Record, Records, Run, encode
 from eyechart.reports.page.write import PageOptions, write_page
 
 IMAGES, MODELS, CLASSES = 50_000, 10, 1000
@@ -65,11 +65,11 @@ def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse:
     answers = np.where((draws < 0.3) | lost, (truth + 7) % CLASSES, np.where(draws < 0.65, truth, other))
     right = {"ImGT": answers == truth, "ReGT": answers == other}
     given = [
-        accuracy("acc1", name, np.where(mask, hits, np.nan), category)
+        accuracy_estimate("acc1", name, np.where(mask, hits, np.nan), category)
         for name, hits in right.items()
         for category, mask in (("A", truth >= 0), ("S+", truth == other), ("S-", truth != other))
     ]
-    found, planes = proofs(given)
+    found, planes = collect_evidence(given)
     slug = sha256(model.encode()).hexdigest()[:8]
     case: dict[str, Any] = {
         "case": f"imagenet/val/{model}",
@@ -79,14 +79,14 @@ def record(folder: Path, model: str, truth: Any, other: Any, random: Any, worse:
         "seed": 42,
     }
     evidence = Evidence(
-        **case, model=model, weights_sha256="0" * 64, fingerprint="f" * 64, truths=dict.fromkeys(LABELS, "0"),
-        samples=IMAGES, keys=tuple(map(key, range(IMAGES))), environment={}, proofs=found, planes=planes,
+        **case, model=model, weights_sha256="0" * 64, fingerprint="f" * 64, label_hashes=dict.fromkeys(LABELS, "0"),
+        samples=IMAGES, keys=tuple(map(key, range(IMAGES))), environment={}, metrics=found, arrays=planes,
     )  # fmt: skip
     return Record(
         **case, benchmark="imagenet", split="val",
         model=ModelRecord(spec=model, backend="clip", revision="", weights_sha256="0" * 64, dtype="float32"),
         data=DataRecord(fingerprint="f" * 64, n=IMAGES, expected_n=IMAGES, labels=dict.fromkeys(LABELS, "0")),
-        outcomes=Outcomes(), metrics=tuple(each.metric for each in given), evidence=kept(
+        outcomes=OutcomeCounts(), metrics=tuple(each.metric for each in given), evidence=kept(
             folder, f"evidence/{slug}.json", encode(evidence)
         ), predictions=kept(folder, f"predictions/{slug}.csv", "".join(lines(truth, other, answers)).encode()),
     )  # fmt: skip

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from PIL import Image
 
-from eyechart.classification.image_batches import class_list, closed_world_prompt
+from eyechart.classification.image_batches import closed_world_prompt, format_class_list
 from eyechart.data.class_names import class_names
 from eyechart.models.generation import generate
 from eyechart.models.hf import batches, trie_scoring
 from eyechart.models.hf.generator import NUMBERS, Hf
 from eyechart.models.types import Floats, Request
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 from .big_model import big_qwen3_vl
 from .paired import Work, ratio
@@ -48,7 +48,7 @@ class Bench:
     @cached_property
     def model(self) -> Hf:
         """The model, with somebody counting."""
-        found = Hf(parse(f"hf[{self.path}]"), offline=True)
+        found = Hf(parse_spec(f"hf[{self.path}]"), offline=True)
         found._module.get_decoder().register_forward_pre_hook(self.count, with_kwargs=True)
         found._module.get_output_embeddings().register_forward_hook(self.weigh)
         return found
@@ -73,7 +73,7 @@ class Bench:
     @cached_property
     def closed_world(self) -> Request:
         """The question that lists all names."""
-        text = closed_world_prompt().text.replace("{class_list}", class_list(NAMES))
+        text = closed_world_prompt().text.replace("{class_list}", format_class_list(NAMES))
         return Request((IMAGE, text))
 
     def read(self, work: Work) -> int:

@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from eyechart.classification.image_batches import class_list, closed_world_prompt, parts
+from eyechart.classification.image_batches import closed_world_prompt, format_class_list, request_parts
 from eyechart.data.class_names import class_names
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.models.types import Request, Usage
 from eyechart.models.vllm.generator import Vllm
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 from .big_model import big_qwen3_vl
 from .paired import ratio
@@ -49,7 +49,7 @@ def facts(pairs: int) -> Iterator[str]:
     """Hit rates of both orders and how much faster the shared one is, for a tiny model and for one of 60 million."""
     with TemporaryDirectory() as name:
         for what, where in (("toybox-mllm", "toybox-mllm"), ("a Qwen3-VL of 60 million", big_qwen3_vl(Path(name)))):
-            engine = Vllm(parse(f"vllm[{where},max_model_len=8192]"), offline=True)
+            engine = Vllm(parse_spec(f"vllm[{where},max_model_len=8192]"), offline=True)
             yield fact(what, engine, pairs)
             engine.close()
 
@@ -70,8 +70,9 @@ def fact(what: str, engine: Vllm, pairs: int) -> str:
 def requests(order: str) -> list[Request]:
     """The packaged photographs, each with all class names."""
     dataset = open_sample("sample")
-    text = closed_world_prompt().fill(class_list=class_list(class_names("mill").names))
+    text = closed_world_prompt().fill(class_list=format_class_list(class_names("mill").names))
     images = [Image.open(BytesIO(data)).convert("RGB") for _, data in dataset.read(range(REQUESTS))]
     return [
-        Request(tuple(part if isinstance(part, str) else image for part in parts(text, [0], order))) for image in images
+        Request(tuple(part if isinstance(part, str) else image for part in request_parts(text, [0], order)))
+        for image in images
     ]

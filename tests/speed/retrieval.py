@@ -8,7 +8,7 @@ import numpy as np
 from eyechart.models.generation import generate
 from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request, Until
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 from .paired import Work, ratio
 from .posterior import IMAGE
@@ -68,7 +68,7 @@ def binomials(number: int) -> tuple[str, ...]:
 def facts(pairs: int) -> Iterator[str]:
     """Those of the packaged model."""
     untils: tuple[Until, ...] = ("unique", "end")
-    bench = Bench({until: Hf(parse("hf[toybox-mllm]"), offline=True) for until in untils}, binomials(SPECIES))
+    bench = Bench({until: Hf(parse_spec("hf[toybox-mllm]"), offline=True) for until in untils}, binomials(SPECIES))
     for model in bench.models.values():
         generate(model, [ASKED], 1)  # what is first takes longer
     what = f"toybox-mllm, {SPECIES:,} species up to where their names differ"

@@ -12,7 +12,7 @@ import torch
 from eyechart.models.openai.generator import OpenAi
 from eyechart.models.types import Generator, Request
 from eyechart.models.vllm.generator import Vllm
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from toybox.exam import groups, skills
 
 from ..vllm_server import serving
@@ -47,8 +47,8 @@ def fact(what: str, folder: Path, requests: int, pairs: int) -> Iterator[str]:
     runs = iter(list(fresh(2 * pairs + 2, requests)))
     options = ("--max-model-len", str(ROOM), "--max-num-seqs", str(CONCURRENCY))
     with serving(folder, *options, **THREADS) as url:
-        server = OpenAi(parse(f"openai[served,base_url={url},concurrency={CONCURRENCY}]"))
-        engine = Vllm(parse(f"vllm[{folder},max_model_len={ROOM},max_num_seqs={CONCURRENCY}]"), offline=True)
+        server = OpenAi(parse_spec(f"openai[served,base_url={url},concurrency={CONCURRENCY}]"))
+        engine = Vllm(parse_spec(f"vllm[{folder},max_model_len={ROOM},max_num_seqs={CONCURRENCY}]"), offline=True)
         for model in (server, engine):
             ask(model, next(runs))  # what is first takes longer
         middle, least, most = ratio(lambda: ask(server, next(runs)), lambda: ask(engine, next(runs)), pairs)

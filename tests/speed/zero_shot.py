@@ -20,7 +20,7 @@ from eyechart.inference.class_weights import ClassPrompts, class_weights, cosine
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store, Writer
 from eyechart.models.open_clip.encoder import OpenClip
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 CLASSES = 40
 ARCHITECTURE = {
@@ -37,7 +37,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.spec = parse(f"open_clip[local-dir:{self.checkpoint()}]")
+        self.spec = parse_spec(f"open_clip[local-dir:{self.checkpoint()}]")
         self.names = class_names("mill").names[:CLASSES]
         self.formats = templates("80").formats
         self.dataset = open_sample("sample")

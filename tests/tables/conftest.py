@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from eyechart.classification.image_batches import batches
-from eyechart.classification.out_of_prompt import kinds, named
+from eyechart.classification.image_batches import make_batches
+from eyechart.classification.out_of_prompt import match_exactly, out_of_prompt_kinds
 from eyechart.classification.predictions import ClassPredictions, EpochPredictions, TextPredictions
 from eyechart.data.class_names import class_names
 from eyechart.inference.runner import Runner
@@ -26,12 +26,12 @@ from eyechart.models.types import Usage
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case
-from eyechart.records import DataRecord, File, Metric, ModelRecord, Outcomes, Record, Served
+from eyechart.records import DataRecord, File, Metric, ModelRecord, OutcomeCounts, Record, UsageRecord
 from eyechart.reports.figures import draw
 from eyechart.reports.render import to_csv
 from eyechart.reports.runs import Runs, load
 from eyechart.reports.tables import tables
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 NAMES, OPENAI = class_names("kisel").names, class_names("openai").names
 MODEL = "hf[toybox-mllm]"
@@ -71,10 +71,10 @@ class Session:
         with path.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("key", "answer"), *zip(self.dataset.keys, said, strict=True)])
         runner = Runner(Store(self.maker.root / "store"), None, 42, lambda *_: None)
-        spec = parse(f"replay[path={path},of=closed_world]")
+        spec = parse_spec(f"replay[path={path},of=closed_world]")
         for protocol in ("closed_world", "closed_world_plus"):
             choices = get_protocol(protocol).defaults()
-            get_model = cache(lambda text: create(parse(text)))
+            get_model = cache(lambda text: create(parse_spec(text)))
             context = Context(
                 runner, create(spec), self.dataset, NAMES, "kisel", choices, (), get_model, duplicate_names=True
             )
@@ -115,11 +115,13 @@ class Session:
     def read(self, said: Said) -> tuple[list[str], np.ndarray]:
         """Texts, and the classes they name."""
         texts = [NAMES[each] if isinstance(each, int) else each for each in said]
-        return texts, named(texts, NAMES)
+        return texts, match_exactly(texts, NAMES)
 
     def kinds(self, texts: Sequence[str], found: np.ndarray) -> tuple[str, ...]:
         """What answers out of the prompt are."""
-        outside = iter(kinds([text for text, place in zip(texts, found, strict=True) if place < 0], NAMES, OPENAI))
+        outside = iter(
+            out_of_prompt_kinds([text for text, place in zip(texts, found, strict=True) if place < 0], NAMES, OPENAI)
+        )
         return tuple("" if place >= 0 else next(outside) for place in found)
 
     def words(self, protocol, texts, found, out, model, errors, chosen) -> None:
@@ -142,7 +144,7 @@ class Session:
     def shown(self, choices: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
         """The request and the place at which each image was shown."""
         classes = [row.label for row in self.dataset.index]
-        cut = batches(self.dataset.keys, classes, int(choices.get("images", "1")), choices.get("order", "random"))
+        cut = make_batches(self.dataset.keys, classes, int(choices.get("images", "1")), choices.get("order", "random"))
         at = {row: (number, place) for number, rows in enumerate(cut) for place, row in enumerate(rows)}
         requests, places = zip(*(at[row] for row in range(len(classes))), strict=True)
         return np.array(requests), np.array(places)
@@ -151,7 +153,7 @@ class Session:
         self, protocol: str, model: str, said: ClassPredictions | EpochPredictions, choices: Mapping[str, str] = {}
     ) -> Record:
         """The record of one case."""
-        case = Case("imagenet", "val", parse(model), protocol, choices)
+        case = Case("imagenet", "val", parse_spec(model), protocol, choices)
         record: Record = self.maker.record(case, self.dataset, said, self.folder, None)
         return record
 
@@ -212,9 +214,9 @@ class Bench:
                 variant={"source": source, **variant},
                 model=ModelRecord(spec=model, backend="hf", revision="", weights_sha256="", dtype="", device="cpu"),
                 data=DataRecord(fingerprint="f" * 64, n=9, expected_n=None, labels=labels),
-                limit=None, seed=42, outcomes=Outcomes(),
+                limit=None, seed=42, outcomes=OutcomeCounts(),
                 metrics=tuple(self.metric(*metric) for metric in metrics),
-                served=Served(requests=0, prompt_tokens=0, cached_tokens=0, answer_tokens=0, sets=sets),
+                served=UsageRecord(requests=0, prompt_tokens=0, cached_tokens=0, answer_tokens=0, sets=sets),
                 predictions=self.file(f"{number}.csv", rows) if rows else None,
                 artifacts={name: self.file(f"{number}-{name}.csv", found) for name, found in files.items()},
             )
@@ -329,7 +331,7 @@ class Flock(Bench):
                 variant={name: value for name, value in {**chosen, **variant}.items() if value},
                 model=ModelRecord(spec=model, backend="x", revision="", weights_sha256="", dtype="", device="cpu"),
                 data=DataRecord(fingerprint="f" * 64, n=40, expected_n=None, labels={"observations": "b" * 64}),
-                limit=None, seed=42, outcomes=Outcomes(), metrics=tuple(number_of(*metric) for metric in metrics),
+                limit=None, seed=42, outcomes=OutcomeCounts(), metrics=tuple(number_of(*metric) for metric in metrics),
                 predictions=self.file(f"{number}.csv", rows) if rows else None, notes=notes,
                 artifacts={name: self.file(f"{number}-{name}.csv", found) for name, found in files.items()},
             )

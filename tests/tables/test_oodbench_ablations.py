@@ -7,7 +7,7 @@ from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.protocol.registry import get_protocol
-from eyechart.records import Asked
+from eyechart.records import SubsetTiming
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
 ID = {"ID": GOOD * 4}
@@ -104,7 +104,7 @@ def test_an_ablation_of_detectors_says_in_its_title_which_benchmark_it_shows(exi
 
 def test_table_9_has_the_time(existing):
     for detectors in ("x[]+y[]", "y[]+z[]"):
-        took = {"OOD-H": Asked(answers=2, fresh=2, seconds=61.0)}
+        took = {"OOD-H": SubsetTiming(answers=2, fresh=2, seconds=61.0)}
         existing("hf[a]", "coco", {**ID, "OOD-H": GOOD}, took, detectors=detectors)
     assert [row["Time"] for row in existing.bench.rows("oodbench-T9")] == ["00:01:01", "00:01:01", ""]
     assert any(note.startswith("Time: ") for note in existing.bench.tables("oodbench-T9")[0].notes)

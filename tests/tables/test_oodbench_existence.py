@@ -5,7 +5,7 @@ from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.metrics.degenerate_intervals import share_interval
-from eyechart.records import Asked
+from eyechart.records import SubsetTiming
 from eyechart.reports.render import RENDERERS
 
 GOOD, POOR = "yn", "ny"
@@ -110,7 +110,10 @@ def test_two_ways_of_asking_the_same_pairs_get_letters(existing):
 
 
 def test_the_tables_of_a_data_set_have_the_initial_benchmark_and_the_time(existing):
-    took = {"ID": Asked(answers=20, fresh=20, seconds=3725.4), "OOD-S": Asked(answers=24, fresh=24, seconds=61.0)}
+    took = {
+        "ID": SubsetTiming(answers=20, fresh=20, seconds=3725.4),
+        "OOD-S": SubsetTiming(answers=24, fresh=24, seconds=61.0),
+    }
     existing("hf[a]", "coco", {**COCO, "OOD-S'": POOR * 2}, took, benchmark="initial")
     rows = {row["Data Type"]: row for row in existing.bench.rows("oodbench-T10")[1:]}
     assert [(name, row["Num"], row["Time"]) for name, row in rows.items()] == [
@@ -123,7 +126,7 @@ def test_the_tables_of_a_data_set_have_the_initial_benchmark_and_the_time(existi
 
 
 def test_answers_that_were_given_elsewhere_have_no_time(existing):
-    existing("replay[path=a.csv]", "coco", COCO, {"ID": Asked(answers=20, fresh=0, seconds=0.0)})
+    existing("replay[path=a.csv]", "coco", COCO, {"ID": SubsetTiming(answers=20, fresh=0, seconds=0.0)})
     (record,) = existing.bench.records
     assert {row["Time"] for row in existing.bench.rows("oodbench-T10")} == {"", "kept"}
     existing.bench.records = [structs.replace(record, model=structs.replace(record.model, backend="replay"))]

@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.records import Asked
+from eyechart.records import SubsetTiming
 
 SETS = ("ID", "OOD-S", "OOD-H")
 
@@ -17,7 +17,10 @@ def sample(key, right, name="ID"):
 def asked(bench):
     """Two models about COCO, the second about LVIS, too."""
     own = [(f"{measure}_acc", name, 0.5, 8, (0.25, 0.75)) for name in SETS for measure in "ecl"]
-    times = {"ID": Asked(answers=24, fresh=24, seconds=3725.4), "OOD-S": Asked(answers=24, fresh=3, seconds=1.0)}
+    times = {
+        "ID": SubsetTiming(answers=24, fresh=24, seconds=3725.4),
+        "OOD-S": SubsetTiming(answers=24, fresh=3, seconds=1.0),
+    }
     bench.case("progression", "hf[a]", metrics=own, rows=[sample("x", "111")], sets=times)
     bench.case("progression", "hf[b]", metrics=own, rows=[sample("x", "110"), sample("y", "100"), sample("z", "000")])
     rows = [sample("x", "111"), sample("x", ("1", "", ""))]

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.classification.class_mapping import nearest, space
+from eyechart.classification.class_mapping import embed_class_names, nearest_classes
 from eyechart.data.class_names import class_names
 from eyechart.models.registry import create
 from eyechart.parsers import class_name, json_answers
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CELLS = ("S+", "S-", "M+", "M-", "N")
@@ -44,7 +44,7 @@ def read(name, **wanted):
 def mapped() -> dict[str, int]:
     """The class that each text out of the prompt is nearest to, by the packaged Sentence-BERT."""
     texts = [text for kind in TEXTS.values() for text in kind]
-    found = nearest(space(create(parse("sentence[minilm]")).encode_texts, NAMES), texts)
+    found = nearest_classes(embed_class_names(create(parse_spec("sentence[minilm]")).encode_texts, NAMES), texts)
     return dict(zip(texts, found.classes.tolist(), strict=True))
 
 

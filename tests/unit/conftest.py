@@ -23,17 +23,17 @@ from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.images import decode
 from eyechart.data.labels import LabelSet, label_set
 from eyechart.data.rows import Row
-from eyechart.gate.comparing import Compared, compared
+from eyechart.gate.compare import MetricComparison, compare_metrics
 from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.openai.generator import OpenAi
 from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
-from eyechart.protocol.context import Context, no_model
+from eyechart.protocol.context import Context, refuse_model
 from eyechart.protocol.registry import get_protocol
 from eyechart.records import Metric
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Seats:
         labels: Sequence[int],
         protocol: str = "closed_world",
         names: Sequence[str] = ("cat", "dog", "great white shark"),
-        get_model: Callable[[str], Any] = no_model,
+        get_model: Callable[[str], Any] = refuse_model,
         truths: Sequence[LabelSet] = (),
         **more: Any,
     ) -> Context:
@@ -226,7 +226,7 @@ class Seats:
     def scored(self, context: Context, found: ClassPredictions, truth: LabelSet) -> ScoredLabels:
         """One round under a ground truth."""
         targets = Targets((truth,), np.array(context.labels, np.int64), LabelPolicy(), context.dataset.classes)
-        return ScoredLabels.of(found, truth, targets)
+        return ScoredLabels.score(found, truth, targets)
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ def asking(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call
     def model(**options: object) -> OpenAi:
         usual = {"base_url": faulty_server.url, "served": "toy-2026-01-01", "backoff": 0.01, "retries": 3, "timeout": 5}
         told = ",".join(f"{name}={value}" for name, value in (usual | options).items() if value is not None)
-        made.append(OpenAi(parse(f"openai[toy,{told}]"), offline=True))
+        made.append(OpenAi(parse_spec(f"openai[toy,{told}]"), offline=True))
         return made[-1]
 
     yield model
@@ -276,17 +276,17 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def judged_numbers() -> Callable[..., list[Compared]]:
+def judged_numbers() -> Callable[..., list[MetricComparison]]:
     """Hold a case's evidence against another's, or its own: every number that is judged must be, sample by sample."""
 
-    def judged_numbers(before: Evidence, after: Evidence) -> list[Compared]:
-        found = list(compared(before, after))
-        proofs = [proof for proof in after.proofs if proof.better and proof.value is not None]
+    def judged_numbers(before: Evidence, after: Evidence) -> list[MetricComparison]:
+        found = list(compare_metrics(before, after))
+        proofs = [proof for proof in after.metrics if proof.direction and proof.value is not None]
         labelled = {(proof.name, proof.labels, "A") for proof in proofs if proof.category == LABELLED}
-        whole = {proof.key for proof in before.proofs if proof.name == ANSWERED and proof.value == 1}
+        whole = {proof.key for proof in before.metrics if proof.name == ANSWERED and proof.value == 1}
         sure = {proof.key for proof in proofs if proof.value == 1} & whole  # no error on either side: nothing to judge
         wanted = {proof for proof in proofs if proof.key not in labelled | sure}
-        assert {each.proof for each in found} == wanted
+        assert {each.metric for each in found} == wanted
         assert not [each.name for each in found if each.method == "unpaired"]
         return found
 
@@ -294,12 +294,12 @@ def judged_numbers() -> Callable[..., list[Compared]]:
 
 
 @pytest.fixture
-def unchanged(judged_numbers: Callable[..., list[Compared]]) -> Callable[[Evidence], set[str]]:
+def unchanged(judged_numbers: Callable[..., list[MetricComparison]]) -> Callable[[Evidence], set[str]]:
     """Hold a case's evidence against itself, which is no change at all, and say which numbers it has."""
 
     def unchanged(evidence: Evidence) -> set[str]:
         found = judged_numbers(evidence, evidence)
         assert {(each.delta, each.p, each.lost, each.gained) for each in found} == {(0.0, 1.0, (), 0)}
-        return {each.proof.name for each in found}
+        return {each.metric.name for each in found}
 
     return unchanged

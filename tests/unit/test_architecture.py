@@ -70,7 +70,7 @@ def imports() -> Mapping[str, tuple[str, ...]]:
 def test_every_import_is_found() -> None:
     assert "eyechart.metrics.intervals" in imports()["eyechart.metrics.clusters"]
     assert "eyechart.reports.runs" in imports()["eyechart.reports.classification.best_variant"]  # a relative one
-    assert "eyechart.records" in imports()["eyechart.gate.comparing"]
+    assert "eyechart.records" in imports()["eyechart.gate.compare"]
     assert all(target in modules() for found in imports().values() for target in found)
 
 

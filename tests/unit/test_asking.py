@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from eyechart.classification.knn import knn
+from eyechart.classification.knn import knn_predictions
 from eyechart.classification.supervised import supervised
 from eyechart.classification.zero_shot import ZeroShot, zero_shot
 from eyechart.data.dataset import Dataset
@@ -102,7 +102,7 @@ def test_a_split_of_broken_pictures_is_all_errors_under_every_protocol(runner: R
     for found in (
         zero_shot(runner, Wheel(), split, words("a", "b", "c")),
         supervised(runner, Wheel(), split),
-        knn(runner, neighbours(), split, support),
+        knn_predictions(runner, neighbours(), split, support),
     ):
         assert [*found.errors] == [0, 1]
         assert found.scores.shape == (2, 3)
@@ -130,7 +130,7 @@ def neighbours(k: int = 1) -> Any:
 
 
 def test_the_nearest_pictures_vote(runner: Runner, pictures: Make) -> None:
-    found = knn(runner, neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
+    found = knn_predictions(runner, neighbours(), pictures([0, 1, 2]), pictures([2, 1, 0], split="support"))
     assert found.top[:, 0].tolist() == [2, 1, 0]
     assert found.variant.items() >= {"k": "1", "support": "imagenet/support", "weights": "uniform"}.items()
 
@@ -139,7 +139,7 @@ def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(
     split = pictures([0, 1, 2])
 
     def voters(labels: list[int], broken: frozenset[int] = frozenset()) -> tuple[str, str]:
-        variant = knn(runner, neighbours(), split, pictures(labels, broken, split="support")).variant
+        variant = knn_predictions(runner, neighbours(), split, pictures(labels, broken, split="support")).variant
         return variant["support_n"], variant["support_sha256"]
 
     usual = voters([2, 1, 0, 0])
@@ -151,5 +151,5 @@ def test_the_variant_has_the_number_and_the_fingerprint_of_the_images_that_vote(
 
 def test_pictures_without_label_or_answer_do_not_vote(runner: Runner, pictures: Make) -> None:
     support = pictures([-1, 1, 2], frozenset({1}), split="support")
-    found = knn(runner, neighbours(), pictures([0, 1]), support)
+    found = knn_predictions(runner, neighbours(), pictures([0, 1]), support)
     assert found.top[:, 0].tolist() == [2, 2]

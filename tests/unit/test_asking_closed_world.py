@@ -50,14 +50,14 @@ def test_every_image_has_its_own_answer(sit: Any, talker: Any, images: int, size
     labels = [0, 1, 2] * 4
     model = talker(by_key({row: NAMES[label] for row, label in enumerate(labels)}), turned=True)
     said = ClosedWorld().predict(sit(model, labels, images=images))
-    assert found(said) == labels == said.spoken.strict.tolist()
+    assert found(said) == labels == said.texts.strict_classes.tolist()
     assert sorted((len(numbers) for numbers, _ in model.asked), reverse=True) == sizes
     assert sorted(number for numbers, _ in model.asked for number in numbers) == [*range(12)]
 
 
 def test_the_columns_say_where_an_image_was_shown(sit: Any, talker: Any) -> None:
     model = talker(by_key(dict.fromkeys(range(12), "dog")))
-    columns = ClosedWorld().predict(sit(model, [0] * 12, images=5)).spoken.columns()
+    columns = ClosedWorld().predict(sit(model, [0] * 12, images=5)).texts.columns()
     for request, (rows, _) in enumerate(model.asked):
         assert [columns["request"][row] for row in rows] == [str(request)] * len(rows)
         assert [columns["place"][row] for row in rows] == ["1", "2", "3", "4", "5"][: len(rows)]
@@ -98,12 +98,12 @@ def test_answers_are_told_apart_by_key(
     said = ClosedWorld().predict(sit(model, [0, 0], images=2, reading=reading))
     (shown, _), *_ = model.asked
     wanted = [lenient, strict][reading == "strict"]
-    assert [said.spoken.strict[row] for row in shown] == strict
+    assert [said.texts.strict_classes[row] for row in shown] == strict
     if reading != "authors":
         assert [found(said)[row] for row in shown] == [NONE if place is None else place for place in wanted]
     if reading == "lenient":
         assert {*said.unparsed} == {row for row, place in zip(shown, lenient, strict=True) if place is None}
-        assert all(said.spoken.said[row] == text for row in said.unparsed)
+        assert all(said.texts.completions[row] == text for row in said.unparsed)
 
 
 ONE = [  # what was said about one image; the class, and the kind if it is out of the prompt
@@ -123,7 +123,7 @@ ONE = [  # what was said about one image; the class, and the kind if it is out o
 @pytest.mark.parametrize(("text", "place", "kind"), ONE)
 def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, place: int, kind: str) -> None:
     said = ClosedWorld().predict(sit(talker(always(text)), [0]))
-    assert (found(said), said.spoken.out, said.unparsed) == ([place], (kind,), frozenset())
+    assert (found(said), said.texts.out_of_prompt, said.unparsed) == ([place], (kind,), frozenset())
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_one_image_needs_no_key(sit: Any, talker: Any, text: str, place: int, ki
 )
 def test_a_broken_answer_is_not_read_and_not_out_of_the_prompt(sit: Any, talker: Any, text: str) -> None:
     said = ClosedWorld().predict(sit(talker(always(text)), [0]))
-    assert (found(said), said.spoken.out, said.unparsed) == ([NONE], ("",), frozenset({0}))
-    assert said.spoken.said == (text,)
+    assert (found(said), said.texts.out_of_prompt, said.unparsed) == ([NONE], ("",), frozenset({0}))
+    assert said.texts.completions == (text,)
 
 
 def test_another_openai_name_than_those_listed_is_of_its_own_kind(sit: Any, talker: Any) -> None:
@@ -149,14 +149,14 @@ def test_another_openai_name_than_those_listed_is_of_its_own_kind(sit: Any, talk
     said = ClosedWorld().predict(
         sit(talker(by_key({0: "tench", 1: "Goldfish"})), [0, 0], names=names, subset=(0, 5, 7))
     )
-    assert (found(said), said.spoken.out) == ([0, NONE], ("", "IN"))
+    assert (found(said), said.texts.out_of_prompt) == ([0, NONE], ("", "IN"))
 
 
 def test_a_split_lists_its_own_classes_alone(sit: Any, talker: Any) -> None:
     model = talker(by_key({0: "great white shark", 1: "dog", 2: "cat"}))
     said = ClosedWorld().predict(sit(model, [2, 0, 0], subset=(0, 2)))
     assert found(said) == [SHARK, NONE, CAT]
-    assert said.spoken.out == ("", "Wrong", "")
+    assert said.texts.out_of_prompt == ("", "Wrong", "")
     assert "class names:\ncat\ngreat white shark. Your output" in model.asked[0][1]
 
 
@@ -176,7 +176,7 @@ def test_classes_can_be_named_by_their_ids(sit: Any, talker: Any, reading: str, 
     said = ClosedWorld().predict(sit(model, [0] * 8, answer="id", reading=reading))
     assert found(said) == classes
     assert '0 – "cat"\n1 – "dog"\n2 – "great white shark"' in model.asked[0][1]
-    assert all(bool(kind) == (place < 0) for kind, place in zip(said.spoken.out, classes, strict=True))
+    assert all(bool(kind) == (place < 0) for kind, place in zip(said.texts.out_of_prompt, classes, strict=True))
 
 
 def test_ids_are_those_of_the_list(sit: Any, talker: Any) -> None:
@@ -225,7 +225,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_asked(
 
 def test_of_two_classes_with_one_name_the_first_has_it(sit: Any, talker: Any) -> None:
     said = ClosedWorld().predict(sit(talker(always("Missile")), [0], names=("cat", "missile", "missile")))
-    assert (found(said), said.spoken.out) == ([1], ("",))
+    assert (found(said), said.texts.out_of_prompt) == ([1], ("",))
 
 
 def test_the_record_says_what_was_chosen(sit: Any, talker: Any) -> None:
@@ -265,9 +265,9 @@ def test_every_number_is_that_of_a_count_by_hand(sit: Any, talker: Any) -> None:
 
 def test_an_unread_answer_and_an_error_are_outcomes_of_their_own(sit: Any, talker: Any) -> None:
     context, said = ten(sit, talker)
-    assert (said.unparsed, [*said.errors], said.spoken.out[8:]) == (frozenset({8}), [9], ("", ""))
+    assert (said.unparsed, [*said.errors], said.texts.out_of_prompt[8:]) == (frozenset({8}), [9], ("", ""))
     scored = sit.scored(context, said, sit.truth([(label,) for label in context.labels]))
-    outcomes = scored.outcomes(said)
+    outcomes = scored.count_outcomes(said)
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (3, 5, 1, 1)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from eyechart.classification.multiple_choice import MillMCQ, MultipleChoice, mill_options
+from eyechart.classification.multiple_choice import MillMCQ, MultipleChoice, draw_mill_options
 from eyechart.classification.options import SHORT
 from eyechart.errors import DataError, SpecError, VocabularyError
 from eyechart.metrics.clusters import clustered_wilson
@@ -47,9 +47,9 @@ def test_mills_options_are_asked_in_mills_words(sit: Any, talker: Any) -> None:
     said = MillMCQ().predict(sit(model, [*range(12)], "mcq", NAMES, seed=42))
     assert found(said) == [*range(12)]
     for (number,), text in model.asked:
-        drawn = mill_options(f"s{number:02d}", number, 12)
+        drawn = draw_mill_options(f"s{number:02d}", number, 12)
         assert offered(text) == dict(zip(ascii_uppercase, (NAMES[place] for place in drawn.classes), strict=False))
-        assert said.spoken.columns()["options"][number] == ";".join(map(str, drawn.classes))
+        assert said.texts.columns()["options"][number] == ";".join(map(str, drawn.classes))
     assert model.how == [(32, None)]
     assert said.variant == {**said.variant, "reading": "lenient", "parser": "letter 2", "names": "mine"}
 
@@ -65,13 +65,16 @@ def test_images_without_a_label_are_not_asked_about(sit: Any, talker: Any) -> No
     model = talker(choose({1: "bee", 3: "bee"}))
     context = sit(model, [-1, 1, -1, 3], "mcq", NAMES)
     said = MillMCQ().predict(context)
-    assert ([numbers for numbers, _ in model.asked], said.unasked) == ([(1,), (3,)], {0, 2})
-    columns = said.spoken.columns()
+    assert ([numbers for numbers, _ in model.asked], said.skipped) == ([(1,), (3,)], {0, 2})
+    columns = said.texts.columns()
     assert (columns["request"], columns["options"][0]) == (["", "0", "", "1"], "")
     numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (), (3,)]))
     assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n, numbers["acc1", "N"].n) == (0.5, 2, 0)
     scored = sit.scored(context, said, sit.truth([(0,), (1,), (), (3,)]))
-    assert scored.outcomes(said).correct + scored.outcomes(said).wrong + scored.outcomes(said).unparsed == 2
+    assert (
+        scored.count_outcomes(said).correct + scored.count_outcomes(said).wrong + scored.count_outcomes(said).unparsed
+        == 2
+    )
 
 
 def test_a_split_without_labels_asks_nothing(sit: Any, talker: Any) -> None:
@@ -105,7 +108,7 @@ def test_letters_are_read_in_the_way_that_was_chosen(sit: Any, talker: Any, read
     letter = choose(dict.fromkeys(range(4), "bee"))
     model = talker(lambda numbers, text: forms[numbers[0]].format(letter(numbers, text)))
     said = MillMCQ().predict(sit(model, [1] * 4, "mcq", NAMES, reading=reading))
-    assert said.spoken.strict.tolist() == [1, -1, -1, -1]
+    assert said.texts.strict_classes.tolist() == [1, -1, -1, -1]
     if reading == "mill":  # always a class, drawn by the answer's text where nothing is read
         drawn = [[*offered(text).values()] for _, text in model.asked]
         guessed = [Random(f"0|parse_multi_choice|{form}").randrange(10) for form in forms[2:]]
@@ -127,7 +130,7 @@ def test_wrong_unread_and_error_are_three_things(sit: Any, talker: Any) -> None:
     said = MillMCQ().predict(context)
     assert (found(said), said.unparsed, said.errors) == ([0, 1, -1, -1], {2}, {3: "withheld"})
     truth = sit.truth([(0,)] * 4)
-    outcomes = sit.scored(context, said, truth).outcomes(said)
+    outcomes = sit.scored(context, said, truth).count_outcomes(said)
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 1, 1)
     numbers = sit.metrics(context, said, truth)
     assert (numbers["acc1", "A"].value, numbers["acc1", "A"].n) == (pytest.approx(1 / 3), 3)
@@ -137,7 +140,7 @@ def test_wrong_unread_and_error_are_three_things(sit: Any, talker: Any) -> None:
 def test_names_that_are_not_one_a_class_are_refused(sit: Any, talker: Any, pictures: Any) -> None:
     context = sit(talker(choose({})), [0], "mcq", NAMES)
     with pytest.raises(VocabularyError, match=r"imagenet/memory has 12 classes, but the class names 'mine' are 11"):
-        MillMCQ().predict(replace(context, given_names=NAMES[1:]))
+        MillMCQ().predict(replace(context, raw_names=NAMES[1:]))
 
 
 LABELS = [0, 1, 2, 3, 4, 5]  # originals; the second ground truth agrees with half of them, and has none for the last

@@ -62,7 +62,7 @@ def test_every_name_is_a_choice_as_the_whole_answer(sit: Any) -> None:
             assert isinstance(image, Image.Image)
             assert "class names:\ncat\ndog\ngreat white shark. Your output" in text
     assert [len(requests) for requests, _ in model.asked] == [2, 1]
-    assert (said.spoken, said.variant["parser"]) == (None, "none")
+    assert (said.texts, said.variant["parser"]) == (None, "none")
 
 
 def test_under_a_plain_prompt_the_names_are_the_answers(sit: Any) -> None:
@@ -113,8 +113,8 @@ def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, protocol: str) 
     context = sit(model, [0, 1, 2, 0], protocol, answer="constrained", names=NAMES)
     said: Any = get_protocol(protocol).predict(context)
     assert found(said) == said.top[:, 0].tolist() == [0, 1, 1, -1]
-    assert said.spoken.said == ("cat", "dog", "dog", "")
-    assert (said.spoken.out, [*said.errors], said.unparsed) == (("",) * 4, [3], frozenset())
+    assert said.texts.completions == ("cat", "dog", "dog", "")
+    assert (said.texts.out_of_prompt, [*said.errors], said.unparsed) == (("",) * 4, [3], frozenset())
     numbers = sit.metrics(context, said, sit.truth([(0,), (1,), (2,), (0,)]))
     assert (numbers["oop", "A"].value, numbers["oop", "A"].n) == (0, 3)
     assert (numbers["acc1", "A"].value, numbers["acc1_strict", "A"].value) == (pytest.approx(2 / 3),) * 2
@@ -123,7 +123,7 @@ def test_the_likeliest_name_is_never_out_of_the_prompt(sit: Any, protocol: str) 
 
 def test_the_likeliest_name_is_one_of_the_split(sit: Any) -> None:
     said = ClosedWorld().predict(sit(Sure(), [0, 1], answer="constrained", subset=(0, 2)))
-    assert (found(said), said.spoken.said) == ([0, 2], ("cat", "great white shark"))
+    assert (found(said), said.texts.completions) == ([0, 2], ("cat", "great white shark"))
 
 
 @pytest.mark.parametrize(("prefix", "last"), [("paper", "text"), ("shared", "image")])

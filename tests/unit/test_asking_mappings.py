@@ -53,10 +53,13 @@ def test_cw_plus_changes_answers_out_of_the_prompt_alone(sit: Any, talker: Any, 
     )
     assert found(plain) == [DOG, NONE, NONE, NONE, NONE, NONE]
     assert found(mapped)[:5] == [DOG, CAT, SHARK, NONE, NONE]
-    for same in ("unparsed", "errors", "unasked"):
+    for same in ("unparsed", "errors", "skipped"):
         assert getattr(plain, same) == getattr(mapped, same)
-    assert (plain.spoken.said, plain.spoken.out) == (mapped.spoken.said, mapped.spoken.out)
-    assert plain.spoken.out == ("", "Wrong", "Wrong", "", "", "Wrong")
+    assert (plain.texts.completions, plain.texts.out_of_prompt) == (
+        mapped.texts.completions,
+        mapped.texts.out_of_prompt,
+    )
+    assert plain.texts.out_of_prompt == ("", "Wrong", "Wrong", "", "", "Wrong")
 
 
 def test_the_encoder_reads_answers_out_of_the_prompt_alone(sit: Any, talker: Any, letters: Any) -> None:
@@ -77,7 +80,7 @@ def test_inclusion_maps_what_includes_a_name(sit: Any, talker: Any) -> None:
     table = {0: "a big cat, context", 1: "caterpillar", 2: "a cat like a great white shark"}
     context = sit(talker(says(table)), [0, 0, 0], "closed_world_plus", mapping="inclusion")
     said = ClosedWorldPlus().predict(context)
-    assert (found(said), said.unparsed, said.spoken.out) == ([CAT, NONE, SHARK], frozenset(), ("Wrong",) * 3)
+    assert (found(said), said.unparsed, said.texts.out_of_prompt) == ([CAT, NONE, SHARK], frozenset(), ("Wrong",) * 3)
 
 
 def test_cw_plus_keeps_to_the_classes_of_the_split(sit: Any, talker: Any, letters: Any) -> None:
@@ -142,7 +145,7 @@ def test_the_open_world_asks_without_a_list(sit: Any, talker: Any, letters: Any,
     assert (found(said), said.unparsed) == ([DOG, CAT, SHARK, NONE, CAT], {3})
     assert len(model.asked) == requests
     assert not any("great white shark" in text for _, text in model.asked)
-    assert said.spoken.out is None
+    assert said.texts.out_of_prompt is None
     assert said.variant["prompt"].startswith("open_world_json (")
 
 
@@ -151,7 +154,7 @@ def test_the_open_worlds_texts_may_be_plain(sit: Any, talker: Any, letters: Any)
     context = sit(talker(says(table)), [0] * 5, "open_world", get_model=lambda _: letters, prompt="open_world_caption")
     said = OpenWorld().predict(context)
     assert (found(said), said.unparsed, said.variant["parser"]) == ([CAT, NONE, CAT, NONE, SHARK], {1, 3}, "text")
-    assert said.spoken.said[1] == "<think>a dog"
+    assert said.texts.completions[1] == "<think>a dog"
 
 
 def test_the_open_world_under_a_schema(sit: Any, talker: Any, letters: Any) -> None:
@@ -168,7 +171,7 @@ def test_the_open_world_under_a_schema(sit: Any, talker: Any, letters: Any) -> N
 def test_the_open_worlds_readings(sit: Any, talker: Any, letters: Any, reading: str, classes: list[int]) -> None:
     model = talker(says({0: '{"1": "tac"}', 1: "```{'1': 'tac'}```"}))
     said = OpenWorld().predict(sit(model, [0, 0], "open_world", get_model=lambda _: letters, reading=reading))
-    assert (found(said), said.spoken.strict.tolist()) == (classes, [CAT, NONE])
+    assert (found(said), said.texts.strict_classes.tolist()) == (classes, [CAT, NONE])
     assert said.unparsed == {row for row, place in enumerate(classes) if place < 0}
 
 
@@ -177,7 +180,7 @@ def test_inclusion_may_find_nothing_in_what_was_read(sit: Any, talker: Any) -> N
     context = sit(model, [0, 1, 0], "open_world", mapping="inclusion")
     said = OpenWorld().predict(context)
     assert (found(said), said.unparsed) == ([NONE, DOG, NONE], {2})
-    outcomes = sit.scored(context, said, sit.truth([(0,), (1,), (0,)])).outcomes(said)
+    outcomes = sit.scored(context, said, sit.truth([(0,), (1,), (0,)])).count_outcomes(said)
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed) == (1, 1, 1)
 
 

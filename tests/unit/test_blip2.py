@@ -14,7 +14,7 @@ from eyechart.models import text_batches
 from eyechart.models.hf.blip2 import Blip2
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, Matcher
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 repair()  # before any test imports transformers itself
 TEXTS = ["a cat", "a small and shy dog", "dog", "a cat", "the"]
@@ -45,7 +45,7 @@ def copy(folder: Path, tmp_path: Path) -> Path:
 
 
 def ours(folder: Path, more: str = "") -> Blip2:
-    return Blip2(parse(f"blip2[{folder}{more}]"), offline=True)
+    return Blip2(parse_spec(f"blip2[{folder}{more}]"), offline=True)
 
 
 def noise() -> list[Image.Image]:
@@ -188,7 +188,7 @@ def test_weights_without_the_head(copy: Path) -> None:
 
 def test_offline_and_missing(empty_hub: Path) -> None:
     with pytest.raises(ModelError, match=r"--eye-offline forbids fetching it.*`hf download Salesforce/nothing`"):
-        _ = Blip2(parse("blip2[Salesforce/nothing]"), offline=True).identity
+        _ = Blip2(parse_spec("blip2[Salesforce/nothing]"), offline=True).identity
 
 
 @pytest.mark.parametrize(
@@ -203,4 +203,4 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 )
 def test_what_is_asked_for_must_make_sense(text: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        Blip2(parse(text))
+        Blip2(parse_spec(text))

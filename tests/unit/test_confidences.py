@@ -47,7 +47,7 @@ def answered(scores: Any, errors: dict[int, str] | None = None) -> ClassPredicti
 def scored(predictions: ClassPredictions, given: list[tuple[int, ...] | None], name: str = "mine") -> ScoredLabels:
     original = np.array([each[0] if each else -1 for each in given])
     targets = Targets((), original, LabelPolicy(), predictions.scores.shape[1])
-    return ScoredLabels.of(predictions, truth(given, name), targets)
+    return ScoredLabels.score(predictions, truth(given, name), targets)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.models.conse import ConSE, convex_combination
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 repair()  # before any test imports timm itself
 READ_LOW = "conse[text=sentence[dtype=bfloat16]]"
@@ -20,7 +20,7 @@ READ_LOW = "conse[text=sentence[dtype=bfloat16]]"
 
 @pytest.fixture(scope="module")
 def conse() -> ConSE:
-    return ConSE(parse("conse[]"))
+    return ConSE(parse_spec("conse[]"))
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +54,16 @@ def test_its_scale_is_calibrated_on_photographs(conse: ConSE, features: Floats, 
 
 
 def test_another_scale_is_an_option_and_needs_no_weights() -> None:
-    model = ConSE(parse("conse[scale=12.5]"))
+    model = ConSE(parse_spec("conse[scale=12.5]"))
     assert (model.logit_scale, model.loads) == (12.5, 0)
     with pytest.raises(SpecError, match=r"has scale=-1\. Expected a number above 0"):
-        ConSE(parse("conse[scale=-1]"))
+        ConSE(parse_spec("conse[scale=-1]"))
 
 
 def test_its_weights_are_read_once(conse: ConSE, features: Floats) -> None:
     conse.encode_texts(["a cat"])
     assert conse.loads == 1
-    assert ConSE(parse("conse[]")).loads == 0
+    assert ConSE(parse_spec("conse[]")).loads == 0
 
 
 def test_one_certain_class_gives_its_own_embedding() -> None:
@@ -94,7 +94,7 @@ def test_texts_have_length_one_and_keep_their_order(conse: ConSE) -> None:
 
 
 def test_any_text_encoder_will_do(conse: ConSE, exact: Any) -> None:
-    other = ConSE(parse("conse[text=open_clip[toybox-clip],top=1]"))
+    other = ConSE(parse_spec("conse[text=open_clip[toybox-clip],top=1]"))
     found = other.encode_images([other.prepare(exact.images[0])])
     name = other.names.names[int(exact.labels[0])]
     assert found.shape == other.encode_texts([name]).shape != conse.encode_texts([name]).shape
@@ -109,7 +109,7 @@ def test_near_meanings_are_near(conse: ConSE) -> None:
     "other", ["conse[top=5]", "conse[scale=30]", "conse[names=openai]", "conse[dtype=bfloat16]", READ_LOW]
 )
 def test_what_changes_answers_changes_the_identity(conse: ConSE, other: str) -> None:
-    assert ConSE(parse(other)).identity != conse.identity
+    assert ConSE(parse_spec(other)).identity != conse.identity
 
 
 def test_another_classifier_needs_its_own_names(tmp_path: Path, exact: Any) -> None:
@@ -118,7 +118,7 @@ def test_another_classifier_needs_its_own_names(tmp_path: Path, exact: Any) -> N
 
     torch.save(timm.create_model("test_vit", num_classes=7).state_dict(), tmp_path / "seven.pth")
     spec = f"conse[classifier=timm[test_vit,num_classes=7,pretrained={tmp_path / 'seven.pth'}]]"
-    model = ConSE(parse(spec))
+    model = ConSE(parse_spec(spec))
     with pytest.raises(VocabularyError, match="classifier has 7 classes, the class names 'mill' are 1000"):
         model.encode_images([model.prepare(exact.images[0])])
 
@@ -135,10 +135,10 @@ def test_another_classifier_needs_its_own_names(tmp_path: Path, exact: Any) -> N
 )
 def test_a_part_that_cannot_do_its_work_is_refused(part: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        ConSE(parse(f"conse[{part}]"))
+        ConSE(parse_spec(f"conse[{part}]"))
 
 
 def test_a_missing_text_model_offline(empty_hub: Path) -> None:
-    model = ConSE(parse("conse[text=sentence[sentence-transformers/nothing]]"), offline=True)
+    model = ConSE(parse_spec("conse[text=sentence[sentence-transformers/nothing]]"), offline=True)
     with pytest.raises(ModelError, match="--eye-offline forbids fetching it"):
         model.encode_texts(["a"])

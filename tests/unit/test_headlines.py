@@ -12,11 +12,11 @@ from eyechart.classification.predictions import ClassPredictions, Targets
 from eyechart.data.equivalences import LabelPolicy
 from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
-from eyechart.gate.comparing import compared, missing
+from eyechart.gate.compare import compare_metrics, missing_metrics
 from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.gate.floors import below, floor, misses
+from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor
 from eyechart.gate.headlines import LABELLED, headlines
-from eyechart.gate.power import power_alone
+from eyechart.gate.power import power_without_baseline
 from eyechart.metrics.intervals import wilson
 from eyechart.plugins.summary import rows_of
 from eyechart.records import Metric, Record, read_run
@@ -125,21 +125,26 @@ def test_the_published_table_keeps_its_convention(make_run: Make) -> None:
 
 
 def test_a_floor_without_a_category_is_about_the_headline(run_folder: Path) -> None:
-    found = [metric for _, record, metric in misses([floor("imagenet/supervised:acc1>=1.1")], [classifier(run_folder)])]
+    found = [
+        metric
+        for _, record, metric in find_missed_floors(
+            [parse_floor("imagenet/supervised:acc1>=1.1")], [classifier(run_folder)]
+        )
+    ]
     assert {(metric.labels, metric.category) for metric in found if metric} == {
         ("ImGT", "A"), ("ReGT", LABELLED), ("WeaselGT", "A")
     }  # fmt: skip
-    whole = misses([floor("imagenet/supervised:acc1[ReGT,A]>=1.1")], [classifier(run_folder)])
+    whole = find_missed_floors([parse_floor("imagenet/supervised:acc1[ReGT,A]>=1.1")], [classifier(run_folder)])
     assert [metric.category for _, _, metric in whole if metric] == ["A"]
 
 
 def test_the_gate_tests_the_headline_and_not_the_same_samples_twice(make_run: Make) -> None:
     one, other = (evidence(make_run(name)) for name in ("one", "other"))
-    keys = [each.proof.key for each in compared(one, other)]
+    keys = [each.metric.key for each in compare_metrics(one, other)]
     assert ("acc1", "ReGT", LABELLED) in keys
     assert ("acc1", "ReGT", "A") not in keys
     assert ("acc1", "ImGT", "A") in keys
-    lines = [*power_alone([one], 0.01)]
+    lines = [*power_without_baseline([one], 0.01)]
     assert any(f"acc1 (ReGT, {LABELLED})" in line for line in lines)
     assert not any("acc1 (ReGT, A)" in line for line in lines)
 
@@ -148,15 +153,15 @@ def test_a_baseline_that_has_only_the_accuracy_over_all_images_is_compared_by_it
     from msgspec.structs import replace
 
     now = evidence(make_run())
-    old = replace(now, proofs=tuple(each for each in now.proofs if each.category != LABELLED))
-    assert ("acc1", "ReGT", "A") in [each.proof.key for each in compared(old, now)]
+    old = replace(now, metrics=tuple(each for each in now.metrics if each.category != LABELLED))
+    assert ("acc1", "ReGT", "A") in [each.metric.key for each in compare_metrics(old, now)]
 
 
 def test_no_number_over_nothing_is_written_down(run_folder: Path) -> None:
     for record in read_run(run_folder).records:
         assert all(metric.n for metric in record.metrics)
         assert record.evidence is not None
-        assert all(proof.n for proof in read_evidence(run_folder / record.evidence.path).proofs)
+        assert all(proof.n for proof in read_evidence(run_folder / record.evidence.path).metrics)
     assert number(classifier(run_folder), "acc1", "WeaselGT", "N") is None
 
 
@@ -165,18 +170,20 @@ def test_a_number_that_has_no_sample_any_more_is_still_missed(make_run: Make) ->
     after = make_run("after", errors=dict.fromkeys(M_PLUS, "timeout"))
     assert number(classifier(before), "acc1", "ReGT", "M+") is not None
     assert number(classifier(after), "acc1", "ReGT", "M+") is None
-    assert "acc1 (ReGT, M+)" in missing(evidence(before), evidence(after))
+    assert "acc1 (ReGT, M+)" in missing_metrics(evidence(before), evidence(after))
 
 
 def test_a_floor_is_missed_where_nothing_was_scored(make_run: Make) -> None:
     record = classifier(make_run(errors=dict.fromkeys(range(18), "timeout")))
     assert not [metric for metric in record.metrics if metric.name == "acc1"]
     for text in ("imagenet/supervised:acc1>=0.1", "imagenet/val/supervised:acc1[ReGT]>=0.1"):
-        ((broken, where, metric),) = misses([floor(text)], [record])
+        ((broken, where, metric),) = find_missed_floors([parse_floor(text)], [record])
         assert (where, metric) == (record, None)
-        assert "has no value (n=0): no sample of it was scored, and --eye-floor=" in below(broken, record, metric)
-    other = floor("imagenet/supervised:acc1[NoGT]>=0.1")
-    assert [*misses([other], [record])] == [(other, None, None)]
+        assert "has no value (n=0): no sample of it was scored, and --eye-floor=" in describe_missed_floor(
+            broken, record, metric
+        )
+    other = parse_floor("imagenet/supervised:acc1[NoGT]>=0.1")
+    assert [*find_missed_floors([other], [record])] == [(other, None, None)]
 
 
 def ranked(answers: list[list[int]], classes: int) -> Any:

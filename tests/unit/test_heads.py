@@ -19,7 +19,7 @@ from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.timm_classifier import Timm
 from eyechart.models.types import Classifier, Floats, Head, Identity
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 Pictures = Callable[..., Dataset]
 IMAGENET = Head(1000, imagenet=True)
@@ -40,12 +40,12 @@ def test_a_list_has_as_many_synsets_as_its_heads_have_outputs(outputs: int) -> N
 def test_imagenets_own_classes_are_taken_by_position(pictures: Pictures) -> None:
     for names in ((), class_names("mill").names, class_names("wordnet").names, synsets()):
         columns = head_columns(IMAGENET, pictures([0], classes=1000, names=names))
-        assert (columns.places.tolist(), columns.variant) == ([*range(1000)], {})
+        assert (columns.indices.tolist(), columns.variant) == ([*range(1000)], {})
 
 
 def test_a_subset_is_found_by_names_and_synsets(pictures: Pictures) -> None:
     columns = head_columns(IMAGENET, pictures([0], names=SUBSET))
-    assert columns.places.tolist() == PLACES
+    assert columns.indices.tolist() == PLACES
     assert columns.variant == {"head": "imagenet (1000 outputs), 3 of 3 classes by name"}
     logits = np.random.default_rng(0).normal(size=(4, 1000)).astype(np.float32)
     assert np.array_equal(columns.scores(logits), logits[:, PLACES])
@@ -56,7 +56,7 @@ def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outpu
     columns = head_columns(Head(outputs), pictures([0], classes=1000))
     wide = listed(outputs)
     expected = [wide.index(synset) if synset in wide else -1 for synset in synsets()]
-    assert columns.places.tolist() == expected
+    assert columns.indices.tolist() == expected
     has = sum(place >= 0 for place in expected)
     assert columns.variant == {"head": f"{LISTS[outputs]} ({outputs} outputs), {has} of 1000 classes by synset"}
     logits = np.ones((2, outputs), np.float32)
@@ -66,14 +66,14 @@ def test_wide_heads_answer_imagenets_classes_by_synset(pictures: Pictures, outpu
 def test_wide_heads_know_more_names(pictures: Pictures) -> None:
     wide = listed(21843)
     columns = head_columns(Head(21843, imagenet=True), pictures([0], names=("tench", "Dressage", "rock_climbing")))
-    assert [wide[place] for place in columns.places] == ["n01440764", "n00288000", "n00326094"]
+    assert [wide[place] for place in columns.indices] == ["n01440764", "n00288000", "n00326094"]
 
 
 def test_a_class_that_is_asked_about_must_be_found_and_the_others_need_not(pictures: Pictures) -> None:
     names = ("tench", "my own thing", "goldfish")
     with pytest.raises(ModelError, match=r"1 classes have no single name or synset there: my own thing\. Name the"):
         head_columns(IMAGENET, pictures([0], names=names))
-    assert head_columns(IMAGENET, pictures([0], names=names, subset=(0, 2))).places.tolist() == [0, -1, 1]
+    assert head_columns(IMAGENET, pictures([0], names=names, subset=(0, 2))).indices.tolist() == [0, -1, 1]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_head_that_fits_nowhere_is_refused(pictures: Pictures, head: Head, fac
 def test_a_head_of_unknown_classes_answers_as_many_by_position(pictures: Pictures) -> None:
     for head in (Head(1000), Head(3)):
         columns = head_columns(head, pictures([0], classes=head.outputs, names=OWN[: head.outputs]))
-        assert (columns.places.tolist(), columns.variant) == ([*range(head.outputs)], {})
+        assert (columns.indices.tolist(), columns.variant) == ([*range(head.outputs)], {})
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def test_answers_of_a_subset_are_its_own_classes(pictures: Pictures, tmp_path: P
 
 
 def test_timm_tells_its_outputs_without_its_weights() -> None:
-    model = Timm(parse("timm[]"), offline=True)
+    model = Timm(parse_spec("timm[]"), offline=True)
     assert (model.head, model.loads) == (Head(1000, imagenet=True), 0)
-    wide = Timm(parse("timm[vit_tiny_patch16_224.augreg_in21k]"), offline=True)
+    wide = Timm(parse_spec("timm[vit_tiny_patch16_224.augreg_in21k]"), offline=True)
     assert wide.head == Head(21843, imagenet=True)
-    own = Timm(parse("timm[resnet18,pretrained=./own.pth,num_classes=37]"), offline=True)
+    own = Timm(parse_spec("timm[resnet18,pretrained=./own.pth,num_classes=37]"), offline=True)
     assert own.head == Head(37)

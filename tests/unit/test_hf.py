@@ -17,14 +17,14 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models.generation import generate
 from eyechart.models.hf.generator import AHEAD, Hf
 from eyechart.models.types import Generator, Request, Usage
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 FAMILIES = ("fast_vlm", "qwen3_vl")
 Tiny = Callable[[str], Path]
 
 
 def ours(folder: Path, more: str = "") -> Hf:
-    return Hf(parse(f"hf[{folder}{more}]"), offline=True)
+    return Hf(parse_spec(f"hf[{folder}{more}]"), offline=True)
 
 
 @dataclass(frozen=True)
@@ -178,12 +178,12 @@ def test_without_a_chat_template(tiny_chat: Tiny, tmp_path: Path, questions: lis
 
 def test_offline_and_missing(empty_hub: Path) -> None:
     with pytest.raises(ModelError, match=r"--eye-offline forbids fetching it.*`hf download qwen/nothing`"):
-        _ = Hf(parse("hf[qwen/nothing]"), offline=True).identity
+        _ = Hf(parse_spec("hf[qwen/nothing]"), offline=True).identity
 
 
 def test_a_model_must_be_named() -> None:
     with pytest.raises(SpecError, match=r"names no model\. Expected hf\[PATH\]"):
-        Hf(parse("hf[]"))
+        Hf(parse_spec("hf[]"))
 
 
 def test_it_loads_in_a_process_where_nothing_was_repaired_before(tiny_chat: Tiny) -> None:

@@ -14,7 +14,7 @@ from eyechart.models import text_batches
 from eyechart.models.hf.clip import HfClip
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 repair()  # before any test imports transformers itself
 TEXTS = ["a cat", "a photo of a small and rather shy dog", "dog", "a cat", "the"]
@@ -42,7 +42,7 @@ def save(tmp_path: Path) -> Save:
 
 
 def ours(folder: Path, more: str = "") -> HfClip:
-    return HfClip(parse(f"hf_clip[{folder}{more}]"), offline=True)
+    return HfClip(parse_spec(f"hf_clip[{folder}{more}]"), offline=True)
 
 
 def noise() -> list[Image.Image]:
@@ -240,9 +240,9 @@ def test_a_folder_without_weights(save: Save) -> None:
 
 def test_offline_and_missing(empty_hub: Path) -> None:
     with pytest.raises(ModelError, match=r"--eye-offline forbids fetching it.*`hf download google/nothing`"):
-        _ = HfClip(parse("hf_clip[google/nothing]"), offline=True).identity
+        _ = HfClip(parse_spec("hf_clip[google/nothing]"), offline=True).identity
 
 
 def test_a_model_must_be_named() -> None:
     with pytest.raises(SpecError, match="names no model"):
-        HfClip(parse("hf_clip[]"))
+        HfClip(parse_spec("hf_clip[]"))

@@ -15,7 +15,7 @@ from eyechart.models.generation import generate
 from eyechart.models.hf.generator import AHEAD, Hf
 from eyechart.models.types import Answer, Request
 from eyechart.realbirdid.extraction import Chooser
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 Tiny = Callable[[str], Path]
 CHOICES = ["cat", "dog", "a bird", "caterpillar"]
@@ -24,7 +24,7 @@ WHY = {"qwen2_5_vl": "absolute aspect ratio must be smaller than 200", "mistral3
 
 
 def ours(folder: Path, more: str = ",batch_size=4") -> Hf:
-    return Hf(parse(f"hf[{folder}{more}]"), offline=True)
+    return Hf(parse_spec(f"hf[{folder}{more}]"), offline=True)
 
 
 def picture(colour: int, size: tuple[int, int] = (64, 48)) -> Image.Image:

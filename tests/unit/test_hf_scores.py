@@ -19,7 +19,7 @@ from eyechart.models import chat
 from eyechart.models.choice_trie import Trie
 from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request, Scorer
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 NAMES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", ""]  # some begin others
 JSON = [json.dumps({"1": name}) for name in NAMES]
@@ -38,7 +38,7 @@ Tiny = Callable[..., Path]
 
 
 def ours(folder: Path | str, more: str = "") -> Hf:
-    return Hf(parse(f"hf[{folder}{more}]"), offline=True)
+    return Hf(parse_spec(f"hf[{folder}{more}]"), offline=True)
 
 
 def cut_otherwise(folder: Path, cut: str, opening: str) -> None:

@@ -14,7 +14,7 @@ from eyechart.models.choice_trie import Trie
 from eyechart.models.hf import batches
 from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 CHOICES = ["cat", "caterpillar", "cat food", "a cat that sees", "dog", "cat", "x", "hot dog", "", '{"1": "cat"}']
 FAMILIES = ("fast_vlm", "qwen3_vl")
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 @cache
 def ours(folder: Path | str) -> Hf:
-    return Hf(parse(f"hf[{folder}]"), offline=True)
+    return Hf(parse_spec(f"hf[{folder}]"), offline=True)
 
 
 def binomials(number: int) -> list[str]:

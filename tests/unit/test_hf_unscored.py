@@ -15,7 +15,7 @@ from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 Tiny = Callable[[str], Path]
 UNSCORED = {
@@ -29,7 +29,7 @@ ASKED = [Request((Image.new("RGB", (40 + 9 * place, 60), "red"), f"what is thing
 
 
 def ours(folder: Path) -> Hf:
-    return Hf(parse(f"hf[{folder}]"), offline=True)
+    return Hf(parse_spec(f"hf[{folder}]"), offline=True)
 
 
 @pytest.mark.parametrize("family", UNSCORED)

@@ -5,33 +5,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.classification.knn import Knn, knn_scores
+from eyechart.classification.knn import KnnModel, knn_scores
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.images import decode
 from eyechart.errors import DataError, SpecError
 from eyechart.models.types import Neighbours
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 
 def test_it_offers_neighbours() -> None:
-    model = Knn(parse("knn[timm[],k=5,weights=cosine,support=imagenet/train]"))
+    model = KnnModel(parse_spec("knn[timm[],k=5,weights=cosine,support=imagenet/train]"))
     assert isinstance(model, Neighbours)
     assert (model.k, model.weights, model.support_split) == (5, "cosine", ("imagenet", "train"))
 
 
 def test_the_defaults_are_the_published_row() -> None:
-    model = Knn(parse("knn[]"))
+    model = KnnModel(parse_spec("knn[]"))
     assert (model.k, model.weights, model.encoder.name) == (11, "uniform", "tf_efficientnet_lite0")
 
 
 def test_the_identity_is_the_encoders_and_the_vote() -> None:
-    one, other = Knn(parse("knn[k=5]")).identity, Knn(parse("knn[k=11]")).identity
-    assert one.weights_sha256 == other.weights_sha256 == Knn(parse("knn[]")).encoder.identity.weights_sha256
+    one, other = KnnModel(parse_spec("knn[k=5]")).identity, KnnModel(parse_spec("knn[k=11]")).identity
+    assert one.weights_sha256 == other.weights_sha256 == KnnModel(parse_spec("knn[]")).encoder.identity.weights_sha256
     assert one != other
 
 
 def test_near_pictures_find_their_class() -> None:
-    model, split = Knn(parse("knn[timm[],k=1]")), open_sample("sample-near")
+    model, split = KnnModel(parse_spec("knn[timm[],k=1]")), open_sample("sample-near")
     images = [decode(data, str(row)) for row, data in split.source.read(range(20))]
     labels = np.array([row.label for row in split.index[:20]], np.int64)
     seen = model.encoder.encode_images([model.encoder.prepare(image) for image in images])
@@ -51,7 +51,7 @@ def test_near_pictures_find_their_class() -> None:
 )
 def test_what_cannot_be_asked(text: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        Knn(parse(text))
+        KnnModel(parse_spec(text))
 
 
 @pytest.mark.parametrize(

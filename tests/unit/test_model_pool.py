@@ -7,7 +7,7 @@ import pytest
 
 from eyechart.errors import ModelError
 from eyechart.fixtures.models import ModelPool
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 
 @pytest.fixture
@@ -16,35 +16,35 @@ def pool() -> ModelPool:
 
 
 def test_a_model_is_created_once_while_its_cases_last(pool: ModelPool) -> None:
-    assert pool[parse("timm[]")] is pool[parse("timm[]")]
+    assert pool[parse_spec("timm[]")] is pool[parse_spec("timm[]")]
 
 
 def test_a_model_is_closed_before_the_next_takes_its_memory(pool: ModelPool) -> None:
-    first = ref(pool[parse("timm[]")])
+    first = ref(pool[parse_spec("timm[]")])
     with pytest.raises(ModelError, match="no file gone"):
-        pool[parse("replay[path=gone]")]
+        pool[parse_spec("replay[path=gone]")]
     assert first() is None
-    assert pool[parse("timm[]")]
+    assert pool[parse_spec("timm[]")]
 
 
 def test_a_model_that_can_be_closed_is_closed_once(pool: ModelPool) -> None:
     closed: list[str] = []
-    pool.spec, pool.model = parse("mine[]"), SimpleNamespace(close=lambda: closed.append("mine"))
-    assert pool[parse("timm[]")]
+    pool.spec, pool.model = parse_spec("mine[]"), SimpleNamespace(close=lambda: closed.append("mine"))
+    assert pool[parse_spec("timm[]")]
     pool.close()
     assert closed == ["mine"]
 
 
 def test_memory_of_a_model_is_freed_before_the_next_is_made(pool: ModelPool, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[bool] = []
-    first = ref(pool[parse("timm[]")])
+    first = ref(pool[parse_spec("timm[]")])
     monkeypatch.setattr("eyechart.fixtures.models.empty_cache", lambda: left.append(first() is not None))
-    assert pool[parse("open_clip[toybox-clip]")]
+    assert pool[parse_spec("open_clip[toybox-clip]")]
     assert left == [False]
 
 
 def test_loads_are_counted_once(pool: ModelPool) -> None:
-    model = pool[parse("timm[]")]
+    model = pool[parse_spec("timm[]")]
     assert pool.new_weight_loads() == 0
     model._module  # noqa: B018
     assert [pool.new_weight_loads(), pool.new_weight_loads()] == [1, 0]
@@ -60,7 +60,7 @@ def test_a_lent_model_that_read_its_weights_is_dropped_when_dismissed(pool: Mode
 
 
 def test_loads_of_models_that_help_are_counted_once(pool: ModelPool) -> None:
-    assert pool[parse("timm[]")]
+    assert pool[parse_spec("timm[]")]
     pool.get_model("sentence[minilm]").encode_texts(["a dog"])
     assert [pool.new_weight_loads(), pool.new_weight_loads()] == [1, 0]
     pool.release_model("sentence[minilm]")

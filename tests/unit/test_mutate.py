@@ -82,7 +82,7 @@ def test_the_tests_of_a_module_are_the_nearest_first(mutate) -> None:
         "tests/unit/test_metrics_against_others.py",
         "tests/unit/test_metric_contract.py",
     ]
-    telling = [path.name for path in mutate.tests_of(Path("src/eyechart/gate/telling.py"), root, False)]
+    telling = [path.name for path in mutate.tests_of(Path("src/eyechart/gate/messages.py"), root, False)]
     assert telling == ["test_telling.py", "test_comparing.py", "test_looking.py"]
     sessions = Path("tests/properties/test_significance_sessions.py")
     assert sessions in mutate.tests_of(Path("src/eyechart/metrics/significance.py"), root, False)

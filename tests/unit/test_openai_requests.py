@@ -17,7 +17,7 @@ from eyechart.models.openai import errors, messages
 from eyechart.models.openai.generator import OpenAi
 from eyechart.models.registry import create
 from eyechart.models.types import Generator, Request
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (9, 12, 3), dtype=np.uint8)
 LOCAL = "base_url=http://localhost:1/v1"
@@ -108,20 +108,20 @@ REFUSED = {
 @pytest.mark.parametrize(("option", "sentence"), REFUSED.items(), ids=list(REFUSED))
 def test_options_are_checked_and_no_secret_is_repeated(option: str, sentence: str) -> None:
     with pytest.raises(SpecError) as error:
-        OpenAi(parse(f"openai[toy,{option}]"))
+        OpenAi(parse_spec(f"openai[toy,{option}]"))
     assert sentence in str(error.value)
     assert "sk-123" not in str(error.value)
 
 
 def test_a_specification_names_a_model() -> None:
     with pytest.raises(SpecError, match=r"names no model\. Expected openai\[MODEL\]"):
-        OpenAi(parse("openai[]"))
+        OpenAi(parse_spec("openai[]"))
 
 
 @pytest.mark.parametrize("url", ["", "base_url=https://example.org/v1", "base_url=http://10.0.0.1/v1"])
 def test_offline_nobody_elsewhere_is_asked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-123")
-    model = OpenAi(parse(f"openai[toy,{url}]"), offline=True)
+    model = OpenAi(parse_spec(f"openai[toy,{url}]"), offline=True)
     with pytest.raises(ModelError, match=r"--eye-offline allows connections to this machine alone"):
         _ = model.identity
 
@@ -138,33 +138,33 @@ def test_offline_nobody_elsewhere_is_asked(url: str, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_this_machine_is_told_from_others(url: str, local: bool) -> None:
-    assert OpenAi(parse(f"openai[toy,base_url={url}]")).options.local is local
+    assert OpenAi(parse_spec(f"openai[toy,base_url={url}]")).options.local is local
 
 
 def test_without_a_key_only_this_machine_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match=r"no API key for https://api\.openai\.com/v1: .* MY_KEY is not set"):
-        _ = OpenAi(parse("openai[toy,key_env=MY_KEY]")).identity
-    assert OpenAi(parse(f"openai[toy,{LOCAL}]")).options.key() == "none"
+        _ = OpenAi(parse_spec("openai[toy,key_env=MY_KEY]")).identity
+    assert OpenAi(parse_spec(f"openai[toy,{LOCAL}]")).options.key() == "none"
 
 
 @pytest.mark.parametrize(
     "option", ["seed=1", "seed=none", "reasoning=true", "served=other", "revision=2", "base_url=http://localhost:2/v1"]
 )
 def test_what_changes_an_answer_is_in_the_identity(option: str) -> None:
-    plain, other = (parse(f"openai[toy,{text}]") for text in (f"served=toy,{LOCAL}", option))
+    plain, other = (parse_spec(f"openai[toy,{text}]") for text in (f"served=toy,{LOCAL}", option))
     plain.options.update(other.options)
-    assert OpenAi(plain).identity != OpenAi(parse(f"openai[toy,served=toy,{LOCAL}]")).identity
+    assert OpenAi(plain).identity != OpenAi(parse_spec(f"openai[toy,served=toy,{LOCAL}]")).identity
 
 
 @pytest.mark.parametrize("option", ["concurrency=2", "retries=0", "budget_tokens=9", "price_in=1,price_out=1"])
 def test_what_changes_none_is_not(option: str) -> None:
     plain = f"openai[toy,served=toy,{LOCAL}"
-    assert OpenAi(parse(f"{plain},{option}]")).identity == OpenAi(parse(f"{plain}]")).identity
+    assert OpenAi(parse_spec(f"{plain},{option}]")).identity == OpenAi(parse_spec(f"{plain}]")).identity
 
 
 def test_it_offers_to_generate_and_not_to_score() -> None:
-    model = create(parse(f"openai[toy,served=toy,{LOCAL}]"))
+    model = create(parse_spec(f"openai[toy,served=toy,{LOCAL}]"))
     assert isinstance(model, Generator)
     assert not hasattr(model, "score")
 
@@ -174,7 +174,7 @@ def test_the_client_that_is_not_there_names_its_extra(monkeypatch: pytest.Monkey
     with pytest.raises(
         ModelError, match=r"'openai', which is not installed\. It comes with pip install 'eyechart\[ope"
     ):
-        create(parse("openai[toy]"))
+        create(parse_spec("openai[toy]"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.protocol.options import Setting
+from eyechart.protocol.options import OptionSetting
 from eyechart.protocol.presets import PACKAGED, read_preset
 from eyechart.protocol.registry import get_protocol
 
@@ -15,7 +15,7 @@ def test_every_option_of_a_packaged_preset_is_there_and_takes_the_value(name: st
     for setting in read_preset(name).settings:
         options = {option.name: option for option in get_protocol(setting.protocol).options}
         option = options[setting.option]
-        for value in option.values(setting.values, name):
+        for value in option.parse_values(setting.values, name):
             if option.check:
                 option.check(value, None)
 
@@ -23,15 +23,18 @@ def test_every_option_of_a_packaged_preset_is_there_and_takes_the_value(name: st
 def test_the_settings_of_the_studies() -> None:
     preset = read_preset("paper")
     assert {*preset.names.values()} == {"kisel"}
-    assert Setting("multiple_choice", "repeats", "31") in preset.settings
-    assert Setting("closed_world_plus", "text_templates", "80") in preset.settings
+    assert OptionSetting("multiple_choice", "repeats", "31") in preset.settings
+    assert OptionSetting("closed_world_plus", "text_templates", "80") in preset.settings
 
 
 def test_a_file_of_one_s_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('[closed_world]\nimages = [1, 10]\nnames = "mill"\n')
     preset = read_preset(str(path))
-    assert (preset.settings, preset.names) == ((Setting("closed_world", "images", "1,10"),), {"closed_world": "mill"})
+    assert (preset.settings, preset.names) == (
+        (OptionSetting("closed_world", "images", "1,10"),),
+        {"closed_world": "mill"},
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.classification.image_batches import class_list, closed_world_prompt
-from eyechart.classification.multiple_choice import Options, mill_options
+from eyechart.classification.image_batches import closed_world_prompt, format_class_list
+from eyechart.classification.multiple_choice import AnswerOptions, draw_mill_options
 from eyechart.errors import DataError
-from eyechart.protocol.prompts import SLOTS, Prompt, prompt, prompt_names
+from eyechart.protocol.prompts import SLOTS, Prompt, get_prompt, prompt_names
 from toybox.questions import WORDINGS
 
 GOLDEN = Path(__file__).parents[1] / "golden/prompts"
@@ -27,9 +27,13 @@ TEN = tuple(f"class {number}" for number in range(10))
 
 def rendered(name: str) -> str:
     """The prompt as a model meets it, made by the protocols' own means."""
-    found = prompt(name)
-    choices = mill_options("s0", 3, 10).lines(TEN) if name == "mill_mcq" else Options((2, 0, 4, 1), (0,)).lines(NAMES)
-    listed = class_list(NAMES, "id" if "_id" in name else "name")
+    found = get_prompt(name)
+    choices = (
+        draw_mill_options("s0", 3, 10).to_text(TEN)
+        if name == "mill_mcq"
+        else AnswerOptions((2, 0, 4, 1), (0,)).to_text(NAMES)
+    )
+    listed = format_class_list(NAMES, "id" if "_id" in name else "name")
     pair = {"category": NAMES[3], "other": NAMES[1]}
     text = {"said": 'A "gull": {said}\nof some kind.', "reason_list": "image quality, {said}"}
     values: Mapping[str, str] = {"class_list": listed, "dynamic_choices": choices, **pair, **text}
@@ -48,7 +52,7 @@ def test_every_kept_prompt_is_one_of_the_packaged() -> None:
 
 @pytest.mark.parametrize("name", prompt_names())
 def test_headings_and_items_begin_lines(name: str) -> None:
-    text = prompt(name).text
+    text = get_prompt(name).text
     assert text == text.strip()
     assert not any(f" {start}" in text for start in ("Classification Rules:", "Output Rules:"))
     assert [place for place in range(len(text)) if text.startswith(" - ", place)] == (
@@ -58,13 +62,13 @@ def test_headings_and_items_begin_lines(name: str) -> None:
 
 @pytest.mark.parametrize("name", prompt_names())
 def test_a_prompt_says_where_its_words_come_from(name: str) -> None:
-    found = prompt(name)
+    found = get_prompt(name)
     assert any(source in found.source for source in ("2603.06578", "2602.18094", "2603.27033", "Mill"))
     assert found.sha256 == sha256(found.text.encode()).hexdigest()
 
 
 def test_every_prompt_has_a_fingerprint_of_its_own() -> None:
-    assert len({prompt(name).sha256 for name in prompt_names()}) == len(prompt_names())
+    assert len({get_prompt(name).sha256 for name in prompt_names()}) == len(prompt_names())
 
 
 def test_the_closed_world_has_a_prompt_for_each_way_to_answer() -> None:
@@ -85,7 +89,7 @@ def test_a_text_goes_into_its_slot_untouched(first: str, second: str) -> None:
 @pytest.mark.parametrize("values", [{}, {"options": "A) a"}, {"class_list": "a", "options": "b"}])
 def test_texts_must_be_those_of_the_slots(values: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="'closed_world' has the slots: class_list"):
-        prompt("closed_world").fill(**values)
+        get_prompt("closed_world").fill(**values)
 
 
 def written(folder: Path, text: str) -> str:
@@ -95,7 +99,7 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_a_prompt_of_ones_own_is_read(tmp_path: Path) -> None:
-    found = prompt(written(tmp_path, 'source = "me"\ntext = "{\\"1\\": …} Which of {class_list}?"'))
+    found = get_prompt(written(tmp_path, 'source = "me"\ntext = "{\\"1\\": …} Which of {class_list}?"'))
     assert (found.source, found.slots) == ("me", ("class_list",))
 
 
@@ -114,12 +118,12 @@ WRONG = {
 @pytest.mark.parametrize(("text", "message"), WRONG.items())
 def test_a_file_that_is_no_prompt_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        prompt(written(tmp_path, text))
+        get_prompt(written(tmp_path, text))
 
 
 def test_an_unknown_name_gets_a_hint() -> None:
     with pytest.raises(DataError, match=r"neither a toml file.*did you mean closed_world"):
-        prompt("closed_wolrd")
+        get_prompt("closed_wolrd")
 
 
 SHARED = {
@@ -134,5 +138,5 @@ SHARED = {
 
 @pytest.mark.parametrize(("kind", "name"), SHARED.items())
 def test_the_packaged_model_learnt_the_same_words(kind: str, name: str) -> None:
-    text = prompt(name).text.replace("{class_list}", "{list}").replace("{dynamic_choices}", "{options}")
+    text = get_prompt(name).text.replace("{class_list}", "{list}").replace("{dynamic_choices}", "{options}")
     assert WORDINGS[kind] == [text]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from eyechart.classification.knn import KNearestNeighbours
-from eyechart.classification.published import table
+from eyechart.classification.published import published_top1
 from eyechart.classification.zero_shot import ZeroShot
 from eyechart.records import Metric, Reported
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 PROTOCOLS = """
 ViT-B-32 laion2b_s34b_b79k 0.6656 | ViT-H-14 laion2b_s32b_b79k 0.7796
@@ -29,11 +29,11 @@ OURS = Metric(name="acc1", labels="ImGT", value=0.5, n=50_000, ci=(0.4, 0.6), ci
 
 def beside(model: str, split: str = "imagenet/val", ours: Sequence[Metric] = (OURS,)) -> Reported | None:
     """What the protocol says was published."""
-    return ZeroShot().reported(split, parse(model), ours)
+    return ZeroShot().reported(split, parse_spec(model), ours)
 
 
 def test_there_are_twenty_numbers() -> None:
-    assert len(table()) == len(ROWS) == 20
+    assert len(published_top1()) == len(ROWS) == 20
 
 
 @pytest.mark.parametrize(("model", "tag", "top1"), ROWS)
@@ -67,7 +67,7 @@ def test_nothing_stands_beside_another_model_or_split(model: str, split: str) ->
 
 
 def test_nothing_stands_beside_another_protocol() -> None:
-    model = parse("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]")
+    model = parse_spec("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]")
     assert KNearestNeighbours().reported("imagenet/val", model, [OURS]) is None
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.protocol.result import line
+from eyechart.protocol.result import csv_line
 from eyechart.protocol.settings import Case
 from eyechart.records import Record, read_run
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 Make = Callable[..., Path]
 
@@ -105,13 +105,13 @@ def test_a_published_number_stands_beside_a_whole_run_only(make_run: Make) -> No
 
 def test_every_cell_comes_back_from_its_line() -> None:
     said = ["a\rb", "\n", "c\r\n", 'say "1", 2', "", "é 猫\u2028", "\x00", "'", "=1"]
-    text = "".join(map(line, [["said", "more"], *([cell, cell] for cell in said)]))
+    text = "".join(map(csv_line, [["said", "more"], *([cell, cell] for cell in said)]))
     assert [*csv.reader(StringIO(text, newline=""))] == [["said", "more"], *([cell, cell] for cell in said)]
     assert text.startswith("said,more\n")
 
 
 def case(model: str, protocol: str = "zero_shot") -> Case:
-    return Case("imagenet", "val", parse(model), protocol)
+    return Case("imagenet", "val", parse_spec(model), protocol)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,11 @@ def test_a_run_is_itself(evidence: Any, unchanged: Any, protocol: str, names: se
 
 def test_draws_lie_around_their_numbers(evidence: Any) -> None:
     (found,) = evidence("supervised")
-    drawn = {proof: found.draws(proof) for proof in found.proofs if proof.draws and proof.name != "ece"}
+    drawn = {
+        proof: found.bootstrap_samples(proof)
+        for proof in found.metrics
+        if proof.bootstrap_samples and proof.name != "ece"
+    }
     assert {proof.name for proof in drawn} == {"mean_per_class_recall", "brier", "accuracy_coverage_auc"}
     assert [np.nanmean(each) for each in drawn.values()] == pytest.approx([each.value for each in drawn], abs=0.05)
     assert all(percentile(draws).low <= proof.value <= percentile(draws).high for proof, draws in drawn.items())

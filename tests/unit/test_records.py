@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.records import SCHEMA, Metric, encode, read_run, schema
+from eyechart.records import SCHEMA, Metric, encode, json_schema, read_run
 
 
 def test_a_run_is_read_from_its_folder_or_its_file(run_folder: Path) -> None:
@@ -63,7 +63,7 @@ def test_one_line_of_json_is_a_record(run_folder: Path) -> None:
 
 
 def test_the_schema_describes_a_run(run_folder: Path) -> None:
-    definitions = schema()["$defs"]
+    definitions = json_schema()["$defs"]
     raw = json.loads((run_folder / "records.json").read_bytes())
     for record in raw["records"]:
         assert record.keys() == definitions["Record"]["properties"].keys()
@@ -73,9 +73,9 @@ def test_the_schema_describes_a_run(run_folder: Path) -> None:
 
 
 def test_every_part_that_the_schema_points_at_is_there() -> None:
-    text = json.dumps(schema())
+    text = json.dumps(json_schema())
     pointed = {line.partition('"')[0] for line in text.split('"#/$defs/')[1:]}
-    assert pointed == schema()["$defs"].keys()
+    assert pointed == json_schema()["$defs"].keys()
 
 
 def test_no_number_is_null() -> None:

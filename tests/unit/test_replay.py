@@ -11,7 +11,7 @@ from eyechart.classification.predictions import ClassPredictions
 from eyechart.classification.replay import Replay
 from eyechart.data.dataset import Dataset
 from eyechart.errors import EyechartError, ModelError, SpecError, VocabularyError
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 NAMES = ("cat", "Tiger shark", "dog")
 Answer = Callable[..., ClassPredictions]
@@ -28,7 +28,7 @@ def replay(tmp_path: Path) -> Callable[[str | bytes], Replay]:
 
     def make(content: str | bytes, name: str = "answers.csv") -> Replay:
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-        return Replay(parse(f"replay[path={tmp_path / name}]"))
+        return Replay(parse_spec(f"replay[path={tmp_path / name}]"))
 
     return make
 
@@ -49,7 +49,7 @@ def scored(tmp_path: Path, split: Dataset) -> Answer:
 
     def scored(**arrays: Any) -> ClassPredictions:
         np.savez(tmp_path / "answers.npz", **arrays)
-        return Replay(parse(f"replay[{tmp_path / 'answers.npz'}]")).predictions(split, NAMES)
+        return Replay(parse_spec(f"replay[{tmp_path / 'answers.npz'}]")).predictions(split, NAMES)
 
     return scored
 
@@ -198,7 +198,7 @@ def test_the_file_is_the_model(replay: Callable[..., Replay]) -> None:
 )
 def test_a_file_that_is_not_there_is_named(spec: str, kind: type[EyechartError], sentence: str) -> None:
     with pytest.raises(kind, match=sentence):
-        Replay(parse(spec))
+        Replay(parse_spec(spec))
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def words(tmp_path: Path, split: Dataset) -> Callable[..., list[str]]:
 
     def words(*lines: str, of: str = "closed_world") -> list[str]:
         (tmp_path / "said.csv").write_text("\n".join(lines), encoding="utf-8")
-        model = Replay(parse(f"replay[path={tmp_path / 'said.csv'},of={of}]"))
+        model = Replay(parse_spec(f"replay[path={tmp_path / 'said.csv'},of={of}]"))
         return [reply.text or f"({reply.error})" for reply in model.responses(split)]
 
     return words

@@ -14,9 +14,9 @@ from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
 from eyechart.models.registry import offers
 from eyechart.models.types import Floats
-from eyechart.protocol.registry import get_protocol, targets
+from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.realbirdid.species_replay import Probabilities, SpeciesReplay
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0, 1, 0], [0.1, 0.2, 0.7], [0.3, 0.3, 0.4]], np.float32)
 KEYS = ("s02", "00.png", "s03", "s01")
@@ -44,7 +44,7 @@ def model(tmp_path: Path) -> Callable[..., SpeciesReplay]:
         if keys is not None:
             with (tmp_path / "P.csv").open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file).writerows([(column, "seconds"), *((key, 1) for key in keys)])
-        return SpeciesReplay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]"))
+        return SpeciesReplay(parse_spec(f"replay[path={tmp_path / 'P.npy'},of=species]"))
 
     return model
 
@@ -180,7 +180,7 @@ def test_keys_that_cannot_be_read_are_named(
 def test_a_file_of_no_array_is_named(tmp_path: Path, split: Dataset, content: bytes) -> None:
     (tmp_path / "P.npy").write_bytes(content)
     with pytest.raises(ModelError, match=r"P\.npy cannot be read \(.*\)\. Expected a \.npy of floats"):
-        SpeciesReplay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]")).probabilities(split)
+        SpeciesReplay(parse_spec(f"replay[path={tmp_path / 'P.npy'},of=species]")).probabilities(split)
 
 
 def test_a_file_that_was_cut_short_is_named(
@@ -199,7 +199,7 @@ def test_objects_are_not_unpickled(model: Callable[..., SpeciesReplay], split: D
 
 def test_a_file_that_is_not_there_is_asked_for() -> None:
     with pytest.raises(ModelError, match=r"there is no file absent\.npy\. Expected a \.npy of floats"):
-        SpeciesReplay(parse("replay[path=absent.npy,of=species]"))
+        SpeciesReplay(parse_spec("replay[path=absent.npy,of=species]"))
 
 
 def test_keys_are_a_part_of_who_answers(model: Callable[..., SpeciesReplay]) -> None:
@@ -210,5 +210,5 @@ def test_keys_are_a_part_of_who_answers(model: Callable[..., SpeciesReplay]) -> 
 
 
 def test_species_are_asked_for_under_their_own_protocol_alone() -> None:
-    offered = offers(parse("replay[path=P.npy,of=species]"))
-    assert [name for name in targets() if get_protocol(name).suits(offered)] == ["species"]
+    offered = offers(parse_spec("replay[path=P.npy,of=species]"))
+    assert [name for name in protocol_targets() if get_protocol(name).supports(offered)] == ["species"]

@@ -65,7 +65,7 @@ def test_several_limited_steps_end_as_one_run(limited: Sit, talker: Any, tmp_pat
         steps = ClosedWorld().predict(limited(talker(name), limit, seed=limit or 0))
     whole = ClosedWorld().predict(limited(talker(name), None, store="other"))
     assert contents(tmp_path / "store") == contents(tmp_path / "other")
-    assert steps.spoken.said == whole.spoken.said
+    assert steps.texts.completions == whole.texts.completions
 
 
 def contents(folder: Path) -> dict[str, bytes]:

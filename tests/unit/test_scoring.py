@@ -89,7 +89,7 @@ def test_every_number_is_plain_python() -> None:
 def test_an_error_is_no_wrong_answer() -> None:
     predictions = answered(np.eye(3), {0: "broken"})
     scored = score(predictions, truth([(0,), (0,), (2,)]), np.arange(3), LabelPolicy(), 3)
-    outcomes = scored.outcomes()
+    outcomes = scored.count_outcomes()
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 0, 1)
     assert value(scored, "acc1").n == 2
 
@@ -97,7 +97,7 @@ def test_an_error_is_no_wrong_answer() -> None:
 def test_an_unread_answer_is_wrong_and_counted_apart() -> None:
     predictions = answered(np.eye(3), unparsed=frozenset({1}))
     scored = score(predictions, truth([(0,), (1,), (0,)]), np.arange(3), LabelPolicy(), 3)
-    outcomes = scored.outcomes()
+    outcomes = scored.count_outcomes()
     assert (outcomes.correct, outcomes.wrong, outcomes.unparsed, outcomes.error) == (1, 1, 1, 0)
     assert value(scored, "acc1").n == 3
 

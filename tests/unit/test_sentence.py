@@ -16,7 +16,7 @@ from eyechart.models.registry import create
 from eyechart.models.sentence.encoder import Sentence
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, TextEncoder
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 repair()  # before any test imports transformers itself
 TEXTS = ["tench", "a photo of a great white shark, in the open sea.", "Siberian husky", "tench", "a"]
@@ -81,11 +81,11 @@ def qwen(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def minilm() -> Sentence:
-    return Sentence(parse("sentence[]"), offline=True)
+    return Sentence(parse_spec("sentence[]"), offline=True)
 
 
 def ours(folder: Path | str, more: str = "") -> Sentence:
-    return Sentence(parse(f"sentence[{folder}{more}]"), offline=True)
+    return Sentence(parse_spec(f"sentence[{folder}{more}]"), offline=True)
 
 
 def by_hand(folder: Path, text: str, *, mean: bool) -> Floats:
@@ -214,7 +214,7 @@ def test_weights_are_read_once_and_not_for_the_identity(qwen: Path) -> None:
 
 
 def test_minilm_has_two_names_and_one_identity(minilm: Sentence) -> None:
-    named = create(parse("sentence[minilm]"), device="cpu", offline=True)
+    named = create(parse_spec("sentence[minilm]"), device="cpu", offline=True)
     assert named.identity == minilm.identity
     assert minilm.identity.name == "all-MiniLM-L6-v2"
     assert minilm.identity.processor["longest"] == 256

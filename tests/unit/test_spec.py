@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.spec import ModelSpec, did_you_mean, parse
+from eyechart.spec import ModelSpec, did_you_mean, parse_spec
 
 
 @pytest.mark.parametrize(
@@ -24,13 +24,13 @@ from eyechart.spec import ModelSpec, did_you_mean, parse
     ],
 )
 def test_a_specification_is_written_one_way(text: str, canonical: str) -> None:
-    assert str(parse(text)) == canonical
+    assert str(parse_spec(text)) == canonical
 
 
 @pytest.mark.parametrize("text", ["", "[x]", "timm[x", "timm x]", "timm[x]y", "timm,conse", "a=b"])
 def test_what_cannot_be_read_says_how_it_is_written(text: str) -> None:
     with pytest.raises(SpecError, match=r"cannot be read\. Expected backend\[argument,option=value"):
-        parse(text)
+        parse_spec(text)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_what_cannot_be_read_says_how_it_is_written(text: str) -> None:
 )
 def test_a_slip_is_named(text: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        parse(text)
+        parse_spec(text)
 
 
 def test_a_backend_refuses_what_it_does_not_know() -> None:

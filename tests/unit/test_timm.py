@@ -17,7 +17,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models.timm_classifier import Timm
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Classifier, Floats, ImageEncoder
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 repair()  # before any test imports timm itself
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -30,7 +30,7 @@ def answers(model: Timm, images: list[Image.Image]) -> Floats:
 
 @pytest.fixture(scope="module")
 def lite0() -> Timm:
-    return Timm(parse("timm[]"))
+    return Timm(parse_spec("timm[]"))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def saved(network: Any, tmp_path: Path) -> Path:
 
 def small(path: Path, **options: str) -> Timm:
     more = "".join(f",{name}={value}" for name, value in options.items())
-    return Timm(parse(f"timm[test_vit,pretrained={path}{more}]"))
+    return Timm(parse_spec(f"timm[test_vit,pretrained={path}{more}]"))
 
 
 def test_it_is_a_classifier_and_an_image_encoder(lite0: Timm) -> None:
@@ -80,13 +80,13 @@ def test_packaged_weights_reach_their_accuracy(logits: Floats, exact: Any) -> No
 
 def test_bfloat16_changes_hardly_any_prediction(logits: Floats, exact: Any) -> None:
     some = slice(40)  # processors without bfloat16 instructions need almost a second for each image
-    low, high = answers(Timm(parse("timm[dtype=bfloat16]")), exact.images[some]), logits[some]
+    low, high = answers(Timm(parse_spec("timm[dtype=bfloat16]")), exact.images[some]), logits[some]
     assert np.mean(low.argmax(axis=1) == high.argmax(axis=1)) >= 0.95
     assert not np.array_equal(low, high)
 
 
 def test_the_name_alone_means_the_packaged_weights(lite0: Timm) -> None:
-    assert Timm(parse("timm[tf_efficientnet_lite0]")).identity == lite0.identity
+    assert Timm(parse_spec("timm[tf_efficientnet_lite0]")).identity == lite0.identity
 
 
 def test_the_identity_holds_the_file_and_the_published_preprocessing(lite0: Timm) -> None:
@@ -97,7 +97,7 @@ def test_the_identity_holds_the_file_and_the_published_preprocessing(lite0: Timm
 
 
 def test_the_dtype_is_part_of_the_identity(lite0: Timm) -> None:
-    assert Timm(parse("timm[dtype=bfloat16]")).identity.dtype == "bfloat16"
+    assert Timm(parse_spec("timm[dtype=bfloat16]")).identity.dtype == "bfloat16"
     assert lite0.identity.dtype == "float32"
 
 
@@ -126,7 +126,7 @@ def test_the_file_may_have_classes_of_its_own(tmp_path: Path, noise: list[Image.
 
 
 def test_the_size_tested_with_is_the_size_used() -> None:
-    model = Timm(parse("timm[resnet50.a1_in1k]"))
+    model = Timm(parse_spec("timm[resnet50.a1_in1k]"))
     assert tuple(model.preprocessing["input_size"]) == (3, 288, 288)
 
 
@@ -189,7 +189,7 @@ def test_the_constructor_reads_no_weights(tmp_path: Path) -> None:
 
 
 def test_offline_and_missing(empty_hub: Path) -> None:
-    model = Timm(parse("timm[test_vit]"), offline=True)
+    model = Timm(parse_spec("timm[test_vit]"), offline=True)
     with pytest.raises(ModelError, match=r"--eye-offline forbids.*`hf download timm/test_vit\.r160_in1k"):
         _ = model.identity
 
@@ -209,7 +209,7 @@ def test_the_hub_cache_is_used_and_its_commit_recorded(empty_hub: Path, saved: P
     (folder / "refs" / "main").write_text(COMMIT)
     (folder / "snapshots" / COMMIT).mkdir(parents=True)
     saved.rename(folder / "snapshots" / COMMIT / "model.safetensors")
-    assert Timm(parse("timm[test_vit,pretrained=hub]"), offline=True).identity.revision == COMMIT
+    assert Timm(parse_spec("timm[test_vit,pretrained=hub]"), offline=True).identity.revision == COMMIT
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_the_hub_cache_is_used_and_its_commit_recorded(empty_hub: Path, saved: P
 )
 def test_what_is_asked_for_must_exist(text: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        Timm(parse(text))
+        Timm(parse_spec(text))
 
 
 def test_a_network_without_classifier_says_so(tmp_path: Path, noise: list[Image.Image]) -> None:

@@ -17,7 +17,7 @@ from eyechart.metrics.intervals import wilson
 from eyechart.models.open_clip import files as open_clip_files
 from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.models.types import Floats
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from eyechart.toybox.packaged import splits
 from eyechart.toybox.sample import open_toybox
 from toybox import score_clip
@@ -30,7 +30,7 @@ Share = Callable[[str], tuple[int, int]]
 
 @pytest.fixture(scope="module", params=NAMES)
 def clip(request: pytest.FixtureRequest) -> OpenClip:
-    return OpenClip(parse(f"open_clip[{request.param}]"), offline=True)
+    return OpenClip(parse_spec(f"open_clip[{request.param}]"), offline=True)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_its_identity_says_what_answered(clip: OpenClip, folder: Path) -> None:
 
 
 def test_the_two_are_different_models() -> None:
-    weights = {OpenClip(parse(f"open_clip[{name}]"), offline=True).identity.weights_sha256 for name in NAMES}
+    weights = {OpenClip(parse_spec(f"open_clip[{name}]"), offline=True).identity.weights_sha256 for name in NAMES}
     assert len(weights) == len(NAMES)
 
 
@@ -124,7 +124,7 @@ def test_text_in_any_script_is_read(clip: OpenClip) -> None:
 
 def test_a_name_that_is_nearly_its_own_is_told() -> None:
     with pytest.raises(SpecError, match="did you mean toybox-clip"):
-        OpenClip(parse("open_clip[toybox_clip]"))
+        OpenClip(parse_spec("open_clip[toybox_clip]"))
 
 
 def test_its_score_is_told_as_in_the_card(clip: OpenClip) -> None:

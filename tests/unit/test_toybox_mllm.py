@@ -19,14 +19,14 @@ from eyechart.models.generation import generate
 from eyechart.models.hf.generator import Hf
 from eyechart.models.types import Request
 from eyechart.parsers import json_answers
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from eyechart.toybox.art import styles
 from eyechart.toybox.classes import names
 from toybox.exam import TRAINED, Group, groups, skills
 from toybox.questions import WORDINGS
 from toybox.score_mllm import mean, right, table
 
-SPEC = parse("hf[toybox-mllm]")
+SPEC = parse_spec("hf[toybox-mllm]")
 FOLDER = Path(samples.__path__[0]) / "toybox-mllm"
 FEW = 60
 LEAST = {

@@ -10,10 +10,10 @@ from PIL import Image
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.webdataset_shards import open_shards
 from eyechart.errors import DataError
-from eyechart.protocol.evaluate import label_policy, names_of
+from eyechart.protocol.evaluate import make_label_policy, resolve_class_names
 from eyechart.protocol.settings import Case, Settings
 from eyechart.samples.files import write_checksums, write_table
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from eyechart.toybox import shards
 from eyechart.toybox.art import CELL, COLUMNS, atlas
 from eyechart.toybox.classes import equivalences, names
@@ -24,31 +24,31 @@ from toybox.collect import atlas as made
 
 @pytest.fixture
 def settings(make_run) -> Settings:
-    found: Settings = make_run.settings(Case("toybox", "sample", parse("conse[]"), "zero_shot"), None)
+    found: Settings = make_run.settings(Case("toybox", "sample", parse_spec("conse[]"), "zero_shot"), None)
     return found
 
 
 def test_the_pairs_are_its_own(settings: Settings) -> None:
-    assert label_policy(settings, open_toybox("sample")).pairs == equivalences()
+    assert make_label_policy(settings, open_toybox("sample")).pairs == equivalences()
 
 
 def test_pairs_can_be_left_out(settings: Settings) -> None:
-    assert label_policy(replace(settings, equivalences="none"), open_toybox("sample")).pairs == ()
+    assert make_label_policy(replace(settings, equivalences="none"), open_toybox("sample")).pairs == ()
 
 
 def test_imagenet_keeps_the_published_pairs(settings: Settings) -> None:
-    assert len(label_policy(settings, open_sample("sample")).pairs) == 12
+    assert len(make_label_policy(settings, open_sample("sample")).pairs) == 12
 
 
 @pytest.mark.parametrize("asked", ["mill", "openai", "kisel"])
 def test_names_of_imagenet_are_for_imagenet(settings: Settings, asked: str) -> None:
-    assert names_of(open_toybox("sample"), replace(settings, names=asked)) == (names(), "split")
+    assert resolve_class_names(open_toybox("sample"), replace(settings, names=asked)) == (names(), "split")
 
 
 def test_names_of_a_file_are_taken(settings: Settings, tmp_path: Path) -> None:
     path = tmp_path / "names.txt"
     path.write_text("one\ntwo\n", encoding="utf-8")
-    assert names_of(open_toybox("sample"), replace(settings, names=str(path)))[0] == ("one", "two")
+    assert resolve_class_names(open_toybox("sample"), replace(settings, names=str(path)))[0] == ("one", "two")
 
 
 @pytest.fixture

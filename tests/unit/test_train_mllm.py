@@ -17,7 +17,7 @@ from eyechart.models.torchvision_repair import repair
 repair()
 from eyechart.models.registry import create  # noqa: E402
 from eyechart.models.types import Request  # noqa: E402
-from eyechart.spec import parse  # noqa: E402
+from eyechart.spec import parse_spec  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402
 from toybox import train_mllm, training  # noqa: E402
 from toybox.crowds import crowds  # noqa: E402
@@ -160,7 +160,7 @@ def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
 
 
 def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
-    model = create(parse(f"hf[{taught}]"), offline=True)
+    model = create(parse_spec(f"hf[{taught}]"), offline=True)
     drawn = crowds(sprites(("fluent-3d",), FEW), 9, 40, 96, 0.1, (1,))
     images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
     known = [names()[label] for label in FEW]

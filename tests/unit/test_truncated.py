@@ -17,7 +17,7 @@ from eyechart.data.rows import Row
 from eyechart.models.types import Answer
 from eyechart.parsers.truncation import read_complete_letter, read_complete_name, read_complete_word
 from eyechart.protocol.registry import get_protocol
-from eyechart.records import Outcomes
+from eyechart.records import OutcomeCounts
 
 TWELVE = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx")
 
@@ -27,11 +27,11 @@ def cut(text: str) -> Callable[..., Answer]:
     return lambda *_: Answer(text, (), finished=False)
 
 
-def outcomes(found: ClassPredictions, labels: list[int], classes: int) -> Outcomes:
+def outcomes(found: ClassPredictions, labels: list[int], classes: int) -> OutcomeCounts:
     rows = [Row(key, key, "", label) for key, label in zip(found.keys, labels, strict=True)]
     truth = label_set("ImGT", rows, [[label] for label in labels], "exclude", "test")
     targets = Targets((truth,), np.array(labels, np.int64), LabelPolicy(), classes)
-    return replace(found, targets=targets).outcomes()
+    return replace(found, targets=targets).count_outcomes()
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_mills_scorer_reads_what_is_there(sit: Any, talker: Any) -> None:
 def test_a_complete_answer_that_cannot_be_read_is_unparsed(sit: Any, talker: Any) -> None:
     found = MillMCQ().predict(sit(talker(lambda *_: "I cannot tell"), [0], "mcq", TWELVE))
     assert (found.truncated, found.unparsed) == (frozenset(), {0})
-    assert outcomes(found, [0], 12) == Outcomes(unparsed=1)
+    assert outcomes(found, [0], 12) == OutcomeCounts(unparsed=1)
 
 
 def test_every_round_of_repeats_has_its_truncated_replies(sit: Any, talker: Any) -> None:
@@ -81,10 +81,10 @@ def test_a_name_counts_where_its_value_or_line_is_complete(
     more = {"mapping": "inclusion"} if protocol == "closed_world_plus" else {}
     found = get_protocol(protocol).predict(sit(talker(cut(text)), [0], protocol, **more))
     assert isinstance(found, ClassPredictions)
-    assert found.spoken
+    assert found.texts
     assert found.top[0, 0] == place
     assert (found.truncated == {0}) == truncated
-    assert found.spoken.out == ("",)
+    assert found.texts.out_of_prompt == ("",)
     assert outcomes(found, [0], 3).truncated == truncated
 
 

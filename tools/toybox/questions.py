@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyechart.protocol.prompts import prompt
+from eyechart.protocol.prompts import get_prompt
 from eyechart.toybox.birds import OCCLUSION, QUALITY, VOICE
 from eyechart.toybox.classes import kin, names
 from eyechart.toybox.species import Species
@@ -51,7 +51,7 @@ def _wordings() -> Mapping[str, Any]:
 
 
 def _shared(name: str) -> str:
-    return prompt(name).text.replace("{class_list}", "{list}").replace("{dynamic_choices}", "{options}")
+    return get_prompt(name).text.replace("{class_list}", "{list}").replace("{dynamic_choices}", "{options}")
 
 
 WORDINGS = _wordings()

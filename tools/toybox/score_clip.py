@@ -11,7 +11,7 @@ from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.metrics.intervals import wilson
 from eyechart.models.open_clip.encoder import OpenClip
 from eyechart.models.types import Encoder
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from eyechart.toybox.classes import names
 from eyechart.toybox.packaged import splits
 from eyechart.toybox.sample import open_toybox
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--wordings", nargs="+", default=["7", "80"], help="sets of templates (default: 7 80)")
     options = parser.parse_args(arguments)
     groups = [*packaged_pictures(), *fresh_pictures(options.pictures)]
-    print("\n".join(table(OpenClip(parse(options.spec), offline=True), groups, options.wordings)))
+    print("\n".join(table(OpenClip(parse_spec(options.spec), offline=True), groups, options.wordings)))
 
 
 if __name__ == "__main__":

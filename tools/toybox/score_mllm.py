@@ -8,7 +8,7 @@ from eyechart.errors import ModelError
 from eyechart.models.generation import generate
 from eyechart.models.registry import create
 from eyechart.models.types import Answer, Request, Scorer
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from eyechart.toybox.classes import names
 from toybox.exam import TRAINED, Item, Skill, groups, skills
 from toybox.score_clip import cell
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("spec", nargs="?", default="hf[toybox-mllm]", help="default: %(default)s")
     parser.add_argument("--questions", type=int, default=300, help="at most, a skill and group (default: %(default)s)")
     options = parser.parse_args(arguments)
-    model = create(parse(options.spec), offline=True)
+    model = create(parse_spec(options.spec), offline=True)
     print("\n".join(table(list(examine(model, options.questions)))))
 
 

@@ -14,10 +14,10 @@ type How = "lost" | "gained";
 const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, HOLM, TEST, VERDICT] = Array(10).keys();
 const FEW = 10, MANY = 100;
 const APART = 5; // reasons that are not folded away
-const MATTERS = ["loss", "loss let pass", "gain"];
+const MATTERS = ["loss", "tolerated", "gain"];
 // The sign of each word, and the colour of what is as good or as bad among answers.
 const SIGNS: Record<string, [sign: string, like: string]> = {
-  "loss": ["▼", "wrong"], "loss let pass": ["▽", "mixed"], "gain": ["▲", "right"], "noise": ["≈", "unscored"],
+  "loss": ["▼", "wrong"], "tolerated": ["▽", "mixed"], "gain": ["▲", "right"], "noise": ["≈", "unscored"],
   "not tested": ["?", "unread"], "no baseline": ["–", "unread"], "not comparable": ["≠", "unread"],
 };
 

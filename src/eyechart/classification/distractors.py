@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.class_mapping import encoder_of, kept_texts
+from eyechart.classification.class_mapping import text_encoder, text_features
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.classification.supervised import supervised
 from eyechart.classification.zero_shot import zero_shot
@@ -50,7 +50,7 @@ def confusion_matrix(labels: NDArray[np.int64], predictions: NDArray[np.int64], 
     return counted.reshape(classes, classes).astype(np.int64)
 
 
-def by_confusion(matrix: NDArray[np.int64] | NDArray[np.float64]) -> Neighbours:
+def rank_by_confusion(matrix: NDArray[np.int64] | NDArray[np.float64]) -> Neighbours:
     """Rank for each class the others it was taken for, most often first; shape (classes, classes - 1), padded with -1.
 
     `matrix` has the true class as row and counts, or shares, of at least 0. The first of equally frequent classes goes
@@ -58,7 +58,7 @@ def by_confusion(matrix: NDArray[np.int64] | NDArray[np.float64]) -> Neighbours:
 
     Source: confEVA of arXiv 2603.06578, whose rule is unstated: the largest off-diagonal counts of the class's row.
 
-    >>> by_confusion(np.array([[9, 1, 4], [0, 9, 0], [2, 2, 9]]))
+    >>> rank_by_confusion(np.array([[9, 1, 4], [0, 9, 0], [2, 2, 9]]))
     array([[ 2,  1],
            [-1, -1],
            [ 0,  1]])
@@ -70,7 +70,7 @@ def by_confusion(matrix: NDArray[np.int64] | NDArray[np.float64]) -> Neighbours:
     return np.where(np.take_along_axis(counts, ranked, axis=1) > 0, ranked, -1)
 
 
-def by_similarity(similarity: Floats) -> Neighbours:
+def rank_by_similarity(similarity: Floats) -> Neighbours:
     """Rank for each class all others, most similar first; shape (classes, classes - 1).
 
     `similarity` has shape (classes, classes), such as the cosines of the names' embeddings. The first of equally
@@ -78,7 +78,7 @@ def by_similarity(similarity: Floats) -> Neighbours:
 
     Source: confBERT of arXiv 2603.06578, "selecting classes closest to c in the BERT embedding space".
 
-    >>> by_similarity(np.array([[1, 0.2, 0.5], [0.2, 1, 0.2], [0.5, 0.2, 1]], np.float32))
+    >>> rank_by_similarity(np.array([[1, 0.2, 0.5], [0.2, 1, 0.2], [0.5, 0.2, 1]], np.float32))
     array([[2, 1],
            [0, 2],
            [0, 1]])
@@ -101,17 +101,19 @@ def _ranked(values: NDArray[np.float64]) -> Neighbours:
     return others
 
 
-def neighbours(context: Context) -> Neighbours | None:
+def hard_distractors(context: Context) -> Neighbours | None:
     """Each class's hard distractors, hardest first; None where the setting draws at random."""
     hardness = context.options["setting"].rpartition("+")[2]  # as in "ImGT+text"
     if hardness == "random":
         return None
-    return by_similarity(similarity(context)) if hardness == "text" else by_confusion(confusions(context))
+    return (
+        rank_by_similarity(name_similarity(context)) if hardness == "text" else rank_by_confusion(confusions(context))
+    )
 
 
-def similarity(context: Context) -> NDArray[np.float32]:
+def name_similarity(context: Context) -> NDArray[np.float32]:
     """Cosines (classes, classes) of the class names in the space of the encoder that was chosen."""
-    found = kept_texts(context.runner.store, encoder_of(context), context.names)
+    found = text_features(context.runner.store, text_encoder(context), context.names)
     unit = found / np.linalg.norm(found, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T, np.float32)
 
@@ -120,16 +122,16 @@ def confusions(context: Context) -> Counts:
     """How often images of a class (row) were taken for a class (column), in counts or in shares."""
     given = context.options["distractors"]
     if Path(given).suffix in FILES:
-        found = from_file(Path(given), context.dataset.classes)
-        context.helpers["distractors"] = f"{given} ({sha256(found.tobytes()).hexdigest()[:8]})"
+        found = read_confusions(Path(given), context.dataset.classes)
+        context.extra_variant["distractors"] = f"{given} ({sha256(found.tobytes()).hexdigest()[:8]})"
         return found
-    spec = own(context) if given == OWN else given
-    predicted = answers(context, spec)
-    context.helpers["distractors"] = f"{spec} ({context.get_model(spec).identity.weights_sha256[:8]})"
+    spec = default_model(context) if given == OWN else given
+    predicted = predict_classes(context, spec)
+    context.extra_variant["distractors"] = f"{spec} ({context.get_model(spec).identity.weights_sha256[:8]})"
     return confusion_matrix(np.array(context.labels, np.int64), predicted.top[:, 0], context.dataset.classes)
 
 
-def own(context: Context) -> str:
+def default_model(context: Context) -> str:
     """The packaged model that knows a benchmark's classes."""
     if context.dataset.benchmark == "toybox":
         return "open_clip[toybox-clip]"
@@ -142,7 +144,7 @@ def own(context: Context) -> str:
     )
 
 
-def answers(context: Context, spec: str) -> ClassPredictions:
+def predict_classes(context: Context, spec: str) -> ClassPredictions:
     """What a classifier, or an encoder by zero-shot, takes the split's images for."""
     model = context.get_model(spec)
     if isinstance(model, Classifier):
@@ -156,10 +158,12 @@ def answers(context: Context, spec: str) -> ClassPredictions:
     return zero_shot(context.runner, model, context.dataset, wording)
 
 
-def from_file(path: Path, classes: int) -> Counts:
+def read_confusions(path: Path, classes: int) -> Counts:
     """A confusion matrix of counts, from an .npy or a csv without heads."""
     try:
-        found = np.array(np.load(path, allow_pickle=False) if path.suffix == ".npy" else numbers(path), np.float64)
+        found = np.array(
+            np.load(path, allow_pickle=False) if path.suffix == ".npy" else read_csv_rows(path), np.float64
+        )
     except (OSError, EOFError, TypeError, ValueError, csv.Error) as error:
         raise DataError(
             f"The distractors {path} cannot be read as a matrix of counts ({error}). "
@@ -173,7 +177,7 @@ def from_file(path: Path, classes: int) -> Counts:
     return found
 
 
-def numbers(path: Path) -> NDArray[np.float64]:
+def read_csv_rows(path: Path) -> NDArray[np.float64]:
     """The rows of a csv."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return np.array([[float(cell) for cell in row] for row in csv.reader(file)], np.float64)

@@ -16,9 +16,9 @@ from eyechart.parsers.reading import Reading
 from eyechart.parsers.text import after_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context
-from eyechart.protocol.prompts import Prompt, prompt
+from eyechart.protocol.prompts import Prompt, get_prompt
 
-Answering = Literal["name", "id"]
+AnswerKind = Literal["name", "id"]
 Order = Literal["random", "same_class"]
 Prefix = Literal["paper", "shared"]
 MOST_IMAGES = 50  # what the prompts announce
@@ -37,22 +37,22 @@ def closed_world_prompt(answer: str = "name", *, structured: bool = False) -> Pr
     >>> closed_world_prompt().source, closed_world_prompt("id", structured=True).name
     ('arXiv 2603.06578, Table 20, LLaVA-OV, InternVL3.5 and Qwen3-VL', 'closed_world_id')
     """
-    _one_of("answer", answer, get_args(Answering))
-    return prompt(f"closed_world{'_id' * (answer == 'id')}{'_json' * (not structured)}")
+    _check_choice("answer", answer, get_args(AnswerKind))
+    return get_prompt(f"closed_world{'_id' * (answer == 'id')}{'_json' * (not structured)}")
 
 
-def class_list(names: Sequence[str], answer: str = "name") -> str:
+def format_class_list(names: Sequence[str], answer: str = "name") -> str:
     """Write the classes in the order of their indices, one a line: the names, or each index with its name.
 
     Raises ValueError without names and for another kind of answer.
 
     Source: arXiv 2603.06578, Table 20, and for ids the example in the caption of Table 14.
 
-    >>> print(class_list(["tench", "goldfish"], "id"))
+    >>> print(format_class_list(["tench", "goldfish"], "id"))
     0 – "tench"
     1 – "goldfish"
     """
-    _one_of("answer", answer, get_args(Answering))
+    _check_choice("answer", answer, get_args(AnswerKind))
     if not names:
         raise ValueError("A closed world needs class names; got none.")
     if answer == "name":
@@ -60,7 +60,7 @@ def class_list(names: Sequence[str], answer: str = "name") -> str:
     return "\n".join(f'{index} – "{name}"' for index, name in enumerate(names))
 
 
-def batches(
+def make_batches(
     keys: Sequence[str], classes: Sequence[int], size: int = 1, order: str = "random", seed: int = 42
 ) -> list[tuple[int, ...]]:
     """Share the rows out among requests of up to `size` images, each row once.
@@ -74,12 +74,12 @@ def batches(
 
     Source: arXiv 2603.06578, Tables 11 to 13; the paper's own order is not published.
 
-    >>> batches(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 0], size=2)
+    >>> make_batches(["a", "b", "c", "d", "e"], [0, 1, 0, 1, 0], size=2)
     [(3, 1), (4, 0), (2,)]
-    >>> batches(["a", "b", "c", "d", "e"], [0, 1, 0, 0, 1], size=2, order="same_class")
+    >>> make_batches(["a", "b", "c", "d", "e"], [0, 1, 0, 0, 1], size=2, order="same_class")
     [(3, 0), (2,), (1, 4)]
     """
-    _one_of("order", order, get_args(Order))
+    _check_choice("order", order, get_args(Order))
     if not 1 <= size <= MOST_IMAGES:
         raise ValueError(f"A request shows 1 to {MOST_IMAGES} images, as its prompt says; got {size}.")
     if len(keys) != len(classes):
@@ -89,7 +89,7 @@ def batches(
     return [tuple(run[start : start + size]) for run in runs for start in range(0, len(run), size)]
 
 
-def parts(text: str, rows: Sequence[int], prefix: str = "paper") -> tuple[str | int, ...]:
+def request_parts(text: str, rows: Sequence[int], prefix: str = "paper") -> tuple[str | int, ...]:
     """Lay a request out: its text, and the rows whose images stand in their places.
 
     `paper` shows the images and then asks; `shared` begins with the text, the same for all requests, so that an engine
@@ -99,10 +99,10 @@ def parts(text: str, rows: Sequence[int], prefix: str = "paper") -> tuple[str | 
 
     Source: own definition; the paper does not say where its images stand.
 
-    >>> parts("Which?", [7, 3]), parts("Which?", [7, 3], "shared")
+    >>> request_parts("Which?", [7, 3]), request_parts("Which?", [7, 3], "shared")
     ((7, 3, 'Which?'), ('Which?', 7, 3))
     """
-    _one_of("prefix", prefix, get_args(Prefix))
+    _check_choice("prefix", prefix, get_args(Prefix))
     if not rows:
         raise ValueError("A request needs an image; got none.")
     return (*rows, text) if prefix == "paper" else (text, *rows)
@@ -150,13 +150,13 @@ def _by_class(drawn: Sequence[int], classes: Sequence[int]) -> list[list[int]]:
     return list(runs.values())
 
 
-def _one_of(parameter: str, value: str, known: Sequence[str]) -> None:
+def _check_choice(parameter: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         raise ValueError(f"The {parameter!r} parameter must be one of {', '.join(known)}. Got {value!r} instead.")
 
 
 @dataclass(frozen=True)
-class Told:
+class ParsedAnswer:
     """What was said of one image: under the strict reading and the lenient one; None where nothing was read.
 
     `truncated` says that the reply ended at the token limit before a JSON value for this image was complete; `lenient`
@@ -165,10 +165,10 @@ class Told:
 
     row: int
     request: int
-    place: int
+    position: int
     strict: str | None
     lenient: str | None
-    whole: str
+    completion: str
     error: str = ""
     truncated: bool = False
 
@@ -178,7 +178,7 @@ def wants_json(prompt: Prompt) -> bool:
     return '"1"' in prompt.text and "JSON" in prompt.text
 
 
-def enforced(context: Context) -> bool:
+def uses_schema(context: Context) -> bool:
     """Whether the engine holds answers to a schema; asked of a model that cannot, it is refused."""
     wanted = context.options["structure"] == "enforced"
     if wanted and not context.generator.structured:
@@ -190,26 +190,28 @@ def enforced(context: Context) -> bool:
     return wanted
 
 
-def questions(context: Context, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Generate:
+def build_requests(context: Context, name: str, prompt: Prompt, text: str, evaluation: int = 0) -> Generate:
     """Lay the images of a split out among requests."""
     chosen, dataset = context.options, context.dataset
     if chosen["reading"] == "mill":
         raise SpecError(
             f"{context.flag('reading')} reads letters, and here the answer is a name. Use lenient or authors."
         )
-    by_schema = enforced(context)
-    if context.images > 1 and not (wants_json(prompt) or by_schema):
+    by_schema = uses_schema(context)
+    if context.images_per_request > 1 and not (wants_json(prompt) or by_schema):
         raise SpecError(
-            f"The prompt '{prompt.name}' does not ask for JSON, so the answers to {context.images} images could not be "
-            f"told apart. Use {context.flag('images', '1')}, or a prompt that asks for JSON by key."
+            f"The prompt '{prompt.name}' does not ask for JSON: the answers to {context.images_per_request} images "
+            f"cannot be separated. Use {context.flag('images', '1')}, or a prompt that asks for JSON by key."
         )
     try:
-        shared = batches(dataset.keys, context.labels, context.images, chosen["order"], context.runner.seed)
+        shared = make_batches(
+            dataset.keys, context.labels, context.images_per_request, chosen["order"], context.runner.seed
+        )
     except ValueError as error:
         raise SpecError(f"{context.flag('images')}: {error}") from error
     asked = [
         RequestTemplate(
-            parts(text, rows, chosen["prefix"]),
+            request_parts(text, rows, chosen["prefix"]),
             TOKENS_AROUND + TOKENS_AN_IMAGE * len(rows),
             answer_schema(len(rows)) if by_schema else None,
         )
@@ -218,7 +220,7 @@ def questions(context: Context, name: str, prompt: Prompt, text: str, evaluation
     return Generate(name, tuple(asked), evaluation)
 
 
-def told(asked: Generate, said: Sequence[Response], *, json: bool) -> Iterator[Told]:
+def split_by_image(asked: Generate, said: Sequence[Response], *, json: bool) -> Iterator[ParsedAnswer]:
     """Tell the answers of every reply apart, image by image."""
     for request, (question, reply) in enumerate(zip(asked.requests, said, strict=True)):
         keys = answer_keys(len(question.images))
@@ -226,19 +228,21 @@ def told(asked: Generate, said: Sequence[Response], *, json: bool) -> Iterator[T
         spoken = after_thinking(reply.text) if reply.finished else read_complete_name(reply.text)
         plain = reply.text if reply.finished else spoken
         for place, (row, key) in enumerate(zip(question.images, keys, strict=True)):
-            strict, lenient = by_key(read, key) if read else (plain, spoken)
+            strict, lenient = answers_for_key(read, key) if read else (plain, spoken)
             cut = not reply.finished and (read is None or lenient is None)
             if read and read.lenient is None and len(keys) == 1 and not BRACES.intersection(after_thinking(reply.text)):
                 lenient = spoken  # one image needs no key to tell whose answer this is
-            yield Told(row, request, place, filled(strict), filled(lenient), reply.text, reply.error, cut)
+            yield ParsedAnswer(
+                row, request, place, none_if_blank(strict), none_if_blank(lenient), reply.text, reply.error, cut
+            )
 
 
-def by_key(read: Reading[json_answers.Answers], key: str) -> tuple[str | None, str | None]:
+def answers_for_key(read: Reading[json_answers.Answers], key: str) -> tuple[str | None, str | None]:
     """One image's answer under the two readings."""
     strict, lenient = ((each or {}).get(key) for each in (read.strict, read.lenient))
     return strict, lenient
 
 
-def filled(text: str | None) -> str | None:
+def none_if_blank(text: str | None) -> str | None:
     """Nothing said is nothing read."""
     return text if text and text.strip() else None

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.predictions import ClassPredictions, Targets, as_predictions
+from eyechart.classification.predictions import ClassPredictions, Targets, make_predictions
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError, SpecError
 from eyechart.inference.class_weights import normalize
@@ -23,7 +23,7 @@ from eyechart.models.registry import backend, create
 from eyechart.models.types import Floats, Identity, Neighbours
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
-from eyechart.spec import ModelSpec, parse
+from eyechart.spec import ModelSpec, parse_spec
 
 OPTIONS = ("encoder", "k", "support", "weights")
 SUPPORT = "imagenet/sample-near"
@@ -31,7 +31,7 @@ Weights = Literal["uniform", "cosine"]
 _CELLS = 2**25  # similarities held at a time, so that 50,000 queries against 1.3 million supports fit in memory
 
 
-class Knn(Neighbours):
+class KnnModel(Neighbours):
     """An image encoder with a split whose images vote."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
@@ -66,7 +66,7 @@ class Knn(Neighbours):
 
 
 def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
-    asked = parse(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
+    asked = parse_spec(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
     if "image_encoder" not in backend(asked).offers:
         raise SpecError(f"'{spec}': {asked} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
     return create(asked, device=device, offline=offline)
@@ -103,10 +103,12 @@ class KNearestNeighbours(Protocol[ClassPredictions]):
         """Let the support split vote."""
         model = context.neighbours
         support = context.open_whole_split(*model.support_split)
-        return replace(knn(context.runner, model, context.dataset, support), targets=Targets.of(context))
+        return replace(
+            knn_predictions(context.runner, model, context.dataset, support), targets=Targets.from_context(context)
+        )
 
 
-def knn(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
+def knn_predictions(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -> ClassPredictions:
     """Return votes of the nearest images of a support split."""
     near, seen = runner.features(model.encoder, support), runner.features(model.encoder, dataset)
     labelled = [place for place, row in enumerate(support.selected) if support.index[row].label >= 0]
@@ -119,10 +121,10 @@ def knn(runner: Runner, model: Neighbours, dataset: Dataset, support: Dataset) -
             seen.values[rows], near.values[usable], labels, dataset.classes, model.k, model.weights
         )
     variant = {"k": str(model.k), "support": f"{support.benchmark}/{support.split}", "weights": model.weights}
-    return as_predictions(dataset, found, seen, variant | voters(support, usable))
+    return make_predictions(dataset, found, seen, variant | support_variant(support, usable))
 
 
-def voters(support: Dataset, places: Sequence[int]) -> dict[str, str]:
+def support_variant(support: Dataset, places: Sequence[int]) -> dict[str, str]:
     """Return how many images of a support split vote, and a sha256 of their keys, bytes and labels."""
     rows = [support.index[support.selected[place]] for place in places]
     lines = (f"{row.key}\t{row.sha256}\t{row.label}\n" for row in rows)

@@ -17,10 +17,10 @@ from eyechart.classification.predictions import (
     Float64s,
     Ints,
     ScoredLabels,
-    one_label,
+    single_labels,
 )
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import TIMES
+from eyechart.gate.evidence import RESAMPLES
 from eyechart.gate.headlines import LABELLED
 from eyechart.metrics.accuracy import accuracy as share
 from eyechart.metrics.accuracy import jointly
@@ -41,7 +41,7 @@ from eyechart.metrics.selective import auc_draws
 from eyechart.metrics.thresholds import accuracy_coverage_auc as coverage_auc
 from eyechart.metrics.thresholds import accuracy_coverage_interval
 
-Drawn = Callable[[], Iterable[Ints]]  # how often each sample is taken, resample by resample
+Resamples = Callable[[], Iterable[Ints]]  # how often each sample is taken, resample by resample
 
 
 def top1(predictions: Classification) -> Iterator[Estimate]:
@@ -53,24 +53,24 @@ def top1(predictions: Classification) -> Iterator[Estimate]:
     """
     for rounds in predictions.scores_by_labels:
         correct = [each.correct for each in rounds]
-        for category in ("A", *labelled(rounds), *rounds[0].reported):
-            yield from map(titled, averaged(predictions, "acc1", rounds, correct, category))
+        for category in ("A", *labelled_category(rounds), *rounds[0].reported):
+            yield from map(with_title, epoch_estimates(predictions, "acc1", rounds, correct, category))
 
 
 def top5(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc5`, the share of images with a right class among the five best; nothing where no image has five."""
     for rounds in predictions.scores_by_labels:
         correct = [each.correct5 for each in rounds if each.correct5 is not None]
-        for category in ("A", *labelled(rounds)) if correct else ():
-            yield from map(titled, averaged(predictions, "acc5", rounds, correct, category))
+        for category in ("A", *labelled_category(rounds)) if correct else ():
+            yield from map(with_title, epoch_estimates(predictions, "acc5", rounds, correct, category))
 
 
 def strict_top1(predictions: Classification) -> Iterator[Estimate]:
     """Yield `acc1_strict`, the share of right answers among words that are read to the letter of the prompt."""
     for rounds in predictions.scores_by_labels:
         correct = [each.strict for each in rounds if each.strict is not None]
-        for category in ("A", *labelled(rounds)) if correct else ():
-            yield from averaged(predictions, "acc1_strict", rounds, correct, category)
+        for category in ("A", *labelled_category(rounds)) if correct else ():
+            yield from epoch_estimates(predictions, "acc1_strict", rounds, correct, category)
 
 
 def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
@@ -79,7 +79,9 @@ def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
         if predictions.name_of("mean_per_class_recall"):
             labels, correct = rounds[0].labels, rounds[0].correct
             classes, seed = predictions.targets.classes, predictions.targets.seed
-            yield recall(labels.name, correct, one_label(labels), classes, partial(drawn, len(correct), TIMES, seed))
+            yield recall_estimate(
+                labels.name, correct, single_labels(labels), classes, partial(drawn, len(correct), RESAMPLES, seed)
+            )
 
 
 def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
@@ -91,7 +93,7 @@ def out_of_prompt(predictions: Classification) -> Iterator[Estimate]:
     """
     for rounds in predictions.scores_by_labels:
         for category in ("A", *rounds[0].reported):
-            yield from outside(predictions, rounds, category)
+            yield from out_of_prompt_estimates(predictions, rounds, category)
 
 
 def confidence(predictions: ClassPredictions) -> Iterator[Estimate]:
@@ -115,27 +117,27 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
         first, *others = (rounds[0] for rounds in predictions.scores_by_labels)
         for other in others:
             names = f"{first.labels.name}∩{other.labels.name}"
-            yield accuracy("intersection", names, jointly(first.correct, other.correct))
+            yield accuracy_estimate("intersection", names, jointly(first.correct, other.correct))
 
 
-def labelled(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
+def labelled_category(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
     """Return the category of the images with a label, unless these are all images that count."""
-    whole = min(count(each.correct) for each in rounds)
-    part = min(count(among(each.correct, each.categories[LABELLED])) for each in rounds)
+    whole = min(count_known(each.correct) for each in rounds)
+    part = min(count_known(mask_outcomes(each.correct, each.categories[LABELLED])) for each in rounds)
     return (LABELLED,) if rounds[0].counts_empty and part < whole else ()
 
 
-def count(outcomes: Float64s) -> int:
+def count_known(outcomes: Float64s) -> int:
     """Return how many outcomes (n,) are known."""
     return int((~np.isnan(outcomes)).sum())
 
 
-def among(outcomes: Float64s, mask: Bools) -> Float64s:
+def mask_outcomes(outcomes: Float64s, mask: Bools) -> Float64s:
     """Return the outcomes (n,) of the images of a mask, NaN for the others."""
     return np.where(mask, outcomes, np.nan)
 
 
-def accuracy(name: str, labels: str, correct: Float64s, category: str = "A") -> Estimate:
+def accuracy_estimate(name: str, labels: str, correct: Float64s, category: str = "A") -> Estimate:
     """Return the share of right answers, of outcomes (n,) of 1, 0 and NaN, with Wilson's interval."""
     return replace(proportion(name, labels, correct, category), higher_is_better=True, correct=correct)
 
@@ -155,27 +157,27 @@ def proportion(name: str, labels: str, values: Float64s, category: str = "A") ->
     )
 
 
-def titled(estimate: Estimate) -> Estimate:
+def with_title(estimate: Estimate) -> Estimate:
     """Return the estimate with its row in the terminal: accuracies of all images, and of those with a label."""
     return replace(estimate, title=estimate.labels if estimate.category in ("A", LABELLED) else "")
 
 
-def averaged(
+def epoch_estimates(
     predictions: Classification,
     name: str,
     rounds: Sequence[ScoredLabels],
     outcomes: Sequence[Float64s],
     category: str,
-    make: Callable[[str, str, Float64s, str], Estimate] = accuracy,
+    make: Callable[[str, str, Float64s, str], Estimate] = accuracy_estimate,
 ) -> Iterator[Estimate]:
     """Yield a share of the images of a category; over several rounds its mean, where the predictions have that."""
     if name := predictions.name_of(name):
-        parts = [among(each, one.categories[category]) for each, one in zip(outcomes, rounds, strict=True)]
+        parts = [mask_outcomes(each, one.categories[category]) for each, one in zip(outcomes, rounds, strict=True)]
         estimates = [make(name, rounds[0].labels.name, part, category) for part in parts]
-        yield mean(estimates, np.stack(parts, axis=1), predictions.targets.seed)
+        yield mean_over_epochs(estimates, np.stack(parts, axis=1), predictions.targets.seed)
 
 
-def mean(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
+def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
     """Return one number over R rounds with its interval over images and rounds, of outcomes (n, R).
 
     The rounds of an image are a cluster: they say how well the image is answered, and not how others would be. Beside
@@ -190,22 +192,22 @@ def mean(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) -> Estimate:
         first,
         value=value,
         n=min(each.n for each in rounds),  # errors of any round leave images out of it
-        interval=by_image(value, outcomes),
+        interval=clustered_interval(value, outcomes),
         method="clustered wilson",
         correct=None,
-        bootstrap=None if first.correct is None else partial(mean_of_rounds, outcomes, seed),
+        bootstrap=None if first.correct is None else partial(bootstrap_epoch_means, outcomes, seed),
         epochs_interval=t_interval(values) if len(values) > 1 else None,
     )
 
 
-def mean_of_rounds(outcomes: Float64s, seed: int) -> Float64s:
+def bootstrap_epoch_means(outcomes: Float64s, seed: int) -> Float64s:
     """Return the mean over rounds of the shares (TIMES,) of resamples of images, of outcomes (n, R)."""
     counted = ~np.isnan(outcomes)
-    shares: Float64s = drawn_shares(np.where(counted, outcomes, 0), counted, TIMES, seed)
+    shares: Float64s = drawn_shares(np.where(counted, outcomes, 0), counted, RESAMPLES, seed)
     return np.asarray(shares.mean(axis=1))
 
 
-def by_image(value: float, outcomes: Float64s) -> Interval | None:
+def clustered_interval(value: float, outcomes: Float64s) -> Interval | None:
     """Return Wilson's interval of a mean over outcomes (n, R) of n images, at their effective number."""
     if np.isnan(outcomes).all():
         return None
@@ -213,7 +215,7 @@ def by_image(value: float, outcomes: Float64s) -> Interval | None:
     return effective_wilson(value, effective_number(outcomes.ravel(), images))
 
 
-def recall(labels: str, correct: Float64s, of_class: Ints, classes: int, samples: Drawn) -> Estimate:
+def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int, samples: Resamples) -> Estimate:
     """Return mean per-class recall, of outcomes (n,) and classes (n,), -1 for an image that does not count."""
     kept = (of_class >= 0) & ~np.isnan(correct)
     n = int(kept.sum())
@@ -230,23 +232,27 @@ def recall(labels: str, correct: Float64s, of_class: Ints, classes: int, samples
     )
 
 
-def outside(predictions: Classification, rounds: Sequence[ScoredLabels], category: str) -> Iterator[Estimate]:
+def out_of_prompt_estimates(
+    predictions: Classification, rounds: Sequence[ScoredLabels], category: str
+) -> Iterator[Estimate]:
     """Yield the share of answers out of the prompt in a category, and of which kinds they are."""
-    texts = [each.spoken for each in predictions.rounds if each.spoken is not None and each.spoken.out is not None]
-    if not texts or texts[0].out is None:
+    texts = [
+        each.texts for each in predictions.rounds if each.texts is not None and each.texts.out_of_prompt is not None
+    ]
+    if not texts or texts[0].out_of_prompt is None:
         return
-    kinds = np.array(texts[0].out)
+    kinds = np.array(texts[0].out_of_prompt)
     first, labels = rounds[0], rounds[0].labels.name
-    if texts[0].mapped:
-        right = among(np.where(kinds != "", first.correct, np.nan), first.categories[category])
+    if texts[0].is_mapped:
+        right = mask_outcomes(np.where(kinds != "", first.correct, np.nan), first.categories[category])
         yield proportion("oop_mapped", labels, right, category)
         return
     out = [
-        among(np.array([kind != "" for kind in each.spoken.out or ()], np.float64), each.answered)
+        mask_outcomes(np.array([kind != "" for kind in each.texts.out_of_prompt or ()], np.float64), each.answered)
         for each in predictions.rounds
-        if each.spoken is not None
+        if each.texts is not None
     ]
-    yield from averaged(predictions, "oop", rounds, out, category, proportion)
+    yield from epoch_estimates(predictions, "oop", rounds, out, category, proportion)
     for kind in KINDS:
         if name := predictions.name_of(f"oop_{kind.lower()}"):
             chosen = (kinds != "") & first.categories[category] & predictions.rounds[0].answered
@@ -256,7 +262,7 @@ def outside(predictions: Classification, rounds: Sequence[ScoredLabels], categor
 def confidence_estimates(sure: Float64s, correct: Float64s, labels: str, seed: int) -> list[Estimate]:
     """Return the three numbers about confidences (n,) of answers that are right or wrong (n,)."""
     n = int((~np.isnan(sure) & ~np.isnan(correct)).sum())
-    samples = partial(drawn, len(correct), TIMES, seed)
+    samples = partial(drawn, len(correct), RESAMPLES, seed)
     estimate = partial(Estimate, labels=labels, n=n)
     return [
         estimate(

@@ -12,10 +12,10 @@ from random import Random
 from string import ascii_uppercase
 from typing import Literal
 
-from eyechart.classification.distractors import Neighbours, neighbours
-from eyechart.classification.options import DISTRACTORS, ENCODER, REPEATS, SETTING, SHORT, unused
+from eyechart.classification.distractors import Neighbours, hard_distractors
+from eyechart.classification.options import DISTRACTORS, ENCODER, REPEATS, SETTING, SHORT, unused_options
 from eyechart.classification.predictions import ClassPredictions, EpochPredictions, Targets
-from eyechart.classification.text_answers import Notes
+from eyechart.classification.text_answers import AnswerCollector
 from eyechart.data.dataset import ORIGINAL
 from eyechart.errors import DataError
 from eyechart.inference.requests import Generate, RequestTemplate
@@ -24,7 +24,7 @@ from eyechart.parsers.truncation import read_complete_letter
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context, ask
 from eyechart.protocol.options import PROMPT, READING, OptionValues
-from eyechart.protocol.prompts import Prompt, prompt
+from eyechart.protocol.prompts import Prompt, get_prompt
 
 LETTERS = ascii_uppercase
 Hardness = Literal["random", "confusion", "text"]
@@ -33,34 +33,34 @@ MILL_COUNT, MILL_TOKENS, TOKENS = 10, 32, 32
 
 
 @dataclass(frozen=True)
-class Options:
-    """The classes offered, in the order of their letters; `right` are those that were not drawn as distractors."""
+class AnswerOptions:
+    """The classes offered, in the order of their letters; `correct` are those that were not drawn as distractors."""
 
     classes: tuple[int, ...]
-    right: tuple[int, ...]
+    correct: tuple[int, ...]
 
     @property
     def letters(self) -> str:
         """The letters of the right options."""
-        return "".join(LETTERS[self.classes.index(each)] for each in self.right)
+        return "".join(LETTERS[self.classes.index(each)] for each in self.correct)
 
-    def chosen(self, letter: str) -> int:
+    def class_of(self, letter: str) -> int:
         """Return the class under a letter, -1 where no option has it.
 
         Source: own definition.
 
-        >>> Options((8, 3), (3,)).chosen("B"), Options((8, 3), (3,)).chosen("C")
+        >>> AnswerOptions((8, 3), (3,)).class_of("B"), AnswerOptions((8, 3), (3,)).class_of("C")
         (3, -1)
         """
         place = LETTERS.find(letter) if len(letter) == 1 else -1
         return self.classes[place] if 0 <= place < len(self.classes) else -1
 
-    def lines(self, names: Sequence[str]) -> str:
+    def to_text(self, names: Sequence[str]) -> str:
         """Write one option a line, as `A) name`.
 
         Source: Mill's imagenet_mcq; arXiv 2603.06578 does not print its own.
 
-        >>> print(Options((1, 0), (0,)).lines(["tench", "goldfish"]))
+        >>> print(AnswerOptions((1, 0), (0,)).to_text(["tench", "goldfish"]))
         A) goldfish
         B) tench
         """
@@ -68,26 +68,26 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Setting:
+class DistractorSetting:
     """Which ground truths are offered, and where their distractors come from."""
 
-    truths: tuple[str, ...]
+    label_sets: tuple[str, ...]
     hardness: Hardness
 
 
-SETTINGS: Mapping[str, Setting] = {
-    "ImGT + random": Setting(("ImGT",), "random"),
-    "ImGT + confEVA(ImGT)": Setting(("ImGT",), "confusion"),
-    "ImGT + confBERT(ImGT)": Setting(("ImGT",), "text"),
-    "ReGT + confEVA(ReGT)": Setting(("ReGT",), "confusion"),
-    "ReGT + confBERT(ReGT)": Setting(("ReGT",), "text"),
-    "ImGT + ReGT + random": Setting(("ImGT", "ReGT"), "random"),
-    "ImGT + ReGT + confEVA(ImGT,ReGT)": Setting(("ImGT", "ReGT"), "confusion"),
+SETTINGS: Mapping[str, DistractorSetting] = {
+    "ImGT + random": DistractorSetting(("ImGT",), "random"),
+    "ImGT + confEVA(ImGT)": DistractorSetting(("ImGT",), "confusion"),
+    "ImGT + confBERT(ImGT)": DistractorSetting(("ImGT",), "text"),
+    "ReGT + confEVA(ReGT)": DistractorSetting(("ReGT",), "confusion"),
+    "ReGT + confBERT(ReGT)": DistractorSetting(("ReGT",), "text"),
+    "ImGT + ReGT + random": DistractorSetting(("ImGT", "ReGT"), "random"),
+    "ImGT + ReGT + confEVA(ImGT,ReGT)": DistractorSetting(("ImGT", "ReGT"), "confusion"),
 }
 CLOSED_WORLD = "ImGT + 999"  # the eighth row of Table 19: no letters, see closed_world
 
 
-def mill_options(key: str, label: int, classes: int, count: int = 10, seed: int = 42) -> Options:
+def draw_mill_options(key: str, label: int, classes: int, count: int = 10, seed: int = 42) -> AnswerOptions:
     """Draw Mill's options: `count` - 1 other classes and the label, shuffled.
 
     `key` is the sample's key, `label` its class in 0..classes-1. Raises ValueError for another label, and for more
@@ -95,17 +95,17 @@ def mill_options(key: str, label: int, classes: int, count: int = 10, seed: int 
 
     Source: Mill, imagenet_mcq, draw for draw.
 
-    >>> mill_options("s0000000", 0, 1000)
-    Options(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), right=(0,))
+    >>> draw_mill_options("s0000000", 0, 1000)
+    Options(classes=(0, 225, 747, 921, 110, 857, 237, 868, 125, 54), correct=(0,))
     """
     _check(count, classes, [label])
     dice = Random(f"{seed}|imagenet_mcq|{key}")
     drawn = [*dice.sample([other for other in range(classes) if other != label], count - 1), label]
     dice.shuffle(drawn)
-    return Options(tuple(drawn), (label,))
+    return AnswerOptions(tuple(drawn), (label,))
 
 
-def options(
+def draw_options(
     setting: str,
     key: str,
     original: int,
@@ -117,7 +117,7 @@ def options(
     seed: int = 42,
     count: int = 4,
     equivalents: Mapping[int, Collection[int]] | None = None,
-) -> Options | None:
+) -> AnswerOptions | None:
     """Draw the options of one image in one of `SETTINGS`; None where the setting has no right option for it.
 
     `key` is the sample's key, `original` its ImGT class, -1 for none, `labels` its ReGT classes (-1 is ignored),
@@ -136,27 +136,27 @@ def options(
     offer. For the last two its numbers speak: the images that answer ImGT in a ReGT setting, beyond those of S+, are in
     all eight rows at most the 33 images without labels.
 
-    >>> options("ImGT + random", "s0000001", 7, [7, 9], 1000)
-    Options(classes=(665, 329, 722, 7), right=(7,))
-    >>> options("ImGT + ReGT + random", "s0000001", 7, [7, 9], 1000).right
+    >>> draw_options("ImGT + random", "s0000001", 7, [7, 9], 1000)
+    Options(classes=(665, 329, 722, 7), correct=(7,))
+    >>> draw_options("ImGT + ReGT + random", "s0000001", 7, [7, 9], 1000).correct
     (7, 9)
     """
     rule = _rule(setting, neighbours)
     truth = sorted({label for label in labels if label != -1})
     _check(count, classes, [*truth, *([original] if original != -1 else [])])
     dice = Random(f"{seed}|multiple_choice|{setting}|{key}|{repeat}")
-    right = _right(rule.truths, original, truth, dice)
+    right = _draw_correct(rule.label_sets, original, truth, dice)
     if not right:
         return None
-    barred = _barred({*truth, original}, equivalents or {})
+    barred = _excluded({*truth, original}, equivalents or {})
     hard = _hard(right, rule, count, barred, neighbours) if neighbours is not None else []
     rest = [other for other in range(classes) if other not in barred and other not in hard]
     drawn = [*right, *hard, *_sample(rest, count - len(right) - len(hard), dice)]
     dice.shuffle(drawn)
-    return Options(tuple(drawn), right)
+    return AnswerOptions(tuple(drawn), right)
 
 
-def _rule(setting: str, neighbours: Neighbours | None) -> Setting:
+def _rule(setting: str, neighbours: Neighbours | None) -> DistractorSetting:
     if setting not in SETTINGS:
         raise ValueError(f"There is no setting '{setting}' with letters; the settings are: {'; '.join(SETTINGS)}.")
     if (SETTINGS[setting].hardness == "random") != (neighbours is None):
@@ -173,20 +173,20 @@ def _check(count: int, classes: int, labels: Sequence[int]) -> None:
             raise ValueError(f"The class {label} cannot be offered: the classes are 0 to {classes - 1}.")
 
 
-def _right(truths: Sequence[str], original: int, labels: Sequence[int], dice: Random) -> tuple[int, ...]:
+def _draw_correct(truths: Sequence[str], original: int, labels: Sequence[int], dice: Random) -> tuple[int, ...]:
     others = [label for label in labels if label != original] or [original]
     found = [original if truth == "ImGT" else dice.choice(others) for truth in truths]
     return tuple(dict.fromkeys(found)) if -1 not in found else ()
 
 
-def _barred(labels: Collection[int], equivalents: Mapping[int, Collection[int]]) -> set[int]:
+def _excluded(labels: Collection[int], equivalents: Mapping[int, Collection[int]]) -> set[int]:
     return {each for label in labels for each in (label, *equivalents.get(label, ()))}
 
 
 def _hard(
-    right: Sequence[int], rule: Setting, count: int, barred: Collection[int], neighbours: Neighbours
+    right: Sequence[int], rule: DistractorSetting, count: int, barred: Collection[int], neighbours: Neighbours
 ) -> list[int]:
-    share, odd = divmod(count - len(rule.truths), len(rule.truths))
+    share, odd = divmod(count - len(rule.label_sets), len(rule.label_sets))
     found: list[int] = []
     for place, anchor in enumerate(right):
         near = (each for each in neighbours[anchor].tolist() if each not in barred and each not in found and each >= 0)
@@ -211,17 +211,17 @@ class MillMCQ(Protocol[ClassPredictions]):
     def predict(self, context: Context) -> ClassPredictions:
         """Draw the options of every image and ask for a letter."""
         count, classes = min(MILL_COUNT, context.dataset.classes), context.dataset.classes
-        with enough(context):
+        with name_split_in_errors(context):
             drawn = {
-                row: mill_options(context.dataset.keys[row], label, classes, count, context.runner.seed)
+                row: draw_mill_options(context.dataset.keys[row], label, classes, count, context.runner.seed)
                 for row, label in enumerate(context.labels)
                 if label >= 0
             }
-        return among(context, drawn, "mcq", prompt(MILL), MILL_TOKENS)
+        return ask_for_letters(context, drawn, "mcq", get_prompt(MILL), MILL_TOKENS)
 
 
 @contextmanager
-def enough(context: Context) -> Iterator[None]:
+def name_split_in_errors(context: Context) -> Iterator[None]:
     """Say of which split there are too few classes to choose among."""
     try:
         yield
@@ -229,31 +229,31 @@ def enough(context: Context) -> Iterator[None]:
         raise DataError(f"{context.dataset.benchmark}/{context.dataset.split}: {error}") from error
 
 
-def among(
-    context: Context, drawn: Mapping[int, Options], name: str, asked: Prompt, max_tokens: int
+def ask_for_letters(
+    context: Context, drawn: Mapping[int, AnswerOptions], name: str, asked: Prompt, max_tokens: int
 ) -> ClassPredictions:
     """Ask about every image with its options, and read letters as classes."""
-    texts = {row: asked.fill(dynamic_choices=choice.lines(context.names)) for row, choice in drawn.items()}
+    texts = {row: asked.fill(dynamic_choices=choice.to_text(context.names)) for row, choice in drawn.items()}
     questions = Generate(name, tuple(RequestTemplate((row, text), max_tokens) for row, text in texts.items()))
-    replies, notes = ask(context, questions), Notes(len(context.dataset))
+    replies, notes = ask(context, questions), AnswerCollector(len(context.dataset))
     for number, ((row, choice), reply) in enumerate(zip(drawn.items(), replies.responses, strict=True)):
-        notes.show(row, number, 0)
-        notes.said[row] = reply.text
+        notes.set_position(row, number, 0)
+        notes.completions[row] = reply.text
         if reply.error:
             notes.errors[row] = reply.error
             continue
         whole = reply.finished or context.options["reading"] == "mill"  # whose scorer reads what is there
         text = reply.text if whole else read_complete_letter(reply.text)
-        notes.strict[row], notes.found[row] = read(context, text, choice)
-        if notes.found[row] < 0:
+        notes.strict_classes[row], notes.classes[row] = parse_letter(context, text, choice)
+        if notes.classes[row] < 0:
             notes.unparsed.add(row)
             notes.truncated |= set() if whole else {row}
     details = {"options": [";".join(map(str, drawn[row].classes)) if row in drawn else "" for row in range(notes.size)]}
-    variant = context.variant(asked, parser(context.options["reading"]))
-    return notes.predictions(context, replies.usage, variant, details=details)
+    variant = context.variant(asked, parser_version(context.options["reading"]))
+    return notes.to_predictions(context, replies.usage, variant, details=details)
 
 
-def read(context: Context, text: str, options: Options) -> tuple[int, int]:
+def parse_letter(context: Context, text: str, options: AnswerOptions) -> tuple[int, int]:
     """The class under the strict reading and under the chosen one, -1 for none."""
     offered = [context.names[place] for place in options.classes]
     reading = letter.read(text, offered)
@@ -265,7 +265,7 @@ def read(context: Context, text: str, options: Options) -> tuple[int, int]:
     return strict, -1 if reading.lenient is None else options.classes[reading.lenient]
 
 
-def parser(reading: str) -> str:
+def parser_version(reading: str) -> str:
     """The parser of letters with its version."""
     return f"compat {compat.VERSION}" if reading == "mill" else f"letter {letter.VERSION}"
 
@@ -277,28 +277,28 @@ class MultipleChoice(Protocol[EpochPredictions]):
     requires = ("generator",)
     options = (SETTING, REPEATS, DISTRACTORS, ENCODER, PROMPT, READING)
 
-    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that change nothing beside the others."""
-        return unused(options, replayed=replayed)
+        return unused_options(options, replayed=replayed)
 
     def predict(self, context: Context) -> EpochPredictions:
         """Ask for a letter of every image in every repeat."""
-        asked = context.prompt(prompt("multiple_choice"))
-        near = neighbours(context)
+        asked = context.select_prompt(get_prompt("multiple_choice"))
+        near = hard_distractors(context)
         rounds = tuple(
-            among(context, offered(context, near, repeat), "multiple_choice", asked, TOKENS)
+            ask_for_letters(context, draw_all_options(context, near, repeat), "multiple_choice", asked, TOKENS)
             for repeat in range(int(context.options["repeats"]))
         )
-        return EpochPredictions(rounds, {"acc1": "mc_acc"}, Targets.of(context))
+        return EpochPredictions(rounds, {"acc1": "mc_acc"}, Targets.from_context(context))
 
 
-def offered(context: Context, near: Neighbours | None, repeat: int) -> dict[int, Options]:
+def draw_all_options(context: Context, near: Neighbours | None, repeat: int) -> dict[int, AnswerOptions]:
     """The options of each image that the setting has a right one for."""
     setting = SHORT[context.options["setting"]]
-    given = second(context)
-    with enough(context):
+    given = second_label_set(context)
+    with name_split_in_errors(context):
         drawn = {
-            row: options(
+            row: draw_options(
                 setting,
                 context.dataset.keys[row],
                 original,
@@ -314,12 +314,12 @@ def offered(context: Context, near: Neighbours | None, repeat: int) -> dict[int,
     return {row: found for row, found in drawn.items() if found is not None}
 
 
-def second(context: Context) -> list[list[int]]:
+def second_label_set(context: Context) -> list[list[int]]:
     """The labels of the ground truth that stands for ReGT: the first that is not the original one."""
     truth = next((labels for labels in context.label_sets if labels.name != ORIGINAL), None)
     if truth is not None:
         return [[label for label in row if label >= 0] for row in truth.labels.tolist()]
-    if "ReGT" in SETTINGS[SHORT[context.options["setting"]]].truths:
+    if "ReGT" in SETTINGS[SHORT[context.options["setting"]]].label_sets:
         raise DataError(
             f"{context.flag('setting')} needs a second ground truth, and {context.dataset.benchmark}/"
             f"{context.dataset.split} has the original labels only. Give one with --eye-labels=ReGT=FILE."

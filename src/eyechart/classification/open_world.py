@@ -4,16 +4,16 @@ Of a reply that ended at the token limit, only a complete JSON value or a comple
 cut in the middle is truncated, since its beginning may name another class.
 """
 
-from eyechart.classification.class_mapping import mapped
-from eyechart.classification.image_batches import questions, told, wants_json
-from eyechart.classification.options import MAPPED, SHOWN, go_together, unused
+from eyechart.classification.class_mapping import map_to_classes
+from eyechart.classification.image_batches import build_requests, split_by_image, wants_json
+from eyechart.classification.options import MAPPED, SHOWN, is_valid, unused_options
 from eyechart.classification.predictions import ClassPredictions
-from eyechart.classification.text_answers import Notes
+from eyechart.classification.text_answers import AnswerCollector
 from eyechart.parsers import json_answers
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.context import Context, ask, replayed
+from eyechart.protocol.context import Context, ask, is_replay
 from eyechart.protocol.options import OptionValues
-from eyechart.protocol.prompts import prompt
+from eyechart.protocol.prompts import get_prompt
 
 
 class OpenWorld(Protocol[ClassPredictions]):
@@ -24,38 +24,38 @@ class OpenWorld(Protocol[ClassPredictions]):
     replays = "open_world"
     options = (*SHOWN, *MAPPED)
 
-    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:
         """Return the options that change nothing beside the others."""
-        return unused(options, replayed=replayed)
+        return unused_options(options, replayed=replayed)
 
-    def go_together(self, options: OptionValues) -> bool:
+    def is_valid(self, options: OptionValues) -> bool:
         """Return whether a combination of options can be asked."""
-        return go_together(options)
+        return is_valid(options)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Ask for the most specific name of every image, and map each answer to the nearest class."""
         held = context.options["structure"] == "enforced"
-        asked = context.prompt(prompt("open_world" if held else "open_world_json"))
-        json = not replayed(context) and (held or wants_json(asked))
-        put = questions(context, "open_world", asked, asked.text)
-        replies, notes = ask(context, put), Notes(len(context.dataset))
+        asked = context.select_prompt(get_prompt("open_world" if held else "open_world_json"))
+        json = not is_replay(context) and (held or wants_json(asked))
+        put = build_requests(context, "open_world", asked, asked.text)
+        replies, notes = ask(context, put), AnswerCollector(len(context.dataset))
         heard, strict = [""] * notes.size, [""] * notes.size
-        for one in told(put, replies.responses, json=json):
-            notes.show(one.row, one.request, one.place)
+        for one in split_by_image(put, replies.responses, json=json):
+            notes.set_position(one.row, one.request, one.position)
             text = one.strict if context.options["reading"] == "strict" else one.lenient
-            notes.said[one.row] = one.whole if text is None else text
+            notes.completions[one.row] = one.completion if text is None else text
             heard[one.row], strict[one.row] = text or "", one.strict or ""
             if one.error:
                 notes.errors[one.row] = one.error
             elif text is None:
                 notes.unparsed.add(one.row)
                 notes.truncated |= {one.row} if one.truncated else set()
-        notes.found, notes.strict = places(context, heard, strict)
+        notes.classes, notes.strict_classes = map_readings(context, heard, strict)
         parser = f"json_answers {json_answers.VERSION}" if json else "text"
-        return notes.predictions(context, replies.usage, context.variant(asked, parser))
+        return notes.to_predictions(context, replies.usage, context.variant(asked, parser))
 
 
-def places(context: Context, heard: list[str], strict: list[str]) -> tuple[list[int], list[int]]:
+def map_readings(context: Context, heard: list[str], strict: list[str]) -> tuple[list[int], list[int]]:
     """The classes of answers under the chosen reading and under the strict one; an empty one has none."""
-    classes = mapped(context, [*heard, *strict])
+    classes = map_to_classes(context, [*heard, *strict])
     return classes[: len(heard)], classes[len(heard) :]

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from eyechart.data.class_names import templates
 from eyechart.models.registry import backend
 from eyechart.protocol.options import PROMPT, READING, Option, OptionValues
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 
 def check_model(value: str, _: str | None) -> None:
     """Refuse the specification of a model whose backend is not known."""
-    backend(parse(value))
+    backend(parse_spec(value))
 
 
 def check_distractors(value: str, root: str | None) -> None:
@@ -80,13 +80,13 @@ SHOWN = (IMAGES, ORDER, PREFIX, PROMPT, STRUCTURE, READING)
 MAPPED = (ENCODER, MAPPING, TEXT_TEMPLATES)
 
 
-def go_together(options: OptionValues) -> bool:
+def is_valid(options: OptionValues) -> bool:
     """Return whether options can be asked: the likeliest name is that of one image, and Mill's scorer reads letters."""
     alone = options.get("answer") != "constrained" or options.get("images") == "1"
     return alone and (options.get("reading") != "mill" or "structure" not in options)
 
 
-def unused(options: OptionValues, *, replayed: bool) -> set[str]:
+def unused_options(options: OptionValues, *, replayed: bool) -> set[str]:
     """Return the options that change nothing beside the others; `replayed` words were said elsewhere."""
     hardness = options.get("setting", "").rpartition("+")[2]
     likeliest, included = options.get("answer") == "constrained", options.get("mapping") == "inclusion"

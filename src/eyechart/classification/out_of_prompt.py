@@ -16,21 +16,21 @@ Kind = Literal["Partial", "IN", "Abstain", "Wrong"]
 KINDS: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")
 
 
-def named(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
+def match_exactly(answers: Sequence[str], names: Sequence[str]) -> NDArray[np.int64]:
     """Return the class that each of n answers names exactly, (n,), -1 for an answer out of the prompt.
 
     Case and white space around do not count; of classes with one name the first has it.
 
     Source: arXiv 2603.06578, section 2.3, Task 3: both sides in lower case, and no match is incorrect.
 
-    >>> named(["Tench ", "a tench", ""], ["goldfish", "tench"])
+    >>> match_exactly(["Tench ", "a tench", ""], ["goldfish", "tench"])
     array([ 1, -1, -1])
     """
     first = _first(tuple(names))
-    return np.array([first.get(plain(answer), -1) if answer.strip() else -1 for answer in answers], np.int64)
+    return np.array([first.get(normalise_text(answer), -1) if answer.strip() else -1 for answer in answers], np.int64)
 
 
-def kinds(answers: Sequence[str], names: Sequence[str], known: Sequence[str]) -> list[Kind]:
+def out_of_prompt_kinds(answers: Sequence[str], names: Sequence[str], known: Sequence[str]) -> list[Kind]:
     """Sort out-of-prompt answers into four kinds; the first that fits, in this order.
 
     Abstain: an expression such as "I don't know". IN: exactly one of the `known` names, OpenAI's for ImageNet, that the
@@ -41,22 +41,23 @@ def kinds(answers: Sequence[str], names: Sequence[str], known: Sequence[str]) ->
 
     Source: arXiv 2603.06578, Table 16; the order of the kinds is our reading, the list of abstentions our own.
 
-    >>> kinds(["I don't know.", "crane bird", "Shepherd german", "cat"], ["German shepherd dog"], ["crane bird"])
+    >>> answers = ["I don't know.", "crane bird", "Shepherd german", "cat"]
+    >>> out_of_prompt_kinds(answers, ["German shepherd dog"], ["crane bird"])
     ['Abstain', 'IN', 'Partial', 'Wrong']
     """
-    listed, others = {plain(name) for name in names}, {plain(name) for name in known}
+    listed, others = {normalise_text(name) for name in names}, {normalise_text(name) for name in known}
     sets = {frozenset(words(name)) for name in names}
-    if within := [answer for answer in answers if plain(answer) in listed]:
+    if within := [answer for answer in answers if normalise_text(answer) in listed]:
         raise ValueError(f"The answer '{within[0]}' stands in the prompt's list: give those out of it alone.")
     return [_kind(answer, sets, others) for answer in answers]
 
 
-def plain(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Drop case and the white space around, as answers and names are compared.
 
     Source: arXiv 2603.06578, section 2.3, Task 3.
 
-    >>> plain(" German Shepherd\\n")
+    >>> normalise_text(" German Shepherd\\n")
     'german shepherd'
     """
     return text.lower().strip()
@@ -65,7 +66,7 @@ def plain(text: str) -> str:
 def _kind(answer: str, sets: Iterable[frozenset[str]], known: set[str]) -> Kind:
     if abstains(answer):
         return "Abstain"
-    if plain(answer) in known:
+    if normalise_text(answer) in known:
         return "IN"
     said = frozenset(words(answer))
     return "Partial" if said and any(said <= each for each in sets) else "Wrong"
@@ -74,4 +75,4 @@ def _kind(answer: str, sets: Iterable[frozenset[str]], known: set[str]) -> Kind:
 @lru_cache(maxsize=64)
 def _first(names: tuple[str, ...]) -> Mapping[str, int]:
     """The first class of each name, as names are compared."""
-    return {plain(name): index for index, name in reversed([*enumerate(names)])}
+    return {normalise_text(name): index for index, name in reversed([*enumerate(names)])}

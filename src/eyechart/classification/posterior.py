@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eyechart.classification.image_batches import class_list, closed_world_prompt, parts, wants_json
+from eyechart.classification.image_batches import closed_world_prompt, format_class_list, request_parts, wants_json
 from eyechart.classification.predictions import ClassPredictions, Targets
-from eyechart.classification.text_answers import Notes
+from eyechart.classification.text_answers import AnswerCollector
 from eyechart.errors import ModelError, SpecError
 from eyechart.inference.arrays import CachedArray
 from eyechart.models.types import Floats, Request, Scorer, Usage
 from eyechart.protocol.base import Protocol
-from eyechart.protocol.context import Context, of_each_image, unscored
+from eyechart.protocol.context import Context, missing_scores_reason, score_each_image
 from eyechart.protocol.options import PROMPT
 from eyechart.protocol.prompts import Prompt
 
@@ -26,14 +26,14 @@ class Posterior(Protocol[ClassPredictions]):
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities."""
-        return unscored(context)
+        return missing_scores_reason(context)
 
     def predict(self, context: Context) -> ClassPredictions:
         """Score every class name, given the image and the prompt."""
-        asked = context.prompt(closed_world_prompt())
-        found = likelihoods(context, asked, "posterior")
+        asked = context.select_prompt(closed_world_prompt())
+        found = score_names(context, asked, "posterior")
         scores = np.full((len(context.dataset), context.dataset.classes), -np.inf, np.float32)
-        scores[:, list(context.offered)] = found.values if found.values.shape[1] else np.nan
+        scores[:, list(context.candidate_classes)] = found.values if found.values.shape[1] else np.nan
         scores[list(found.errors)] = np.nan
         return ClassPredictions(
             keys=context.dataset.keys,
@@ -41,16 +41,16 @@ class Posterior(Protocol[ClassPredictions]):
             errors=found.errors,
             variant=context.variant(asked, "none"),
             batch_notes=found.notes,
-            targets=Targets.of(context),
+            targets=Targets.from_context(context),
             calibrated=True,
         )
 
 
-def constrained(context: Context) -> ClassPredictions:
+def predict_constrained(context: Context) -> ClassPredictions:
     """Return predictions of the closed world whose answer is the likeliest name: nothing is out of the prompt."""
-    if context.images > 1:
+    if context.images_per_request > 1:
         raise SpecError(
-            f"{context.flag('answer')} asks about one image at a time, not {context.images}. "
+            f"{context.flag('answer')} asks about one image at a time, not {context.images_per_request}. "
             f"Use {context.flag('images', '1')}."
         )
     if context.options.get("evaluations", "1") != "1":
@@ -58,28 +58,31 @@ def constrained(context: Context) -> ClassPredictions:
             f"{context.flag('answer')} computes its answers, the same ones every time. "
             f"Use {context.flag('evaluations', '1')}."
         )
-    asked = context.prompt(closed_world_prompt())
-    found, notes = likelihoods(context, asked, "constrained"), Notes(len(context.dataset))
+    asked = context.select_prompt(closed_world_prompt())
+    found, notes = score_names(context, asked, "constrained"), AnswerCollector(len(context.dataset))
     notes.errors.update(found.errors)
     for row in range(notes.size):
-        notes.show(row, row, 0)
+        notes.set_position(row, row, 0)
         if row not in found.errors:
             place = int(found.values[row, 0])
-            notes.said[row], notes.found[row] = context.listed[place], context.offered[place]
-    notes.strict = notes.found
-    return notes.predictions(context, Usage(), context.variant(asked, "none"), ("",) * notes.size)
+            notes.completions[row], notes.classes[row] = (
+                context.candidate_names[place],
+                context.candidate_classes[place],
+            )
+    notes.strict_classes = notes.classes
+    return notes.to_predictions(context, Usage(), context.variant(asked, "none"), ("",) * notes.size)
 
 
-def likelihoods(context: Context, asked: Prompt, question: str) -> CachedArray:
+def score_names(context: Context, asked: Prompt, question: str) -> CachedArray:
     """Numbers by image: all log-probabilities for `posterior`, the best place and its own for `constrained`."""
     model = context.model
     if not isinstance(model, Scorer):
         raise ModelError(
             f"{model.identity.name} does not tell how likely it would have said something. Use hf[…] or vllm[…]."
         )
-    text = asked.fill(class_list=class_list(context.listed))
-    choices = [answered(asked, name) for name in context.listed]
-    asked_in = tuple(parts(text, [0], context.options.get("prefix", "paper")))
+    text = asked.fill(class_list=format_class_list(context.candidate_names))
+    choices = [format_answer(asked, name) for name in context.candidate_names]
+    asked_in = tuple(request_parts(text, [0], context.options.get("prefix", "paper")))
 
     def best(requests: Sequence[Request]) -> Floats:
         return np.stack(model.best(requests, choices), axis=1).astype(np.float32)
@@ -87,9 +90,9 @@ def likelihoods(context: Context, asked: Prompt, question: str) -> CachedArray:
     def score(requests: Sequence[Request]) -> Floats:
         return np.asarray(model.score(requests, choices))
 
-    return of_each_image(context, question, asked_in, choices, score if question == "posterior" else best)
+    return score_each_image(context, question, asked_in, choices, score if question == "posterior" else best)
 
 
-def answered(asked: Prompt, name: str) -> str:
+def format_answer(asked: Prompt, name: str) -> str:
     """A name as the whole answer that the prompt asks for."""
     return json.dumps({"1": name}, ensure_ascii=False) if wants_json(asked) else name

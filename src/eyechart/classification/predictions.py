@@ -24,8 +24,8 @@ from eyechart.metrics.recall import per_class_recall, single_label
 from eyechart.models.types import Floats, Usage
 from eyechart.protocol.base import Predictions, Rows, truncation_note, with_key
 from eyechart.protocol.context import Context
-from eyechart.protocol.result import served
-from eyechart.records import Outcomes, Served
+from eyechart.protocol.result import make_usage_record
+from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -43,31 +43,31 @@ class TextPredictions:
     was shown, -1 where it was not; `details` are further columns. `cost` is in USD, None where nobody knows it.
     """
 
-    said: tuple[str, ...]
-    found: Ints
-    strict: Ints
+    completions: tuple[str, ...]
+    classes: Ints
+    strict_classes: Ints
     requests: Ints
-    places: Ints
+    positions: Ints
     usage: Usage
-    out: tuple[str, ...] | None = None
-    mapped: bool = False
+    out_of_prompt: tuple[str, ...] | None = None
+    is_mapped: bool = False
     details: Mapping[str, Sequence[str]] | None = None
     cost: float | None = None
 
     @property
-    def asked(self) -> int:
+    def n_requests(self) -> int:
         """How many requests there were."""
         return int(self.requests.max(initial=-1)) + 1
 
     def columns(self) -> dict[str, Sequence[str]]:
         """The columns of the sample table."""
-        blank = ("",) * len(self.said)
+        blank = ("",) * len(self.completions)
         return {
-            "said": self.said,
-            "strict": [str(place) if place >= 0 else "" for place in self.strict.tolist()],
-            "oop": self.out or blank,
+            "said": self.completions,
+            "strict": [str(place) if place >= 0 else "" for place in self.strict_classes.tolist()],
+            "oop": self.out_of_prompt or blank,
             "request": [str(place) if place >= 0 else "" for place in self.requests.tolist()],
-            "place": [str(place + 1) if place >= 0 else "" for place in self.places.tolist()],
+            "place": [str(place + 1) if place >= 0 else "" for place in self.positions.tolist()],
             **(self.details or {}),
         }
 
@@ -83,7 +83,7 @@ class Targets:
     seed: int = 0
 
     @classmethod
-    def of(cls, context: Context) -> "Targets":
+    def from_context(cls, context: Context) -> "Targets":
         """Return those of a case."""
         original = np.array(context.labels, np.int64)
         classes = context.dataset.classes
@@ -115,7 +115,7 @@ class Classification(Predictions):
     def scores_by_labels(self) -> "tuple[tuple[ScoredLabels, ...], ...]":
         """Every round under each ground truth."""
         return tuple(
-            tuple(ScoredLabels.of(predictions, labels, self.targets) for predictions in self.rounds)
+            tuple(ScoredLabels.score(predictions, labels, self.targets) for predictions in self.rounds)
             for labels in self.targets.label_sets
         )
 
@@ -131,37 +131,39 @@ class Classification(Predictions):
         """Return every error of every round."""
         return [with_key(one.keys[row], error) for one in self.rounds for row, error in one.errors.items()]
 
-    def asked(self) -> str:
+    def describe_count(self) -> str:
         """Return how many answers were asked for."""
-        count = sum(len(one.keys) - len(one.unasked) for one in self.rounds)
+        count = sum(len(one.keys) - len(one.skipped) for one in self.rounds)
         return f"{count} {'images' if isinstance(self, ClassPredictions) else 'answers'}"
 
     def answered_images(self) -> Float64s:
         """Return whether each image was answered, in every round that asked about it."""
-        rounds = [np.where(one.among(one.unasked), np.nan, one.answered) for one in self.rounds]
+        rounds = [np.where(one.mask(one.skipped), np.nan, one.answered) for one in self.rounds]
         return np.asarray(np.fmin.reduce(rounds), np.float64)
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the answers under the first ground truth, over all rounds."""
         first = self.scores_by_labels[0] if self.scores_by_labels else ()
-        counts = [scored.outcomes(one) for scored, one in zip(first, self.rounds, strict=bool(first))]
-        return Outcomes(**{name: sum(getattr(each, name) for each in counts) for name in Outcomes.__struct_fields__})
+        counts = [scored.count_outcomes(one) for scored, one in zip(first, self.rounds, strict=bool(first))]
+        return OutcomeCounts(
+            **{name: sum(getattr(each, name) for each in counts) for name in OutcomeCounts.__struct_fields__}
+        )
 
-    def served(self) -> Served | None:
+    def usage_record(self) -> UsageRecord | None:
         """Return what the answers took, where they are words."""
-        texts = [one.spoken for one in self.rounds if one.spoken is not None]
+        texts = [one.texts for one in self.rounds if one.texts is not None]
         if not texts:
             return None
         usage = sum((each.usage for each in texts), Usage())
         costs = [each.cost for each in texts if each.cost is not None]
-        return served(sum(each.asked for each in texts), usage, sum(costs) if costs else None)
+        return make_usage_record(sum(each.n_requests for each in texts), usage, sum(costs) if costs else None)
 
     def notes(self) -> Iterator[str]:
         """Yield how many answers could not be read, and what the engine says of batches."""
         cut = sum(len(one.truncated) for one in self.rounds)
         if unparsed := sum(len(one.unparsed) for one in self.rounds) - cut:
-            yield f"{unparsed} of {self.asked()} got an answer that could not be read."
-        yield from truncation_note(cut, self.asked())
+            yield f"{unparsed} of {self.describe_count()} got an answer that could not be read."
+        yield from truncation_note(cut, self.describe_count())
         yield from self.rounds[0].batch_notes
 
     def data_notes(self) -> Iterator[str]:
@@ -174,7 +176,7 @@ class Classification(Predictions):
         tops = [f"{what}{rank}" for what in ("top", "score") for rank in range(1, TOP + 1)]
         names = [labels.name for labels in self.targets.label_sets]
         truths = [f"{name}.{what}" for name in names for what in ("labels", "category", "correct")]
-        words = [*first.spoken.columns(), "truncated"] if first.spoken else []
+        words = [*first.texts.columns(), "truncated"] if first.texts else []
         yield [*(["repeat"] if repeated else []), "key", "label", *tops, "error", *words, *truths]
         for number, one in enumerate(self.rounds):
             scored = [rounds[number] for rounds in self.scores_by_labels]
@@ -187,7 +189,7 @@ class ClassPredictions(Classification):
     """A model's answers to a split: scores of shape (n, classes), NaN rows where there is none, and why.
 
     Answers in words have no scores, a width of 0, and one class an image in `spoken`. Rows in `truncated` are those of
-    `unparsed` whose reply ended at the token limit before it answered. Rows in `unasked` are no part of the question,
+    `unparsed` whose reply ended at the token limit before it answered. Rows in `skipped` are no part of the question,
     as images without a label are for a choice among options. Scores are `calibrated` where they are logits or
     log-probabilities, whose softmax is a confidence.
     """
@@ -197,8 +199,8 @@ class ClassPredictions(Classification):
     errors: Mapping[int, str]
     variant: Mapping[str, str]
     unparsed: frozenset[int] = frozenset()
-    unasked: frozenset[int] = frozenset()
-    spoken: TextPredictions | None = None
+    skipped: frozenset[int] = frozenset()
+    texts: TextPredictions | None = None
     truncated: frozenset[int] = frozenset()
     batch_notes: tuple[str, ...] = ()
     targets: Targets = Targets()
@@ -216,16 +218,16 @@ class ClassPredictions(Classification):
     @cached_property
     def answered(self) -> Bools:
         """Which rows were asked about and did not end in an error."""
-        return ~self.among([*self.errors, *self.unasked])
+        return ~self.mask([*self.errors, *self.skipped])
 
     @cached_property
     def top(self) -> Ints:
         """The five best classes of each row, best first; -1 where no class was answered, or there are fewer."""
         top = np.full((len(self.keys), TOP), -1, np.int64)
-        if self.spoken is not None:
-            top[:, 0] = np.where(self.answered, self.spoken.found, -1)
+        if self.texts is not None:
+            top[:, 0] = np.where(self.answered, self.texts.classes, -1)
             return top
-        read = self.answered & ~self.among(self.unparsed)
+        read = self.answered & ~self.mask(self.unparsed)
         if read.any():
             best = top_k(self.scores[read], min(TOP, self.scores.shape[1]))
             ruled_out = np.isneginf(np.take_along_axis(self.scores[read], best, axis=1))
@@ -237,7 +239,7 @@ class ClassPredictions(Classification):
         """The probability of each image's best class (n,), None where scores are no logits."""
         return top_probabilities(self.scores) if self.calibrated and self.scores.shape[1] else None
 
-    def among(self, rows: Iterable[int]) -> Bools:
+    def mask(self, rows: Iterable[int]) -> Bools:
         """The rows as a mask."""
         mask = np.zeros(len(self.keys), bool)
         mask[list(rows)] = True
@@ -293,7 +295,7 @@ class ScoredLabels:
     reported: tuple[str, ...]
 
     @classmethod
-    def of(cls, predictions: ClassPredictions, labels: LabelSet, targets: Targets) -> "ScoredLabels":
+    def score(cls, predictions: ClassPredictions, labels: LabelSet, targets: Targets) -> "ScoredLabels":
         """Compare predictions with a ground truth."""
         policy, classes, top = targets.policy, targets.classes, predictions.top
         admissible = expand(labels.labels, policy.pairs, classes, strict=policy.strict_pairs)
@@ -309,7 +311,7 @@ class ScoredLabels:
             labels=labels,
             correct=scored(top),
             correct5=scored(top, TOP) if (top[:, TOP - 1] >= 0).any() else None,
-            strict=None if predictions.spoken is None else scored(predictions.spoken.strict[:, None]),
+            strict=None if predictions.texts is None else scored(predictions.texts.strict_classes[:, None]),
             categories={**masks, LABELLED: masks["S"] | masks["M"]},
             reported=finer,
         )
@@ -319,11 +321,11 @@ class ScoredLabels:
         """Whether images without a label count, as correct or as wrong."""
         return self.labels.empty != "exclude" and bool(self.categories["N"].any())
 
-    def outcomes(self, predictions: ClassPredictions) -> Outcomes:
+    def count_outcomes(self, predictions: ClassPredictions) -> OutcomeCounts:
         """Count what became of the images; an answer that no class was read from counts as wrong, and apart."""
-        cut = predictions.among(predictions.truncated)
-        unread = predictions.among(predictions.unparsed) & ~cut
-        return Outcomes(
+        cut = predictions.mask(predictions.truncated)
+        unread = predictions.mask(predictions.unparsed) & ~cut
+        return OutcomeCounts(
             correct=int((self.correct == 1).sum()),
             wrong=int(((self.correct == 0) & ~unread & ~cut).sum()),
             unparsed=int(((self.correct == 0) & unread).sum()),
@@ -332,12 +334,14 @@ class ScoredLabels:
         )
 
 
-def one_label(labels: LabelSet) -> Ints:
+def single_labels(labels: LabelSet) -> Ints:
     """The class of each image that has exactly one label, else -1."""
     return np.where(labels.annotated, single_label(labels.labels), -1)
 
 
-def as_predictions(dataset: Dataset, found: Floats, kept: CachedArray, variant: Mapping[str, str]) -> ClassPredictions:
+def make_predictions(
+    dataset: Dataset, found: Floats, kept: CachedArray, variant: Mapping[str, str]
+) -> ClassPredictions:
     """Keep to the split's class subset and name the rows without an answer."""
     if all_failed(kept):
         found = np.full((len(dataset), dataset.classes), np.nan, np.float32)
@@ -355,20 +359,20 @@ def as_predictions(dataset: Dataset, found: Floats, kept: CachedArray, variant: 
 
 def sample_rows(one: ClassPredictions, targets: Targets, scored: Sequence[ScoredLabels]) -> Iterator[list[Any]]:
     """Yield every image of one round."""
-    words = one.spoken.columns() if one.spoken else {}
+    words = one.texts.columns() if one.texts else {}
     for row, key in enumerate(one.keys):
         best: list[int] = one.top[row].tolist()
         classes = [str(place) if place >= 0 else "" for place in best]
-        known = best if one.spoken is None else [-1] * TOP  # words have no scores
+        known = best if one.texts is None else [-1] * TOP  # words have no scores
         values = [f"{one.scores[row, place]:.6g}" if place >= 0 else "" for place in known]
         label = targets.original[row] if targets.original[row] >= 0 else ""
         texts = [column[row] for column in words.values()]
         texts += [str(int(row in one.truncated))] if words else []
-        truths = [cell for each in scored for cell in truth_cells(each, row)]
+        truths = [cell for each in scored for cell in label_cells(each, row)]
         yield [key, label, *classes, *values, one.errors.get(row, ""), *texts, *truths]
 
 
-def truth_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
+def label_cells(scored: ScoredLabels, row: int) -> Iterator[str]:
     """Yield one image under a ground truth: its labels, its finest category, and 1, 0 or nothing."""
     yield ";".join(str(label) for label in scored.labels.labels[row].tolist() if label >= 0)
     yield next((name for name in ("N", "S+", "S-", "M+", "M-") if scored.categories[name][row]), "")
@@ -380,7 +384,7 @@ def recall_rows(scored: Iterable[ScoredLabels], classes: int) -> Rows:
     """Yield every class under each ground truth: images with that one label, recall and interval."""
     yield ["labels", "class", "n", "recall", "ci_low", "ci_high"]
     for each in scored:
-        recall = per_class_recall(each.correct, one_label(each.labels), classes)
+        recall = per_class_recall(each.correct, single_labels(each.labels), classes)
         for place in np.flatnonzero(recall.counts).tolist():
             value, n = float(recall.values[place]), int(recall.counts[place])
             low, high = wilson(round(value * n), n)

@@ -10,7 +10,7 @@ from eyechart.spec import ModelSpec
 
 
 @cache
-def table() -> Mapping[tuple[str, str, str], tuple[float, str]]:
+def published_top1() -> Mapping[tuple[str, str, str], tuple[float, str]]:
     """(split, model, pretrained tag) to the published top-1 and its source."""
     with (Path(__file__).with_name("published.csv")).open(encoding="utf-8", newline="") as file:
         return {
@@ -19,12 +19,14 @@ def table() -> Mapping[tuple[str, str, str], tuple[float, str]]:
         }
 
 
-def reported(split: str, model: ModelSpec, metrics: Sequence[Metric]) -> Reported | None:
+def published_result(split: str, model: ModelSpec, metrics: Sequence[Metric]) -> Reported | None:
     """Return what was published for this model and split, and how far ours is from it; None where nothing was."""
     if model.backend != "open_clip" or not model.arguments:
         return None
     tag = model.options.get("pretrained", "")
-    found = next((row for name in spellings(model.arguments[0], tag) if (row := table().get((split, name, tag)))), None)
+    found = next(
+        (row for name in spellings(model.arguments[0], tag) if (row := published_top1().get((split, name, tag)))), None
+    )
     if found is None:
         return None
     value, source = found

@@ -53,21 +53,21 @@ class Replay(ReplayedResponses):
 
     def responses(self, dataset: Dataset) -> list[Response]:
         """The file's words in the data set's order; a sample without a line is an error."""
-        found = {row: first for row, (first, *_) in self.answers(dataset).items()}
+        found = {row: first for row, (first, *_) in self.read_answers(dataset).items()}
         return [
-            Response(found[row]) if row in found else Response("", error=self.missing(dataset.index[row].key))
+            Response(found[row]) if row in found else Response("", error=self.missing_answer(dataset.index[row].key))
             for row in dataset.selected
         ]
 
     def predictions(self, dataset: Dataset, names: Sequence[str]) -> ClassPredictions:
         """The file's answers in the data set's order; a sample without one is an error."""
-        found = self.scored(dataset) if self.path.suffix == ".npz" else self.named(dataset, names)
+        found = self.read_scores(dataset) if self.path.suffix == ".npz" else self.read_ranked_answers(dataset, names)
         scores = np.full((len(dataset), dataset.classes), -np.inf, np.float32)
         errors, unparsed = {}, set()
         for place, row in enumerate(dataset.selected):
             answer, key = found.get(row), dataset.index[row].key
             if answer is None:
-                errors[place] = self.missing(key)
+                errors[place] = self.missing_answer(key)
             elif np.isnan(answer).any():
                 errors[place] = f"{self.path} has NaN among the scores of {key}. Give every class a number."
             elif np.isneginf(answer).all():
@@ -76,13 +76,13 @@ class Replay(ReplayedResponses):
                 scores[place] = answer
         return ClassPredictions(dataset.keys, scores, errors, {"parser": "exact"}, frozenset(unparsed))
 
-    def missing(self, key: str) -> str:
+    def missing_answer(self, key: str) -> str:
         """Say that a sample has no answer."""
         return f"{self.path} has no answer for {key}. Add a line with this key."
 
-    def scored(self, dataset: Dataset) -> Mapping[int, Floats]:
+    def read_scores(self, dataset: Dataset) -> Mapping[int, Floats]:
         """Scores by the row of the index."""
-        keys, scores = self.arrays()
+        keys, scores = self.read_arrays()
         if scores.shape != (len(keys), dataset.classes):
             wanted = (len(keys), dataset.classes)
             raise ModelError(f"{self.path}: scores have shape {scores.shape}, expected {wanted}: one row a key.")
@@ -90,7 +90,7 @@ class Replay(ReplayedResponses):
         places = images_once(self.path, dataset, keys, where)
         return {row: scores[place].astype(np.float32) for row, place in places.items()}
 
-    def arrays(self) -> tuple[list[str], NDArray[np.floating]]:
+    def read_arrays(self) -> tuple[list[str], NDArray[np.floating]]:
         """The keys and the scores of an .npz."""
         try:
             with np.load(self.path, allow_pickle=False) as file:
@@ -100,18 +100,18 @@ class Replay(ReplayedResponses):
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise ModelError(f"{self.path} cannot be read ({error}). {REMEDY}") from error
 
-    def named(self, dataset: Dataset, names: Sequence[str]) -> Mapping[int, Floats]:
+    def read_ranked_answers(self, dataset: Dataset, names: Sequence[str]) -> Mapping[int, Floats]:
         """Ranked answers by the row of the index, as scores that keep their order."""
         find = Finder(names, dataset.classes)
-        answers = self.answers(dataset).items()
-        return {row: ranked([find(said) for said in ranks], dataset.classes) for row, ranks in answers}
+        answers = self.read_answers(dataset).items()
+        return {row: rank_scores([find(said) for said in ranks], dataset.classes) for row, ranks in answers}
 
-    def answers(self, dataset: Dataset) -> Mapping[int, list[str]]:
+    def read_answers(self, dataset: Dataset) -> Mapping[int, list[str]]:
         """The csv's answers by the row of the index."""
         lines = list(read_lines(self.path, ("key", "answer"), REMEDY, dataset.split))
         keys, where = [line.key for line in lines], [line.where for line in lines]
         places = images_once(self.path, dataset, keys, where)
-        return {row: ranks(lines[place].cells) for row, place in places.items()}
+        return {row: ranked_cells(lines[place].cells) for row, place in places.items()}
 
 
 class ReplayedAnswers(Protocol[ClassPredictions]):
@@ -124,19 +124,19 @@ class ReplayedAnswers(Protocol[ClassPredictions]):
         """Read the file of answers."""
         model = context.model
         if not isinstance(model, Replay):
-            raise context.lacks("is a file of answers")
-        return replace(model.predictions(context.dataset, context.given_names), targets=Targets.of(context))
+            raise context.missing_capability("is a file of answers")
+        return replace(model.predictions(context.dataset, context.raw_names), targets=Targets.from_context(context))
 
 
-def ranks(cells: Mapping[str, str]) -> list[str]:
+def ranked_cells(cells: Mapping[str, str]) -> list[str]:
     """The answers of a line, the first one first."""
     return [cells["answer"], *(said for name, said in cells.items() if name != "answer" and name.startswith("answer"))]
 
 
-def ranked(places: Sequence[int], classes: int) -> Floats:
+def rank_scores(places: Sequence[int], classes: int) -> Floats:
     """Scores whose order is that of the answers; one that names no class, or one again, is left out.
 
-    >>> ranked([1, 0, -1], 3)
+    >>> rank_scores([1, 0, -1], 3)
     array([  2.,   3., -inf], dtype=float32)
     """
     scores = np.full(classes, -np.inf, np.float32)

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.classification.predictions import ClassPredictions, Targets, as_predictions
+from eyechart.classification.predictions import ClassPredictions, Targets, make_predictions
 from eyechart.data.dataset import Dataset
 from eyechart.data.imagenet import CLASSES, synset_classes
 from eyechart.data.imagenet_names import has_imagenet_classes, named_classes, normalized
@@ -38,10 +38,10 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Columns:
+class HeadColumns:
     """The output (classes,) of each class, -1 where the head has none, and how that was found, "" by position."""
 
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     mapping: str = ""
     variant: Mapping[str, str] = field(init=False)
 
@@ -52,18 +52,18 @@ class Columns:
         """Return the logits (n, classes) of the split's classes out of (n, outputs); a class without one has -inf."""
         if not self.mapping:
             return logits
-        found = np.asarray(logits)[:, np.maximum(self.places, 0)].astype(np.float32)
-        found[:, self.places == NONE] = -np.inf
+        found = np.asarray(logits)[:, np.maximum(self.indices, 0)].astype(np.float32)
+        found[:, self.indices == NONE] = -np.inf
         found[np.isnan(logits).any(axis=1)] = np.nan
         return found
 
 
-def head_columns(head: Head, dataset: Dataset) -> Columns:
+def head_columns(head: Head, dataset: Dataset) -> HeadColumns:
     """Return which outputs of a head are the classes of a split.
 
     Raises ModelError where the classes are neither as many as the outputs nor found among ImageNet's.
     """
-    by_position = Columns(np.arange(dataset.classes, dtype=np.int64))
+    by_position = HeadColumns(np.arange(dataset.classes, dtype=np.int64))
     if head.outputs == dataset.classes:
         imagenets = head.imagenet and head.outputs in LISTS
         if not imagenets or not dataset.names or (head.outputs == CLASSES and has_imagenet_classes(dataset)):
@@ -83,7 +83,9 @@ def head_columns(head: Head, dataset: Dataset) -> Columns:
     has = int((chosen != NONE).sum())
     if len({*chosen[chosen != NONE].tolist()}) < has or has < ENOUGH * len(chosen):
         raise ModelError(_refusal(head, dataset, f"{has} of {len(chosen)} classes have an output of their own"))
-    return Columns(places, f"{LISTS[head.outputs]} ({head.outputs} outputs), {has} of {len(chosen)} classes by {by}")
+    return HeadColumns(
+        places, f"{LISTS[head.outputs]} ({head.outputs} outputs), {has} of {len(chosen)} classes by {by}"
+    )
 
 
 def _refusal(head: Head, dataset: Dataset, why: str) -> str:
@@ -147,7 +149,7 @@ class Supervised(Protocol[ClassPredictions]):
     def predict(self, context: Context) -> ClassPredictions:
         """Classify every image."""
         predictions = supervised(context.runner, context.classifier, context.dataset)
-        return replace(predictions, targets=Targets.of(context), calibrated=True)
+        return replace(predictions, targets=Targets.from_context(context), calibrated=True)
 
 
 def supervised(runner: Runner, model: Classifier, dataset: Dataset) -> ClassPredictions:
@@ -164,6 +166,6 @@ def supervised(runner: Runner, model: Classifier, dataset: Dataset) -> ClassPred
 
     logits = runner.kept("class_logits", model, dataset, classify)
     if all_failed(logits):
-        return as_predictions(dataset, logits.values, logits, {})
+        return make_predictions(dataset, logits.values, logits, {})
     columns = head_columns(head or Head(logits.values.shape[1]), dataset)
-    return as_predictions(dataset, columns.scores(logits.values), logits, {**columns.variant})
+    return make_predictions(dataset, columns.scores(logits.values), logits, {**columns.variant})

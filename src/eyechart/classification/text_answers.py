@@ -12,28 +12,28 @@ from eyechart.protocol.context import Context
 
 
 @dataclass
-class Notes:
+class AnswerCollector:
     """What is learnt of each image while replies are read; rows that stay blank were not asked about."""
 
     size: int
-    said: list[str] = field(init=False)
-    strict: list[int] = field(init=False)
-    found: list[int] = field(init=False)
+    completions: list[str] = field(init=False)
+    strict_classes: list[int] = field(init=False)
+    classes: list[int] = field(init=False)
     requests: list[int] = field(init=False)
-    places: list[int] = field(init=False)
+    positions: list[int] = field(init=False)
     errors: dict[int, str] = field(default_factory=dict)
     unparsed: set[int] = field(default_factory=set)
     truncated: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.said = [""] * self.size
-        self.strict, self.found, self.requests, self.places = ([-1] * self.size for _ in range(4))
+        self.completions = [""] * self.size
+        self.strict_classes, self.classes, self.requests, self.positions = ([-1] * self.size for _ in range(4))
 
-    def show(self, row: int, request: int, place: int) -> None:
+    def set_position(self, row: int, request: int, place: int) -> None:
         """Note where an image was shown."""
-        self.requests[row], self.places[row] = request, place
+        self.requests[row], self.positions[row] = request, place
 
-    def predictions(
+    def to_predictions(
         self,
         context: Context,
         usage: Usage,
@@ -43,25 +43,25 @@ class Notes:
     ) -> ClassPredictions:
         """Put it together."""
         spoken = TextPredictions(
-            tuple(self.said),
-            np.array(self.found, np.int64),
-            np.array(self.strict, np.int64),
+            tuple(self.completions),
+            np.array(self.classes, np.int64),
+            np.array(self.strict_classes, np.int64),
             np.array(self.requests, np.int64),
-            np.array(self.places, np.int64),
+            np.array(self.positions, np.int64),
             usage,
             out,
             cost=context.model.cost(usage),
             **more,
         )
-        unasked = frozenset(row for row in range(self.size) if self.requests[row] < 0)
+        skipped = frozenset(row for row in range(self.size) if self.requests[row] < 0)
         return ClassPredictions(
             context.dataset.keys,
             np.zeros((self.size, 0), np.float32),
             self.errors,
             variant,
             frozenset(self.unparsed),
-            unasked,
+            skipped,
             spoken,
             truncated=frozenset(self.truncated),
-            targets=Targets.of(context),
+            targets=Targets.from_context(context),
         )

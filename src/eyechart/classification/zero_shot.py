@@ -6,8 +6,8 @@ Radford et al. 2021, "Learning Transferable Visual Models From Natural Language 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from eyechart.classification.predictions import ClassPredictions, Targets, as_predictions
-from eyechart.classification.published import reported
+from eyechart.classification.predictions import ClassPredictions, Targets, make_predictions
+from eyechart.classification.published import published_result
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.inference.arrays import all_failed
@@ -33,11 +33,11 @@ class ZeroShot(Protocol[ClassPredictions]):
         source = f"{chosen.name} ({chosen.sha256[:8]})"
         wording = ClassPrompts(context.names, chosen.formats, context.names_source, source)
         predictions = zero_shot(context.runner, model, context.dataset, wording)
-        return replace(predictions, targets=Targets.of(context))
+        return replace(predictions, targets=Targets.from_context(context))
 
     def reported(self, split: str, model: ModelSpec, numbers: Sequence[Metric]) -> Reported | None:
         """Return the published accuracy of the model, if there is one."""
-        return reported(split, model, numbers)
+        return published_result(split, model, numbers)
 
 
 def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> ClassPredictions:
@@ -46,4 +46,4 @@ def zero_shot(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPr
     check_weights(model, weights)
     found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights)
     variant = {"names": wording.names_source, "templates": wording.templates_name}
-    return as_predictions(dataset, found, seen, variant)
+    return make_predictions(dataset, found, seen, variant)

@@ -27,25 +27,25 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[Evidence, ...]
 
 
-class Written(NamedTuple):
+class WrittenBaseline(NamedTuple):
     """A file that was written, and why what it held before could not be kept, if that is so."""
 
     path: Path
-    lost: str = ""
+    unreadable: str = ""
 
 
-class _Dated(msgspec.Struct):
+class _SchemaVersion(msgspec.Struct):
     schema: int | None = None
 
 
-def write(place: Path, found: Iterable[Evidence]) -> list[Written]:
+def write_baselines(place: Path, found: Iterable[Evidence]) -> list[WrittenBaseline]:
     """Write the baselines of cases into a folder, or one file; what was held of the same cases is replaced."""
     groups: dict[tuple[str, str], list[Evidence]] = {}
     for evidence in found:
         groups.setdefault((evidence.case.partition("/")[0], evidence.model), []).append(evidence)
     if place.suffix != ".json":
         return [
-            _write(place / benchmark / f"{slug(model)}.json", benchmark, model, cases)
+            _write(place / benchmark / f"{model_slug(model)}.json", benchmark, model, cases)
             for (benchmark, model), cases in sorted(groups.items())
         ]
     if len(groups) > 1:
@@ -56,50 +56,50 @@ def write(place: Path, found: Iterable[Evidence]) -> list[Written]:
     return [_write(place, benchmark, model, cases) for (benchmark, model), cases in groups.items()]
 
 
-def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) -> Written:
-    old, lost = _held(path)
+def _write(path: Path, benchmark: str, model: str, cases: Iterable[Evidence]) -> WrittenBaseline:
+    old, lost = _read_existing(path)
     if old and (old.benchmark, old.model) != (benchmark, model):
         raise BaselineError(
             f"{path} is of {old.model} on {old.benchmark}, not of {model} on {benchmark}. Name another."
         )
-    kept = {name(evidence): evidence for evidence in (old.cases if old else ())}
-    kept |= {name(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in cases}
+    kept = {case_key(evidence): evidence for evidence in (old.cases if old else ())}
+    kept |= {case_key(evidence): msgspec.structs.replace(evidence, keys=()) for evidence in cases}
     whole = tuple(kept[each] for each in sorted(kept))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, lines(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
+        write_atomic(path, encode_baseline(Baseline(schema=SCHEMA, benchmark=benchmark, model=model, cases=whole)))
     except OSError as error:
         raise BaselineError(
             f"The baseline {path} cannot be written ({error.strerror}). Name another folder."
         ) from error
-    return Written(path, lost)
+    return WrittenBaseline(path, lost)
 
 
-def lines(baseline: Baseline) -> bytes:
+def encode_baseline(baseline: Baseline) -> bytes:
     """Write as JSON with one line a number, so that what git shows of a change is the numbers that changed."""
     return DEEP.sub(b"", encode(baseline)) + b"\n"
 
 
-def _held(path: Path) -> tuple[Baseline | None, str]:
+def _read_existing(path: Path) -> tuple[Baseline | None, str]:
     """What a file holds that is about to be written; one that cannot be read is in nobody's way."""
     try:
-        return (read_file(path) if path.is_file() else None), ""
+        return (read_baseline(path) if path.is_file() else None), ""
     except BaselineError as error:
         return None, str(error).partition(". ")[0]
 
 
-def name(evidence: Evidence) -> tuple[str, str]:
+def case_key(evidence: Evidence) -> tuple[str, str]:
     """What tells a case from others: one may be asked under several protocols."""
     return evidence.case, evidence.protocol
 
 
-def slug(model: str) -> str:
+def model_slug(model: str) -> str:
     """A model as a file name that no other has."""
     kept = re.sub(r"[^A-Za-z0-9_.=-]", "-", model).strip("-")
     return f"{kept[:80]}-{sha256(model.encode()).hexdigest()[:8]}"
 
 
-def read(place: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
+def read_baselines(place: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
     """Return the cases of a baseline, or of all in a folder, each with the file it is in."""
     if (place / FILE).is_file() or place.name == FILE:
         raise BaselineError(
@@ -111,20 +111,22 @@ def read(place: Path) -> dict[tuple[str, str], tuple[Evidence, Path]]:
         raise BaselineError(f"There is no baseline at {place}. Write one with --eye-update-baseline.")
     found: dict[tuple[str, str], tuple[Evidence, Path]] = {}
     for path in files:
-        for evidence in read_file(path).cases:
-            if other := found.get(name(evidence)):
+        for evidence in read_baseline(path).cases:
+            if other := found.get(case_key(evidence)):
                 raise BaselineError(
-                    f"{' under '.join(name(evidence))} is in {other[1]} and in {path}. Keep one of them."
+                    f"{' under '.join(case_key(evidence))} is in {other[1]} and in {path}. Keep one of them."
                 )
-            found[name(evidence)] = evidence, path
+            found[case_key(evidence)] = evidence, path
     return found
 
 
-def read_file(path: Path) -> Baseline:
+def read_baseline(path: Path) -> Baseline:
     """Read a baseline; raises BaselineError for one that is cut off, of another schema or something else."""
     try:
         data = path.read_bytes()
-        schema = msgspec.json.decode(data, type=_Dated).schema  # before the rest, which another schema may have changed
+        schema = msgspec.json.decode(
+            data, type=_SchemaVersion
+        ).schema  # before the rest, which another schema may have changed
         if schema is not None and schema != SCHEMA:
             newer = schema > SCHEMA
             remedy = "Upgrade eyechart to read it, or write it again with --eye-update-baseline." if newer else AGAIN

@@ -18,14 +18,14 @@ from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
 
 SCHEMA = 1
-TIMES = 1000
+RESAMPLES = 1000
 STEPS = 32_767  # a draw is kept as its place between the value and the draw that is farthest from it
 CLOSE = 1e-9  # as near as a share in a file is to one reckoned anew
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MetricEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A number and what it was made of: planes, of which `right` is about all samples and `asked` says which count.
 
     `n_clusters` is the number of images of the n samples; resampling draws whole images. 0 stands for n.
@@ -38,12 +38,12 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: float | None
     n: int
     ci: tuple[float, float] | None = None
-    asked: str = ""
-    right: str = ""
-    draws: str = ""
-    reach: float = 0.0
+    counted: str = ""
+    correct: str = ""
+    bootstrap_samples: str = ""
+    scale: float = 0.0
     n_clusters: int = 0
-    better: int = 0
+    direction: int = 0
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -51,7 +51,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.name, self.labels, self.category
 
     @property
-    def images(self) -> int:
+    def sampling_units(self) -> int:
         """How many images are independent of one another in this number."""
         return self.n_clusters or self.n
 
@@ -69,144 +69,146 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     weights_sha256: str
     fingerprint: str
-    truths: Mapping[str, str]
+    label_hashes: Mapping[str, str]
     variant: Mapping[str, str]
     limit: int | None
     seed: int
     samples: int
     keys: tuple[str, ...] = ()
     environment: Mapping[str, str]
-    proofs: tuple[Proof, ...]
-    planes: Mapping[str, str]
+    metrics: tuple[MetricEvidence, ...]
+    arrays: Mapping[str, str]
     clusters: str | msgspec.UnsetType = msgspec.UNSET  # not written where there is none
 
-    def groups(self) -> Ints | None:
+    def cluster_ids(self) -> Ints | None:
         """The cluster of each sample (samples,); None where every sample is a unit of its own."""
         if self.clusters is msgspec.UNSET:
             return None
-        return np.frombuffer(self.plane(self.clusters, 4 * self.samples), "<i4").astype(np.int64)
+        return np.frombuffer(self.read_array(self.clusters, 4 * self.samples), "<i4").astype(np.int64)
 
-    def outcomes(self, proof: Proof) -> Floats | None:
+    def sample_outcomes(self, proof: MetricEvidence) -> Floats | None:
         """The outcome of each sample (samples,), NaN where it does not count; None where they were not kept."""
-        if not proof.right:
+        if not proof.correct:
             return None
-        asked, right = (self.bits(name) for name in (proof.asked, proof.right))
+        asked, right = (self.read_bits(name) for name in (proof.counted, proof.correct))
         return np.where(asked, right.astype(np.float64), np.nan)
 
-    def share(self, proof: Proof) -> float | None:
+    def proportion(self, proof: MetricEvidence) -> float | None:
         """The share of the samples that count which are right; None where none are kept, or none count."""
-        outcomes = self.outcomes(proof)
+        outcomes = self.sample_outcomes(proof)
         counted = np.zeros(0) if outcomes is None else outcomes[~np.isnan(outcomes)]
         return float(counted.mean()) if counted.size else None
 
-    def draws(self, proof: Proof) -> Floats | None:
+    def bootstrap_samples(self, proof: MetricEvidence) -> Floats | None:
         """The draws (TIMES,); None where they were not kept."""
-        if not proof.draws or proof.value is None:
+        if not proof.bootstrap_samples or proof.value is None:
             return None
-        steps = np.frombuffer(self.plane(proof.draws, 2 * TIMES), "<i2").astype(np.float64)
-        return np.where(steps < -STEPS, np.nan, proof.value + steps / STEPS * proof.reach)
+        steps = np.frombuffer(self.read_array(proof.bootstrap_samples, 2 * RESAMPLES), "<i2").astype(np.float64)
+        return np.where(steps < -STEPS, np.nan, proof.value + steps / STEPS * proof.scale)
 
-    def bits(self, name: str) -> NDArray[np.bool_]:
+    def read_bits(self, name: str) -> NDArray[np.bool_]:
         """A plane with a bit for each sample."""
-        packed = np.frombuffer(self.plane(name, (self.samples + 7) // 8), np.uint8)
+        packed = np.frombuffer(self.read_array(name, (self.samples + 7) // 8), np.uint8)
         return np.unpackbits(packed, count=self.samples).astype(np.bool_)
 
-    def plane(self, name: str, size: int) -> bytes:
+    def read_array(self, name: str, size: int) -> bytes:
         """A plane of so many bytes; raises ValueError for one that is not there, is cut off or is of another size."""
         opened = zlib.decompressobj()
         try:
-            data = opened.decompress(b85decode(self.planes[name]), size + 1)
+            data = opened.decompress(b85decode(self.arrays[name]), size + 1)
         except KeyError:
             raise ValueError(f"the plane {name} is not there") from None
         except zlib.error as error:
             raise ValueError(f"the plane {name} is damaged ({error})") from None
         if len(data) != size:
             raise ValueError(f"the plane {name} has not its {size} bytes")
-        if named(data) != name:
+        if digest(data) != name:
             raise ValueError(f"the plane {name} does not hold what it was named after")
         return data
 
     def check(self) -> None:
         """Read everything once; raises ValueError for what cannot be."""
-        groups = self.groups()
+        groups = self.cluster_ids()
         if groups is not None and (groups < 0).any():
             raise ValueError("the clusters are no whole numbers of at least 0")
-        for proof in self.proofs:
-            share = self.share(proof)
+        for proof in self.metrics:
+            share = self.proportion(proof)
             if share is not None and proof.value is not None and abs(share - proof.value) > CLOSE:
                 raise ValueError(f"{proof.name} is {proof.value}, and its outcomes say {share}")
-            self.draws(proof)
+            self.bootstrap_samples(proof)
             if proof.ci and proof.ci[0] > proof.ci[1]:
                 raise ValueError(f"the interval of {proof.name} has its ends the wrong way round")
 
 
-def named(data: bytes) -> str:
+def digest(data: bytes) -> str:
     """What a plane is called: what it holds, so that one that was damaged is known."""
     return sha256(data).hexdigest()[:12]
 
 
-class Planes:
+class PackedArrays:
     """Collects planes, of which equal ones are kept once."""
 
     def __init__(self, clusters: Ints | None = None) -> None:
         self.clusters = clusters
-        self.kept: dict[str, str] = {}
-        self.rights: dict[str, NDArray[np.bool_]] = {}
+        self.packed: dict[str, str] = {}
+        self.correct_masks: dict[str, NDArray[np.bool_]] = {}
 
     def add(self, data: bytes) -> str:
         """Keep a plane and return its name."""
-        name = named(data)
-        self.kept.setdefault(name, b85encode(zlib.compress(data, 9)).decode("ascii"))
+        name = digest(data)
+        self.packed.setdefault(name, b85encode(zlib.compress(data, 9)).decode("ascii"))
         return name
 
-    def right(self, told: NDArray[np.bool_], right: NDArray[np.bool_]) -> str:
+    def add_correct(self, told: NDArray[np.bool_], right: NDArray[np.bool_]) -> str:
         """Keep who was right; a part of the samples finds itself in the whole, whose plane it then shares."""
-        for name, whole in self.rights.items():
+        for name, whole in self.correct_masks.items():
             if np.array_equal(whole[told], right[told]):
                 return name
         name = self.add(np.packbits(right).tobytes())
-        self.rights[name] = right
+        self.correct_masks[name] = right
         return name
 
-    def proof(self, estimate: Estimate) -> Proof:
+    def add_metric(self, estimate: Estimate) -> MetricEvidence:
         """Keep what a number was computed from."""
         asked, right, drawn, reach, units = "", "", "", 0.0, estimate.n_clusters
         if estimate.correct is not None:
             counted = ~np.isnan(estimate.correct)
             if self.clusters is not None and units is None:
                 units = len(np.unique(self.clusters[counted]))
-            asked, right = self.add(np.packbits(counted).tobytes()), self.right(counted, estimate.correct == 1)
+            asked, right = self.add(np.packbits(counted).tobytes()), self.add_correct(counted, estimate.correct == 1)
         if estimate.bootstrap is not None and estimate.value is not None:
             away = estimate.bootstrap() - estimate.value
             reach = float(np.nanmax(np.abs(away), initial=0.0))
             steps = np.round(away / (reach or 1.0) * STEPS)
             drawn = self.add(np.where(np.isnan(steps), -STEPS - 1, steps).astype("<i2").tobytes())
-        return Proof(
+        return MetricEvidence(
             name=estimate.name,
             labels=estimate.labels,
             category=estimate.category,
             value=estimate.value,
             n=estimate.n,
             ci=estimate.interval,
-            asked=asked,
-            right=right,
-            draws=drawn,
-            reach=reach,
+            counted=asked,
+            correct=right,
+            bootstrap_samples=drawn,
+            scale=reach,
             n_clusters=0 if units is None or units == estimate.n else units,
-            better=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,
+            direction=0 if estimate.higher_is_better is None else 1 if estimate.higher_is_better else -1,
         )
 
 
-def proofs(estimates: Iterable[Estimate], clusters: Ints | None = None) -> tuple[tuple[Proof, ...], Mapping[str, str]]:
+def collect_evidence(
+    estimates: Iterable[Estimate], clusters: Ints | None = None
+) -> tuple[tuple[MetricEvidence, ...], Mapping[str, str]]:
     """The proofs of numbers, and their planes; `clusters` (samples,) is one of them where several samples share one."""
-    planes = Planes(clusters)
-    found = tuple(planes.proof(estimate) for estimate in estimates)
+    planes = PackedArrays(clusters)
+    found = tuple(planes.add_metric(estimate) for estimate in estimates)
     if clusters is not None:
-        planes.add(packed(clusters))
-    return found, planes.kept
+        planes.add(pack_clusters(clusters))
+    return found, planes.packed
 
 
-def packed(clusters: Ints) -> bytes:
+def pack_clusters(clusters: Ints) -> bytes:
     """The plane of the samples' clusters."""
     return clusters.astype("<i4").tobytes()
 

@@ -25,7 +25,7 @@ class Floor:
     name: str
     labels: str
     category: str
-    most: bool
+    is_maximum: bool
     value: float
 
     def covers(self, record: Record) -> bool:
@@ -33,11 +33,11 @@ class Floor:
         here = (record.benchmark, record.protocol) == (self.benchmark, self.protocol)
         return here and self.split in ("", record.split)
 
-    def lacks(self, record: Record) -> bool:
+    def is_missing_in(self, record: Record) -> bool:
         """Whether a record has no number that the floor is about, although it has the ground truth."""
-        return self.covers(record) and self.labels in ("", *record.data.labels) and not any(self.numbers(record))
+        return self.covers(record) and self.labels in ("", *record.data.labels) and not any(self.metrics(record))
 
-    def numbers(self, record: Record) -> Iterator[Metric]:
+    def metrics(self, record: Record) -> Iterator[Metric]:
         """The numbers of a record that it is about."""
         if self.covers(record):
             named = [each for each in record.metrics if each.name == self.name and self.labels in ("", each.labels)]
@@ -46,17 +46,17 @@ class Floor:
             else:
                 yield from headlines(named) or named
 
-    def broken(self, metric: Metric) -> bool:
+    def is_missed(self, metric: Metric) -> bool:
         """Whether a number is on the wrong side, or is not there."""
         if metric.value is None:
             return True
-        return metric.value > self.value if self.most else metric.value < self.value
+        return metric.value > self.value if self.is_maximum else metric.value < self.value
 
 
-def floor(text: str) -> Floor:
+def parse_floor(text: str) -> Floor:
     """Read a floor, such as `imagenet/zero_shot:acc1>=0.62` or `imagenet/val/zero_shot:acc1[ReGT]>=0.7`.
 
-    >>> floor("imagenet/zero_shot:acc1>=0.62").value
+    >>> parse_floor("imagenet/zero_shot:acc1>=0.62").value
     0.62
     """
     found = FORM.fullmatch(text.replace(" ", ""))
@@ -76,25 +76,27 @@ def floor(text: str) -> Floor:
     return Floor(text, benchmark, "".join(split), protocol, found["name"], labels, category, most, value)
 
 
-def misses(floors: Iterable[Floor], records: Iterable[Record]) -> Iterator[tuple[Floor, Record | None, Metric | None]]:
+def find_missed_floors(
+    floors: Iterable[Floor], records: Iterable[Record]
+) -> Iterator[tuple[Floor, Record | None, Metric | None]]:
     """Every number on the wrong side of a floor; a record without its number, and a floor about nothing, with None."""
     every = list(records)
     for each in floors:
-        numbers = [(record, metric) for record in every for metric in each.numbers(record)]
-        yield from ((each, record, metric) for record, metric in numbers if each.broken(metric))
+        numbers = [(record, metric) for record in every for metric in each.metrics(record)]
+        yield from ((each, record, metric) for record, metric in numbers if each.is_missed(metric))
         known = any(each.name == metric.name for record in every for metric in record.metrics)
-        lacking = [record for record in every if each.lacks(record) and (known or is_unscored(record))]
+        lacking = [record for record in every if each.is_missing_in(record) and (known or has_no_score(record))]
         yield from ((each, record, None) for record in lacking)
         if not numbers and not lacking:
             yield each, None, None
 
 
-def is_unscored(record: Record) -> bool:
+def has_no_score(record: Record) -> bool:
     """Return whether a record has no number but the share of samples that were answered."""
     return all(metric.name == ANSWERED for metric in record.metrics)
 
 
-def near(missed: Floor, records: Iterable[Record]) -> str:
+def suggest_names(missed: Floor, records: Iterable[Record]) -> str:
     """End a sentence about a floor that is about nothing with the names that it may have meant."""
     known = {
         f"{record.benchmark}{split}/{record.protocol}:{metric.name}"
@@ -105,7 +107,7 @@ def near(missed: Floor, records: Iterable[Record]) -> str:
     return did_you_mean(re.split(r"[\[<>]", missed.text.replace(" ", ""))[0], sorted(known))
 
 
-def below(broken: Floor, record: Record, metric: Metric | None) -> str:
+def describe_missed_floor(broken: Floor, record: Record, metric: Metric | None) -> str:
     """Say that a number is on the wrong side of its floor, or is not there."""
     if metric is None:
         of = ", ".join(filter(None, (broken.labels, broken.category)))

@@ -15,13 +15,13 @@ def explain_nothing_compared(found: Sequence[Evidence], known: Iterable[Evidence
     near = [each for each in known if benchmark_of(each) in benchmarks]
     names = list(dict.fromkeys(each.model for each in near))
     cases = "the case that ran" if len(found) == 1 else f"the {len(found)} cases that ran"
-    start = f"nothing was compared: --eye-baseline={place} has no baseline of {cases} (models: {listed(models)})."
+    start = f"nothing was compared: --eye-baseline={place} has no baseline of {cases} (models: {join_names(models)})."
     if not names:
-        return f"{start} It has none of {listed(sorted(benchmarks))}: {WRITE}, or name another."
+        return f"{start} It has none of {join_names(sorted(benchmarks))}: {WRITE}, or name another."
     if same := [each for each in near if each.model in models]:
-        others = listed([f"{each.case} ({each.protocol})" for each in same])
+        others = join_names([f"{each.case} ({each.protocol})" for each in same])
         return f"{start} Of these models it has {others}. Run these, or {WRITE}."
-    start = f"{start} Its models for {listed(sorted(benchmarks))}: {listed(names)}."
+    start = f"{start} Its models for {join_names(sorted(benchmarks))}: {join_names(names)}."
     new = next((model for model in models if "[" in model), "SPEC")
     if aliases := [name for name in names if "[" not in name]:
         return f"{start} Give the model the name that the baseline knows: --eye-model={aliases[0]}={new}; or {WRITE}."
@@ -39,7 +39,7 @@ def explain_nothing_recorded(skipped: int) -> str:
 
 def explain_no_number(found: Sequence[Evidence]) -> str:
     """Return that the cases have a baseline, of which no number can be compared."""
-    cases = listed([f"{each.case} ({each.protocol})" for each in found])
+    cases = join_names([f"{each.case} ({each.protocol})" for each in found])
     return (
         f"nothing was compared with --eye-baseline: {cases} recorded no number of which more or less is better. "
         "Leave --eye-baseline out, or run cases that record one."
@@ -51,10 +51,10 @@ def benchmark_of(evidence: Evidence) -> str:
     return evidence.case.partition("/")[0]
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are.
 
-    >>> listed(["a", "b"]), listed([*"abcdefg"])
+    >>> join_names(["a", "b"]), join_names([*"abcdefg"])
     ('a, b', 'a, b, c, d, e and 2 more')
     """
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""

@@ -20,7 +20,7 @@ from eyechart.errors import SpecError, VocabularyError
 from eyechart.models import runtime
 from eyechart.models.registry import backend, create
 from eyechart.models.types import Encoder, Floats, Identity
-from eyechart.spec import ModelSpec, parse
+from eyechart.spec import ModelSpec, parse_spec
 
 OPTIONS = ("classifier", "text", "top", "names", "scale", "dtype", "batch_size")
 EXAMPLES = {"classifier": "timm[resnet50]", "text": "sentence[minilm]"}
@@ -114,7 +114,7 @@ def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
 
 def _part(spec: ModelSpec, option: str, default: str, interface: str) -> ModelSpec:
     """Read one of the two models; the precision that is asked of both is asked of each that names none."""
-    asked = parse(spec.options.get(option, default))
+    asked = parse_spec(spec.options.get(option, default))
     if interface not in backend(asked).offers:
         what = interface.replace("_", " ")
         raise SpecError(f"'{spec}': {asked} is not a {what}. Use one, such as {option}={EXAMPLES[option]}.")

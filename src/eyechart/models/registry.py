@@ -76,7 +76,7 @@ BUILT_IN: Mapping[str, Backend] = {
     "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
     "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
     "sentence": Backend("eyechart.models.sentence.encoder:Sentence", frozenset({"text_encoder"})),
-    "knn": Backend("eyechart.classification.knn:Knn", frozenset({"neighbours"})),
+    "knn": Backend("eyechart.classification.knn:KnnModel", frozenset({"neighbours"})),
     "hf": Backend("eyechart.models.hf.generator:Hf", frozenset({"generator", "scorer"})),
     "vllm": Backend("eyechart.models.vllm.generator:Vllm", frozenset({"generator", "scorer"})),
     "openai": Backend("eyechart.models.openai.generator:OpenAi", frozenset({"generator"}), computes=False),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from eyechart.command_line import aligned, print_any_letter, seconds_of_progress
+from eyechart.command_line import align_columns, escape_unprintable, progress_interval
 from eyechart.data.class_names import templates
 from eyechart.data.dataset import Dataset
 from eyechart.data.detection.splits import BENCHMARK
@@ -31,8 +31,8 @@ from eyechart.oodbench.flags import BEATEN, UNLIKELY
 from eyechart.oodbench.options import DETECTOR_TEMPLATES, MOST, THRESHOLD
 from eyechart.oodbench.split_division import NONE, OWN, Made, made
 from eyechart.paths import STORE
-from eyechart.protocol.options import OptionValues, is_share
-from eyechart.spec import did_you_mean, parse
+from eyechart.protocol.options import OptionValues, is_fraction
+from eyechart.spec import did_you_mean, parse_spec
 
 INITIAL = (f"{SIMPLE}'", f"{HARD}'")
 HEADS = ("split", "images", "pairs", *SETS, *INITIAL)
@@ -90,7 +90,7 @@ def flagged(dataset: Dataset, found: Made, place: int) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Divide every split that is there; a refusal is a sentence on stderr, the others go on, and the status is 2."""
-    print_any_letter()
+    escape_unprintable()
     options = parser().parse_args(arguments)
     try:
         check(options)
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lender = Lender(offline=options.offline)
     found = [divided for ref in refs if (divided := of_split(ref, options, lender))]
     if found:
-        print(aligned([HEADS, *(cells(*each) for each in found)]))
+        print(align_columns([HEADS, *(cells(*each) for each in found)]))
     for dataset, result in found:
         print("\n".join(["", *said(dataset, result, options.out / f"{dataset.split}.json")]))
     return 0 if len(found) == len(refs) else 2
@@ -137,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
 
 def share(text: str) -> str:
     """A number from 0 to 1, in the one spelling that is recorded."""
-    if not is_share(text):
+    if not is_fraction(text):
         raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, got '{text}'")
     return str(float(text))
 
@@ -160,7 +160,7 @@ def check(options: argparse.Namespace) -> None:
     for given in options.detector:
         if "]+" in given:
             raise SpecError(f"--detector={given} names several detectors. Give each in a --detector of its own.")
-        spec = parse(given)
+        spec = parse_spec(given)
         backend(spec)
         if DETECTORS.isdisjoint(offers(spec)):
             raise SpecError(
@@ -239,7 +239,7 @@ class Bar:
         """Show it; the first call says how much was answered before."""
         if self.drawn is None:
             self.drawn = tqdm(
-                desc=self.title, total=total, initial=done, unit=f" {unit}", mininterval=seconds_of_progress()
+                desc=self.title, total=total, initial=done, unit=f" {unit}", mininterval=progress_interval()
             )
         self.drawn.update(done - self.drawn.n)
         if done == total:
@@ -270,7 +270,7 @@ class Lender:
         """Make a detector, or give the one that was made."""
         self.bar.title = f"{self.split}: {spec}"
         if spec not in self.models:
-            self.models[spec] = create(parse(spec), device=pick(0), offline=self.offline)
+            self.models[spec] = create(parse_spec(spec), device=pick(0), offline=self.offline)
         return self.models[spec]
 
 

@@ -17,7 +17,7 @@ from eyechart.oodbench.options import DETECTOR_TEMPLATES, THRESHOLD
 from eyechart.oodbench.predictions import LABELS
 from eyechart.protocol.base import Predictions, Protocol, Rows
 from eyechart.protocol.context import Context
-from eyechart.records import Outcomes
+from eyechart.records import OutcomeCounts
 
 LOGIT_BINS, SHARE_BINS = 40, 20
 
@@ -43,10 +43,10 @@ class DetectionPredictions(Predictions):
         """Return the sha256 of the annotation."""
         return {LABELS: self.notation.sha256}
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the pairs; one that is flagged is one that the detector got wrong."""
         codes = self.flags.codes[self.flags.present]
-        return Outcomes(correct=int((codes == 0).sum()), wrong=int((codes > 0).sum()), error=len(self.errors))
+        return OutcomeCounts(correct=int((codes == 0).sum()), wrong=int((codes > 0).sum()), error=len(self.errors))
 
     def data_notes(self) -> Iterator[str]:
         """Yield what of the annotation was left out."""

@@ -19,8 +19,8 @@ from eyechart.oodbench.predictions import LABELS
 from eyechart.oodbench.split_division import division
 from eyechart.protocol.base import Predictions, Protocol, Rows, with_key
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import Given, OptionValues, flag
-from eyechart.records import Outcomes
+from eyechart.protocol.options import OptionValues, RequestedValues, flag
+from eyechart.records import OutcomeCounts
 
 APART = "OOD"
 LEAST, NONE = 4, "none"  # pairs a side; no reference
@@ -66,7 +66,7 @@ class DistributionPredictions(Predictions):
         """Return every image of both samples without features."""
         return [with_key(key, error) for sample in self.sides.values() for key, error in sample.errors.items()]
 
-    def asked(self) -> str:
+    def describe_count(self) -> str:
         """Return how many images both samples are drawn from."""
         return f"{sum(len(sample.dataset) for sample in self.sides.values())} images"
 
@@ -87,9 +87,9 @@ class DistributionPredictions(Predictions):
             f"{LABELS}, reference": truth_of(other.division, other.dataset),
         }
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the errors: features are neither right nor wrong."""
-        return Outcomes(error=len(self.error_messages()))
+        return OutcomeCounts(error=len(self.error_messages()))
 
     def samples(self) -> Rows:
         """Yield every pair that is compared."""
@@ -108,15 +108,15 @@ class Distribution(Protocol[DistributionPredictions]):
     requires = ("image_encoder",)
     options = (*DIVIDED, REFERENCE)
 
-    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that a file of a division has chosen."""
         return unused(options)
 
-    def warnings(self, given: Given) -> str:
+    def warnings(self, given: RequestedValues) -> str:
         """Return which of the options that were given a file of a division has chosen."""
         return warnings(self.name, given)
 
-    def expand_grid(self, given: Given, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
+    def expand_grid(self, given: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
         """Yield the combinations that have a reference, without which there is nothing to compare with."""
         yield from (each for each in super().expand_grid(given, capabilities) if each["reference"] != NONE)
 

@@ -15,7 +15,7 @@ from eyechart.oodbench.yes_no_prompts import WORDINGS, Heard, Query, existence_p
 from eyechart.parsers.truncation import read_complete_word
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import Given, OptionValues
+from eyechart.protocol.options import OptionValues, RequestedValues
 
 
 class Existence(Protocol[ExistencePredictions]):
@@ -26,15 +26,15 @@ class Existence(Protocol[ExistencePredictions]):
     replays = "existence"
     options = EXISTENCE
 
-    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that a file of a division has chosen."""
         return unused(options)
 
-    def warnings(self, given: Given) -> str:
+    def warnings(self, given: RequestedValues) -> str:
         """Return which of the options that were given a file of a division has chosen."""
         return warnings(self.name, given)
 
-    def go_together(self, options: OptionValues) -> bool:
+    def is_valid(self, options: OptionValues) -> bool:
         """Return whether a combination can be asked: Mill's scorer reads letters alone."""
         return options["reading"] != "mill"
 

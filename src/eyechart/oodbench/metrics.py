@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import TIMES as DRAWS
+from eyechart.gate.evidence import RESAMPLES as DRAWS
 from eyechart.metrics.degenerate_intervals import measure_intervals, share_interval
 from eyechart.metrics.degradation import Degradation
 from eyechart.metrics.degradation import degradation as falls_of

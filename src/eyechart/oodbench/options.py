@@ -4,14 +4,14 @@ from eyechart.data.class_names import templates
 from eyechart.data.splits import available, unknown
 from eyechart.errors import DataError
 from eyechart.models.registry import backend
-from eyechart.protocol.options import READING, Given, Option, OptionValues, flag
-from eyechart.spec import parse, pieces
+from eyechart.protocol.options import READING, Option, OptionValues, RequestedValues, flag
+from eyechart.spec import parse_spec, split_outside_brackets
 
 
 def check_detectors(value: str, _: str | None) -> None:
     """Refuse detectors whose backend is not known."""
-    for spec in pieces(value, "+") if value != "own" else ():
-        backend(parse(spec))
+    for spec in split_outside_brackets(value, "+") if value != "own" else ():
+        backend(parse_spec(spec))
 
 
 def check_templates(value: str, _: str | None) -> None:
@@ -68,7 +68,7 @@ def unused(options: OptionValues) -> set[str]:
     return {each.name for each in IN_A_DIVISION} if options["division"] != MADE else set()
 
 
-def warnings(protocol: str, given: Given) -> str:
+def warnings(protocol: str, given: RequestedValues) -> str:
     """Say which options were given although all divisions are read from files; "" where none was."""
     divisions = given.get("division", (MADE,))
     idle = [each.name for each in IN_A_DIVISION if each.name in given and given[each.name] != (each.default,)]

@@ -15,8 +15,8 @@ from eyechart.oodbench.division_files import truth_of
 from eyechart.oodbench.divisions import HARD, SIMPLE, Division
 from eyechart.oodbench.yes_no_prompts import QUESTIONS
 from eyechart.protocol.base import Predictions, Rows, answered_images, truncation_note, with_key
-from eyechart.protocol.result import served
-from eyechart.records import Asked, Outcomes, Served
+from eyechart.protocol.result import make_usage_record
+from eyechart.records import OutcomeCounts, SubsetTiming, UsageRecord
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -40,7 +40,7 @@ class PairPredictions(Predictions):
     errors: Mapping[int, str]
     usage: Usage
     cost: float | None
-    sets: Mapping[str, Asked]
+    sets: Mapping[str, SubsetTiming]
     truncated: Bools | None = field(default=None, kw_only=True)
     seed: int = field(default=0, kw_only=True)
 
@@ -75,13 +75,13 @@ class PairPredictions(Predictions):
         """Return whether each image was answered, in all of its questions."""
         return answered_images(self.images, self.errors, len(self.keys))
 
-    def served(self) -> Served:
+    def usage_record(self) -> UsageRecord:
         """Return what the answers took, set by set."""
-        return served(sum(took.answers for took in self.sets.values()), self.usage, self.cost, self.sets)
+        return make_usage_record(sum(took.answers for took in self.sets.values()), self.usage, self.cost, self.sets)
 
     def notes(self) -> Iterator[str]:
         """Yield how many answers could not be read or were cut, and whether there was nothing to ask about."""
-        came = self.outcomes()
+        came = self.count_outcomes()
         every = came.correct + came.wrong + came.unparsed + came.error + came.truncated
         if came.unparsed:
             yield f"{came.unparsed} of {every} answers could not be read; they count as wrong."
@@ -144,16 +144,16 @@ class ExistencePredictions(PairPredictions):
         if self.variant["benchmark"] == "initial":
             yield from ((f"{name}{PRIME}", sets == name) for name in (SIMPLE, HARD))
 
-    def asked(self) -> str:
+    def describe_count(self) -> str:
         """Return how many pairs there are."""
         return f"{len(self.pairs)} pairs"
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by what became of them."""
         read = self.answers >= 0
         correct = read & ((self.answers == YES) == self.expected)
         unread, cut = self.answers == UNPARSED, self.cut(self.answers)
-        return Outcomes(
+        return OutcomeCounts(
             correct=int(correct.sum()),
             wrong=int((read & ~correct).sum()),
             unparsed=int((unread & ~cut).sum()),
@@ -223,17 +223,17 @@ class ProgressionPredictions(PairPredictions):
         counting = self.counting == self.counts[:, 1]
         return np.stack([self.existence == 1, counting, counting & (self.logic == more)], axis=1).astype(np.int64)
 
-    def asked(self) -> str:
+    def describe_count(self) -> str:
         """Return how many samples there are."""
         return f"{len(self.pairs)} samples"
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the answers, three a sample; a logical answer counts as right where it is, whatever the number."""
         answers = np.stack([self.existence, self.counting, self.logic], axis=1)
         more = self.counts[:, 0] > self.counts[:, 1]
         right = np.stack([answers[:, 0] == YES, answers[:, 1] == self.counts[:, 1], answers[:, 2] == more], axis=1)
         read, unread, cut = answers >= 0, answers == UNPARSED, self.cut(answers)
-        return Outcomes(
+        return OutcomeCounts(
             correct=int((read & right).sum()),
             wrong=int((read & ~right).sum()),
             unparsed=int((unread & ~cut).sum()),

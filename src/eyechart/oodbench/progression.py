@@ -20,8 +20,8 @@ from eyechart.oodbench.split_division import division
 from eyechart.oodbench.yes_no_prompts import Heard, Query, count, parsers, put, readable
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import READING, Given, OptionValues
-from eyechart.protocol.prompts import Prompt, prompt
+from eyechart.protocol.options import READING, OptionValues, RequestedValues
+from eyechart.protocol.prompts import Prompt, get_prompt
 
 Couple = tuple[int, int]  # places in the division
 
@@ -35,7 +35,7 @@ def progression_prompts() -> tuple[Prompt, Prompt, Prompt]:
     >>> counting.fill(category="egg"), logic.fill(category="cup", other="egg").partition("?")[0]
     ('How many egg are there in the picture?', 'Is the number of cup in the image greater than the number of egg')
     """
-    return prompt("existence"), prompt("progression_counting"), prompt("progression_logic")
+    return get_prompt("existence"), get_prompt("progression_counting"), get_prompt("progression_logic")
 
 
 def couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: str) -> list[tuple[int, int]]:
@@ -81,15 +81,15 @@ class Progression(Protocol[ProgressionPredictions]):
     requires = ("generator",)
     options = (*DIVIDED, READING)
 
-    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that a file of a division has chosen."""
         return unused(options)
 
-    def warnings(self, given: Given) -> str:
+    def warnings(self, given: RequestedValues) -> str:
         """Return which of the options that were given a file of a division has chosen."""
         return warnings(self.name, given)
 
-    def go_together(self, options: OptionValues) -> bool:
+    def is_valid(self, options: OptionValues) -> bool:
         """Return whether a combination can be asked: Mill's scorer reads letters alone."""
         return options["reading"] != "mill"
 

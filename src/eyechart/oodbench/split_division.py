@@ -21,7 +21,7 @@ from eyechart.oodbench.hard_samples import Mined, Proposals, existing, mined, mo
 from eyechart.oodbench.options import IN_A_DIVISION, MADE
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues
-from eyechart.spec import parse, pieces
+from eyechart.spec import parse_spec, split_outside_brackets
 
 DIVIDE = "python -m eyechart.oodbench"
 OWN, NONE = "own", "none"
@@ -123,7 +123,7 @@ def detectors(given: str, dataset: Dataset) -> tuple[str, ...]:
     """The detectors' specifications, each another."""
     if given == OWN:
         given = TOY if dataset.split.startswith("sample-") else PAPERS
-    specs = tuple(str(parse(spec)) for spec in pieces(given, "+"))
+    specs = tuple(str(parse_spec(spec)) for spec in split_outside_brackets(given, "+"))
     twice = next((spec for spec in specs if specs.count(spec) > 1), None)
     if twice:
         raise SpecError(

@@ -16,9 +16,9 @@ from eyechart.inference.requests import Generate, RequestTemplate, SharedRequest
 from eyechart.inference.responses import Response
 from eyechart.models.types import Usage
 from eyechart.parsers import compat, number, yes_no
-from eyechart.protocol.context import Context, replayed
-from eyechart.protocol.prompts import Prompt, prompt
-from eyechart.records import Asked
+from eyechart.protocol.context import Context, is_replay
+from eyechart.protocol.prompts import Prompt, get_prompt
+from eyechart.records import SubsetTiming
 
 WORDINGS: Mapping[str, tuple[str, str]] = {
     "direct": ("existence", "existence_not"),
@@ -50,7 +50,7 @@ def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
     ['Does this image contain a book? (yes or no)', 'Does this image not contain a book? (yes or no)']
     """
     positive, negative = WORDINGS[reasoning]
-    return prompt(positive), prompt(negative)
+    return get_prompt(positive), get_prompt(negative)
 
 
 @dataclass(frozen=True)
@@ -69,35 +69,35 @@ class Heard:
 
     said: tuple[Response, ...]
     usage: Usage
-    took: Asked
+    took: SubsetTiming
 
 
 @cache
 def texts() -> dict[str, tuple[Prompt, int]]:
     """The prompt and the most tokens of an answer, of every kind of question."""
-    return {kind: (prompt(kind), TOKENS_STEP_BY_STEP if "cot" in kind else TOKENS) for kind in KINDS}
+    return {kind: (get_prompt(kind), TOKENS_STEP_BY_STEP if "cot" in kind else TOKENS) for kind in KINDS}
 
 
 def put(context: Context, queries: Sequence[Query]) -> Heard:
     """Ask, image by image, so that an engine that can computes each image once; a replay has its answers already."""
-    if replayed(context):
+    if is_replay(context):
         return collected(context, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
     asked = tuple(question(context, queries[place]) for place in order)
     book = SharedRequests(wording(context), tuple(address(context, queries[place]) for place in order))
     begun = monotonic()
     replies = context.runner.generate(context.generator, context.dataset, Generate("pairs", asked, shared=book))
-    took = Asked(answers=len({*book.ids}), fresh=replies.fresh, seconds=monotonic() - begun)
+    took = SubsetTiming(answers=len({*book.ids}), fresh=replies.fresh, seconds=monotonic() - begun)
     said = dict(zip(order, replies.responses, strict=True))
     return Heard(tuple(said[place] for place in range(len(queries))), replies.usage, took)
 
 
 def collected(context: Context, queries: Sequence[Query]) -> Heard:
     """The words of a file as replies."""
-    words = pair_words(context.replay.path, context.dataset, context.names)
+    words = pair_words(context.replayed_words.path, context.dataset, context.names)
     kinds = {kind: side for pair in WORDINGS.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
     said = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
-    return Heard(said, Usage(), Asked(answers=len({*queries}), fresh=0, seconds=0.0))
+    return Heard(said, Usage(), SubsetTiming(answers=len({*queries}), fresh=0, seconds=0.0))
 
 
 def question(context: Context, query: Query) -> RequestTemplate:

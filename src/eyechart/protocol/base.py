@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from eyechart.estimates import Estimate
 from eyechart.protocol.context import Context
-from eyechart.protocol.options import Given, Option, OptionValues
+from eyechart.protocol.options import Option, OptionValues, RequestedValues
 from eyechart.records import Metric as Number
-from eyechart.records import Outcomes, Reported, Served
+from eyechart.records import OutcomeCounts, Reported, UsageRecord
 from eyechart.spec import ModelSpec
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Predictions(ABC):
         """Return the sha256 of each ground truth by its name; the first one is the main one."""
 
     @abstractmethod
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by what became of them."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class Predictions(ABC):
         """Return everything that the numbers depend on beside model and data, as the record has it."""
         return dict(self.variant)
 
-    def asked(self) -> str:
+    def describe_count(self) -> str:
         """Return how many answers were asked for and what was counted, such as "140 images"."""
         return f"{len(self.keys)} images"
 
@@ -77,7 +77,7 @@ class Predictions(ABC):
         """Return the sampling unit of each image (n,), None where every image is one."""
         return None
 
-    def served(self) -> Served | None:
+    def usage_record(self) -> UsageRecord | None:
         """Return how many requests and tokens the answers took, None where there were no requests."""
         return None
 
@@ -106,7 +106,7 @@ class Protocol(ABC, Generic[P]):
     replays: ClassVar[str] = ""
     options: ClassVar[tuple[Option, ...]] = ()
 
-    def suits(self, capabilities: Collection[str]) -> bool:
+    def supports(self, capabilities: Collection[str]) -> bool:
         """Return whether a model with these capabilities can be asked."""
         return not {*self.requires, f"said:{self.replays}"}.isdisjoint(capabilities)
 
@@ -114,7 +114,7 @@ class Protocol(ABC, Generic[P]):
         """Return every option at its default."""
         return {option.name: option.default for option in self.options}
 
-    def expand_grid(self, given: Given, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
+    def expand_grid(self, given: RequestedValues, capabilities: Collection[str] = ()) -> Iterator[OptionValues]:
         """Yield every combination of the values that were given, no two of which ask the same of a model.
 
         Where some combinations cannot be, the others are left; where none can, all.
@@ -124,21 +124,21 @@ class Protocol(ABC, Generic[P]):
         combinations = [dict(zip(names, each, strict=True)) for each in product(*values)]
         replayed = bool(self.replays) and f"said:{self.replays}" in capabilities
         settled = [
-            each | {name: defaults[name] for name in self.unused(each, replayed=replayed) & {*names}}
+            each | {name: defaults[name] for name in self.unused_options(each, replayed=replayed) & {*names}}
             for each in combinations
         ]
-        kept = [each for each in settled if self.go_together(each)] or settled
+        kept = [each for each in settled if self.is_valid(each)] or settled
         yield from {tuple(each.items()): each for each in kept}.values()
 
-    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that change nothing beside the others; they are recorded at their defaults."""
         return set()
 
-    def go_together(self, options: OptionValues) -> bool:  # noqa: ARG002
+    def is_valid(self, options: OptionValues) -> bool:  # noqa: ARG002
         """Return whether a combination of options can be asked."""
         return True
 
-    def warnings(self, given: Given) -> str:  # noqa: ARG002
+    def warnings(self, given: RequestedValues) -> str:  # noqa: ARG002
         """Return which of the options that were given change nothing, as a sentence; "" where all do something."""
         return ""
 

@@ -44,14 +44,14 @@ class Evaluate(Generic[P]):
 
         Raises UnavailableError for a case that cannot be asked, and AbsentError for data that are not there.
         """
-        return self.finished().add(metrics)
+        return self.get_result().add(metrics)
 
     @property
     def predictions(self) -> P:
         """What the answers of the model mean."""
-        return self.finished().predictions
+        return self.get_result().predictions
 
-    def finished(self) -> CaseResult[P]:
+    def get_result(self) -> CaseResult[P]:
         """Return the result of the case; the model is asked where it was not asked before."""
         if self.result is None:
             context = self.make_context()
@@ -65,9 +65,9 @@ class Evaluate(Generic[P]):
         return self.result
 
 
-def names_of(dataset: Dataset, settings: Settings, protocol: str = "") -> tuple[tuple[str, ...], str]:
+def resolve_class_names(dataset: Dataset, settings: Settings, protocol: str = "") -> tuple[tuple[str, ...], str]:
     """Return the class names of a case and their source: a split's own names, or a list of ImageNet's classes."""
-    given = settings.names_of_protocols.get(protocol, settings.names)
+    given = settings.names_by_protocol.get(protocol, settings.names)
     published = given in VOCABULARIES
     if dataset.names and (given == "mill" or (published and not has_imagenet_classes(dataset))):
         return dataset.names, "split"
@@ -75,7 +75,7 @@ def names_of(dataset: Dataset, settings: Settings, protocol: str = "") -> tuple[
     return found.names, f"{found.name} ({found.sha256[:8]})"
 
 
-def label_policy(settings: Settings, dataset: Dataset) -> LabelPolicy:
+def make_label_policy(settings: Settings, dataset: Dataset) -> LabelPolicy:
     """Return how labels are compared; ImageNet's equivalences are for its classes, other splits have their own."""
     named = settings.equivalences.removeprefix("strict:")
     own = named == PUBLISHED and not has_imagenet_classes(dataset)

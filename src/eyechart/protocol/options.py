@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from eyechart.errors import SpecError
-from eyechart.spec import did_you_mean, pieces
+from eyechart.spec import did_you_mean, split_outside_brackets
 
 SET = "--eye-set"
 OptionValues = Mapping[str, str]  # the value of every option of a protocol
-Given = Mapping[str, tuple[str, ...]]  # the values that were asked for, each of which makes a case
+RequestedValues = Mapping[str, tuple[str, ...]]  # the values that were asked for, each of which makes a case
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Option:
     share: bool = False
     check: Callable[[str, str | None], object] | None = field(default=None, repr=False)
 
-    def values(self, given: str, flag: str) -> tuple[str, ...]:
+    def parse_values(self, given: str, flag: str) -> tuple[str, ...]:
         """Read a list of values; `all` is every known one. `flag` is the option as errors name it.
 
         Raises SpecError for a value that the option does not take.
@@ -35,27 +35,27 @@ class Option:
         >>> Option("images", "images in a request", "1", least=1).values("1,010", "--eye-set=closed_world.images")
         ('1', '10')
         """
-        values = self.known if given == "all" and self.known else tuple(pieces(given))
+        values = self.known if given == "all" and self.known else tuple(split_outside_brackets(given))
         for value in values:
-            self.refuse(value, flag)
+            self.validate(value, flag)
         return tuple(dict.fromkeys(map(self.normalise, values)))
 
     def normalise(self, value: str) -> str:
         """Return one spelling of equal numbers."""
         return str(int(value)) if self.least is not None else str(float(value)) if self.share else value
 
-    def refuse(self, value: str, flag: str) -> None:
+    def validate(self, value: str, flag: str) -> None:
         """Raise SpecError for a value that the option does not take."""
         if self.least is not None and not (value.isdecimal() and int(value) >= self.least):
             raise SpecError(f"{flag} takes whole numbers from {self.least} up. Got '{value}' instead.")
-        if self.share and not is_share(value):
+        if self.share and not is_fraction(value):
             raise SpecError(f"{flag} takes numbers from 0 to 1. Got '{value}' instead.")
         if not value or (self.known and value not in self.known):
             listed = f" It takes {', '.join(self.known)}." if self.known else " Give a value."
             raise SpecError(f"{flag} does not know '{value}'{did_you_mean(value, self.known)}{listed}")
 
 
-def is_share(value: str) -> bool:
+def is_fraction(value: str) -> bool:
     """Return whether a text is a number from 0 to 1."""
     try:
         return 0 <= float(value) <= 1
@@ -73,7 +73,7 @@ def flag(protocol: str, option: str, value: str | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class Setting:
+class OptionSetting:
     """One `--eye-set`: the protocol, the option and the list of values."""
 
     protocol: str
@@ -81,7 +81,7 @@ class Setting:
     values: str
 
     @classmethod
-    def parse(cls, text: str) -> "Setting":
+    def parse(cls, text: str) -> "OptionSetting":
         """Read PROTOCOL.OPTION=VALUE[,VALUE…]. Raises SpecError for anything else."""
         name, equals, values = text.partition("=")
         protocol, dot, option = name.strip().partition(".")
@@ -94,10 +94,10 @@ class Setting:
 
 def check_prompt(value: str, _: str | None) -> None:
     """Refuse a prompt that is neither packaged nor a file."""
-    from eyechart.protocol.prompts import prompt
+    from eyechart.protocol.prompts import get_prompt
 
     if value != OWN:
-        prompt(value)
+        get_prompt(value)
 
 
 OWN = "own"

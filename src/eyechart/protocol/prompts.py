@@ -70,7 +70,7 @@ def prompt_names() -> tuple[str, ...]:
 
 
 @cache
-def prompt(name_or_path: str) -> Prompt:
+def get_prompt(name_or_path: str) -> Prompt:
     """Return a packaged prompt, or that of a user's own toml file with the keys `source`, `text` and perhaps `note`.
 
     Raises DataError for a name that is neither, and for a file that cannot be read, lacks a key, has another or has a

@@ -38,11 +38,11 @@ PACKAGED: Mapping[str, str] = {
     "free_form": "eyechart.realbirdid.free_form:FreeForm",
     "abstention": "eyechart.realbirdid.abstention:Abstention",
 }
-_of_tests: dict[str, type[Protocol[Predictions]]] = {}
+_test_protocols: dict[str, type[Protocol[Predictions]]] = {}
 
 
 @cache
-def targets() -> Mapping[str, str]:
+def protocol_targets() -> Mapping[str, str]:
     """Return where the class of every registered protocol lies, as `module:Class`, by name."""
     found = dict(PACKAGED)
     for point in entry_points(group=GROUP):
@@ -56,31 +56,33 @@ def targets() -> Mapping[str, str]:
 
 def get_protocol(name: str) -> Protocol[Predictions]:
     """Return a protocol by its name. Raises SpecError for a name that nobody registered."""
-    if name in _of_tests:
-        return _of_tests[name]()
+    if name in _test_protocols:
+        return _test_protocols[name]()
     return _registered(name)
 
 
 @cache
 def _registered(name: str) -> Protocol[Predictions]:
-    if name not in targets():
-        listed = ", ".join(sorted(targets()))
-        raise SpecError(f"The protocol '{name}' is not known{did_you_mean(name, [*targets()])}. Protocols: {listed}.")
-    made: Protocol[Predictions] = resolve_name(targets()[name])()
+    if name not in protocol_targets():
+        listed = ", ".join(sorted(protocol_targets()))
+        raise SpecError(
+            f"The protocol '{name}' is not known{did_you_mean(name, [*protocol_targets()])}. Protocols: {listed}."
+        )
+    made: Protocol[Predictions] = resolve_name(protocol_targets()[name])()
     return made
 
 
 def add_protocol(protocol: type[Protocol[Predictions]]) -> str:
     """Take the class that a test function names, and return its name. Raises SpecError if another one has that name."""
-    name, other = protocol.name, _of_tests.get(protocol.name)
-    if name in targets():
+    name, other = protocol.name, _test_protocols.get(protocol.name)
+    if name in protocol_targets():
         other = type(_registered(name))
-    if other is not None and _place(other) != _place(protocol):
-        raise SpecError(f"Two protocols are called '{name}': {_place(other)} and {_place(protocol)}. Rename one.")
-    if name not in targets():
-        _of_tests[name] = protocol
+    if other is not None and _location(other) != _location(protocol):
+        raise SpecError(f"Two protocols are called '{name}': {_location(other)} and {_location(protocol)}. Rename one.")
+    if name not in protocol_targets():
+        _test_protocols[name] = protocol
     return name
 
 
-def _place(protocol: type[Protocol[Predictions]]) -> str:
+def _location(protocol: type[Protocol[Predictions]]) -> str:
     return f"{protocol.__module__}.{protocol.__qualname__}"

@@ -15,15 +15,15 @@ from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import TIMES, Evidence, packed, proofs
-from eyechart.gate.evidence import named as plane_name
+from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, pack_clusters
+from eyechart.gate.evidence import digest as plane_name
 from eyechart.gate.headlines import ANSWERED, ASKED
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
 from eyechart.metrics.resampling import drawn_shares
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.settings import Case, Settings
-from eyechart.records import Asked, DataRecord, File, ModelRecord, Record, Served, encode
+from eyechart.records import DataRecord, File, ModelRecord, Record, SubsetTiming, UsageRecord, encode
 
 
 class CaseResult(Generic[P]):
@@ -49,11 +49,11 @@ class CaseResult(Generic[P]):
         new: list[Estimate] = []
         for metric in metrics:
             values = metric(self.predictions)
-            new.extend([self.mean(metric, values)] if isinstance(values, np.ndarray) else values)
+            new.extend([self.mean_estimate(metric, values)] if isinstance(values, np.ndarray) else values)
         self.estimates.extend(new)
         return tuple(new)
 
-    def mean(self, metric: Metric[P], values: Floats) -> Estimate:
+    def mean_estimate(self, metric: Metric[P], values: Floats) -> Estimate:
         """Return the mean of a metric's value for each image (n,), of which the higher is the better.
 
         NaN stands for an image that does not count. Raises ReportError for another number of values.
@@ -70,7 +70,7 @@ class CaseResult(Generic[P]):
     def notes(self) -> tuple[str, ...]:
         """Return what a reader of the numbers must know."""
         case, split = f"{self.case} ({self.case.protocol})", f"{self.case.benchmark}/{self.case.split}"
-        errors, asked = len(self.predictions.error_messages()), self.predictions.asked()
+        errors, asked = len(self.predictions.error_messages()), self.predictions.describe_count()
         failed = f"{self.case}: {errors} of {asked} ended in an error and are left out of every score."
         return (
             *((failed,) if errors else ()),
@@ -78,9 +78,9 @@ class CaseResult(Generic[P]):
             *(f"{split}: {note}" for note in (*self.dataset.notes, *self.predictions.data_notes())),
         )
 
-    def finish(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
+    def write_record(self, seconds: float, environment: Mapping[str, str], command: str) -> Record:
         """Write the case's files and make its record."""
-        every = (*self.estimates, self.answered_share())
+        every = (*self.estimates, self.answered_estimate())
         estimates = [estimate for estimate in every if estimate.n or estimate.value is not None]
         metrics = tuple(estimate.metric for estimate in estimates)
         settings, slug, whole = self.settings, self.case.slug, self.settings.limit is None
@@ -90,17 +90,19 @@ class CaseResult(Generic[P]):
             split=self.case.split,
             protocol=self.case.protocol,
             variant=self.variant() | ({"test": self.case.test} if self.case.test else {}),
-            model=self.model(),
-            data=self.data(),
+            model=self.model_record(),
+            data=self.data_record(),
             limit=settings.limit,
             seed=settings.seed,
-            outcomes=self.predictions.outcomes(),
+            outcomes=self.predictions.count_outcomes(),
             metrics=metrics,
             reported=self.protocol.reported(self.case.whole_split, self.case.model, metrics) if whole else None,
-            served=self.predictions.served(),
-            predictions=self.write(f"predictions/{slug}.csv", self.predictions.samples()),
-            artifacts={name: self.write(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()},
-            evidence=self.keep(f"evidence/{slug}.json", encode(self.evidence(estimates, environment))),
+            served=self.predictions.usage_record(),
+            predictions=self.write_csv(f"predictions/{slug}.csv", self.predictions.samples()),
+            artifacts={
+                name: self.write_csv(f"{name}/{slug}.csv", rows) for name, rows in self.predictions.files().items()
+            },
+            evidence=self.write_file(f"evidence/{slug}.json", encode(self.make_evidence(estimates, environment))),
             notes=self.notes(),
             loads=self.loads,
             seconds=seconds,
@@ -108,7 +110,7 @@ class CaseResult(Generic[P]):
             command=command,
         )
 
-    def answered_share(self) -> Estimate:
+    def answered_estimate(self) -> Estimate:
         """The share of the images asked about that did not end in an error, with Wilson's interval."""
         outcomes, groups = self.predictions.answered_images(), self.predictions.clusters()
         known = ~np.isnan(outcomes)
@@ -127,7 +129,7 @@ class CaseResult(Generic[P]):
             correct=outcomes,
         )
 
-    def model(self) -> ModelRecord:
+    def model_record(self) -> ModelRecord:
         """Who answered."""
         identity = self.identity
         return ModelRecord(
@@ -141,7 +143,7 @@ class CaseResult(Generic[P]):
             device=identity.device,
         )
 
-    def data(self) -> DataRecord:
+    def data_record(self) -> DataRecord:
         """What was asked about."""
         found = self.dataset
         return DataRecord(
@@ -163,37 +165,37 @@ class CaseResult(Generic[P]):
             return None
         content = encode(self.dataset.names)
         name = re.sub(r"[^A-Za-z0-9_.=-]", "-", f"{self.case.benchmark}-{self.case.split}")[:100]
-        return self.keep(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
+        return self.write_file(f"class_names/{name}-{sha256(content).hexdigest()[:8]}.json", content)
 
-    def evidence(self, estimates: Sequence[Estimate], environment: Mapping[str, str]) -> Evidence:
+    def make_evidence(self, estimates: Sequence[Estimate], environment: Mapping[str, str]) -> Evidence:
         """What another run's numbers can be compared by."""
         clusters = self.predictions.clusters()
         if clusters is not None and len(np.unique(clusters)) == len(clusters):
             clusters = None
-        found, planes = proofs(estimates, clusters)
+        found, planes = collect_evidence(estimates, clusters)
         return Evidence(
             case=str(self.case),
             protocol=self.case.protocol,
             model=self.case.model.name,
             weights_sha256=self.identity.weights_sha256,
             fingerprint=self.dataset.fingerprint,
-            truths=dict(self.predictions.label_hashes()),
+            label_hashes=dict(self.predictions.label_hashes()),
             variant=self.variant(),
             limit=self.settings.limit,
             seed=self.settings.seed,
             samples=len(self.dataset),
             keys=self.dataset.keys,
             environment={**environment, **self.identity.libraries},
-            proofs=found,
-            planes=planes,
-            clusters=msgspec.UNSET if clusters is None else plane_name(packed(clusters)),
+            metrics=found,
+            arrays=planes,
+            clusters=msgspec.UNSET if clusters is None else plane_name(pack_clusters(clusters)),
         )
 
-    def write(self, path: str, rows: Rows) -> File:
+    def write_csv(self, path: str, rows: Rows) -> File:
         """Write a csv file into the run's folder."""
-        return self.keep(path, "".join(map(line, rows)).encode())
+        return self.write_file(path, "".join(map(csv_line, rows)).encode())
 
-    def keep(self, path: str, content: bytes) -> File:
+    def write_file(self, path: str, content: bytes) -> File:
         """Write a file into the run's folder."""
         (self.run / path).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(self.run / path, content)
@@ -209,7 +211,7 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
     interval = clustered_wilson if binary else clustered_t_interval
 
     def bootstrap() -> Floats:
-        return drawn_shares(np.where(known, values, 0), known, TIMES, seed, clusters=groups)
+        return drawn_shares(np.where(known, values, 0), known, RESAMPLES, seed, clusters=groups)
 
     return Estimate(
         name=name,
@@ -226,9 +228,11 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
     )
 
 
-def served(requests: int, usage: Usage, cost: float | None, sets: Mapping[str, Asked] | None = None) -> Served:
+def make_usage_record(
+    requests: int, usage: Usage, cost: float | None, sets: Mapping[str, SubsetTiming] | None = None
+) -> UsageRecord:
     """What answers in words took, as the record has it."""
-    return Served(
+    return UsageRecord(
         requests=requests,
         prompt_tokens=usage.prompt,
         cached_tokens=usage.cached,
@@ -245,7 +249,7 @@ def absolute_root(root: str | None) -> str:
     return str(Path(root).absolute())
 
 
-def line(row: list[Any]) -> str:
+def csv_line(row: list[Any]) -> str:
     """A line of a csv file; with a plain line end, the writer would leave a carriage return in a cell unquoted."""
     text = StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(row)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eyechart.data.label_files import LabelsOption
 from eyechart.metrics.accuracy import Empty
-from eyechart.protocol.options import Given, OptionValues
+from eyechart.protocol.options import OptionValues, RequestedValues
 from eyechart.protocol.registry import get_protocol
 from eyechart.spec import ModelSpec
 
@@ -35,8 +35,8 @@ class Settings:
     empty: Empty | None
     equivalences: str
     categories: str
-    options: Mapping[str, Given] = field(default_factory=dict)
-    names_of_protocols: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, RequestedValues] = field(default_factory=dict)
+    names_by_protocol: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

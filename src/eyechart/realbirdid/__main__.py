@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from eyechart.command_line import print_any_letter, seconds_of_progress
+from eyechart.command_line import escape_unprintable, progress_interval
 from eyechart.data.observations import REASONS
 from eyechart.errors import EyechartError
 from eyechart.realbirdid.identifiers import KINDS
@@ -23,7 +23,7 @@ PROGRAM = "python -m eyechart.realbirdid"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; a refusal is a sentence on stderr, and the status is 2."""
-    print_any_letter()
+    escape_unprintable()
     options = parser().parse_args(arguments)
     try:
         lines = list(options.run(options))
@@ -111,7 +111,7 @@ def told(found: Imported, out: Path) -> Iterator[str]:
 
 def run_overlap(options: argparse.Namespace) -> Iterator[str]:
     """Compare, list what was asked for, and say what was found."""
-    with tqdm(unit=" rows", unit_scale=True, mininterval=seconds_of_progress()) as bar:
+    with tqdm(unit=" rows", unit_scale=True, mininterval=progress_interval()) as bar:
         found = overlap(
             options.birds, options.other, columns=options.column, numbers=options.numbers, progress=bar.update
         )

@@ -12,8 +12,8 @@ from eyechart.metrics.clusters import clustered_wilson
 from eyechart.models.types import Usage
 from eyechart.protocol.base import Protocol, Rows, answered_images, truncation_note, with_key
 from eyechart.protocol.context import Context
-from eyechart.protocol.prompts import prompt
-from eyechart.protocol.result import served
+from eyechart.protocol.prompts import get_prompt
+from eyechart.protocol.result import make_usage_record
 from eyechart.realbirdid.abstention_reasons import ANSWERED, CHOICES, ReasonWords
 from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.extraction import complete_texts, extracted, truncated_replies, variant
@@ -23,7 +23,7 @@ from eyechart.realbirdid.options import ABOUT, EXTRACTION, WORDINGS
 from eyechart.realbirdid.predictions import BirdPredictions
 from eyechart.realbirdid.prompt_sets import Wordings, number, wordings
 from eyechart.realbirdid.prompts import put
-from eyechart.records import Outcomes, Served
+from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -98,7 +98,7 @@ class AbstentionPredictions(BirdPredictions):
         rows = self.rows
         return [with_key(self.keys[rows[place % len(rows)]], error) for place, error in self.errors.items()]
 
-    def asked(self) -> str:
+    def describe_count(self) -> str:
         """Return how many answers were asked for."""
         return f"{self.places.size} answers"
 
@@ -106,10 +106,10 @@ class AbstentionPredictions(BirdPredictions):
         """Return whether each picture was answered, to all wordings."""
         return answered_images(np.tile(self.rows, len(self.places)), self.errors, len(self.keys))
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by what became of them: who can be told is to be named, who cannot is to be declined."""
         right = self.read & (self.abstained != self.answerable)
-        return Outcomes(
+        return OutcomeCounts(
             correct=int(right.sum()),
             wrong=int((self.read & ~right).sum()),
             unparsed=int((self.told & ~self.read).sum()) - (cut := len(self.truncated - {*self.errors})),
@@ -117,16 +117,16 @@ class AbstentionPredictions(BirdPredictions):
             truncated=cut,
         )
 
-    def served(self) -> Served:
+    def usage_record(self) -> UsageRecord:
         """Return what the answers took, extraction included."""
-        return served(self.requests, self.usage, self.cost)
+        return make_usage_record(self.requests, self.usage, self.cost)
 
     def notes(self) -> Iterator[str]:
         """Yield how many answers could not be read or were cut, and whether there is no unanswerable bird."""
-        came = self.outcomes()
+        came = self.count_outcomes()
         if came.unparsed:
-            yield f"{came.unparsed} of {self.asked()} could not be read; they do not count as abstentions."
-        yield from truncation_note(came.truncated, self.asked())
+            yield f"{came.unparsed} of {self.describe_count()} could not be read; they do not count as abstentions."
+        yield from truncation_note(came.truncated, self.describe_count())
         if self.answerable.all():
             yield "no bird of the split is unanswerable, so that there is nothing to abstain from."
 
@@ -190,7 +190,7 @@ class Abstention(Protocol[AbstentionPredictions]):
         rows = np.arange(len(observed)) if everyone else np.flatnonzero(~observed.answerable)
         queries = [(row, text) for texts in asked.levels.values() for text in texts for row in rows.tolist()]
         replies = put(context, queries)
-        said, second = [reply.text for reply in replies.responses], prompt("abstention_reason")
+        said, second = [reply.text for reply in replies.responses], get_prompt("abstention_reason")
         reader = ReasonWords(BirdNames.of(observed.taxonomy))
         found = extracted(context, complete_texts(replies.responses, reader), second, CHOICES, reader, reason_list=WHY)
         usage = replies.usage + found.usage

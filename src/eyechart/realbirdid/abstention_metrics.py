@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.observations import REASONS
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import TIMES
+from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.cochran import cochran_q
 from eyechart.metrics.degenerate_intervals import share_interval, unseen
 from eyechart.metrics.intervals import Interval
@@ -43,7 +43,7 @@ class Group:
     def drawn(self, seed: int) -> Floats:
         """The rates of each wording (times, k) in bootstrap resamples of birds, which keep all images and answers."""
         table = np.concatenate([self.abstained & self.told, self.told]).T.astype(np.int64)
-        declined, told = np.split(clustered(table, self.clusters, TIMES, seed), 2, axis=1)
+        declined, told = np.split(clustered(table, self.clusters, RESAMPLES, seed), 2, axis=1)
         return quotients(declined, told)
 
 
@@ -149,7 +149,7 @@ def correct_reason(found: AbstentionPredictions, level: str, seed: int) -> Estim
     def bootstrap() -> Floats:
         part, whole = np.zeros((2, len(found.keys)))
         part[found.rows], whole[found.rows] = right.sum(axis=0), given.sum(axis=0)
-        return drawn_shares(part, whole, TIMES, seed, strata(found.observed), found.observed.clusters)
+        return drawn_shares(part, whole, RESAMPLES, seed, strata(found.observed), found.observed.clusters)
 
     units = len(np.unique(found.image_clusters[given.any(axis=0)]))
     pool = pooled("correct_reason", level, right, given, found.image_clusters, seed)
@@ -169,7 +169,7 @@ def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, 
     counts, units = counts[counts[:, 1] > 0], clusters[counts[:, 1] > 0]
     n = int(counts[:, 1].sum())
     value = float(counts[:, 0].sum() / n) if n else float("nan")
-    drawn = clustered(counts, units, TIMES, seed)
+    drawn = clustered(counts, units, RESAMPLES, seed)
     draws = quotients(drawn[:, 0], drawn[:, 1])
     interval = share_interval(draws, value, len(np.unique(units))) if n else None
     return estimate(name, category, value, n, interval)

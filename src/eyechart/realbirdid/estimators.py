@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from eyechart.data.observations import Observations
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import TIMES
+from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_draws, harmonic_mean_interval
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import Interval
@@ -89,4 +89,4 @@ def drawn_birds(seen: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
 
     Observations are drawn, with all their images.
     """
-    return drawn(len(seen.answerable), TIMES, seed, strata(seen), seen.clusters)
+    return drawn(len(seen.answerable), RESAMPLES, seed, strata(seen), seen.clusters)

@@ -22,7 +22,7 @@ from eyechart.models.types import Answer, Generator, Identity, Model, Request, S
 from eyechart.parsers import class_name, json_answers
 from eyechart.parsers.text import after_thinking
 from eyechart.parsers.truncation import read_complete_name
-from eyechart.protocol.context import Context, replayed
+from eyechart.protocol.context import Context, is_replay
 from eyechart.protocol.prompts import Prompt
 
 VERSION = 1
@@ -141,7 +141,7 @@ def by_reading(context: Context) -> bool:
     """Return whether choices are read out of the words: no model could be asked about those of a file, nor one that
     gives no log-probabilities and keeps to no schema.
     """
-    return context.options["extraction"] == "inclusion" or replayed(context) or bool(unable(context.model))
+    return context.options["extraction"] == "inclusion" or is_replay(context) or bool(unable(context.model))
 
 
 def unable(model: Model) -> str:

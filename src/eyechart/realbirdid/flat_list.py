@@ -11,14 +11,14 @@ from eyechart.data.observations import Observations
 from eyechart.estimates import Estimate
 from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
-from eyechart.protocol.context import Context, unscored
+from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.options import PROMPT
 from eyechart.realbirdid.estimators import Float64s, harmonic, rate
 from eyechart.realbirdid.name_scores import Read, listed, logits, observed_of, shares, species_names
 from eyechart.realbirdid.options import CALLED
 from eyechart.realbirdid.predictions import BIRD, BirdPredictions, cells, marks, names_of
 from eyechart.realbirdid.species import ALL, ELIGIBLE, PREFIXES, RANGE, title_of
-from eyechart.records import Outcomes
+from eyechart.records import OutcomeCounts
 
 BLOCK = 1024
 UNTOLD = -1
@@ -39,10 +39,10 @@ class FlatListPredictions(BirdPredictions):
     answers: Mapping[str, Answers]
     seed: int = 0
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the birds by what became of them."""
         right = correct(self, ALL)
-        return Outcomes(correct=int((right == 1).sum()), wrong=int((right == 0).sum()), error=len(self.errors))
+        return OutcomeCounts(correct=int((right == 1).sum()), wrong=int((right == 0).sum()), error=len(self.errors))
 
     def samples(self) -> Rows:
         """Yield every bird: the name that was chosen, how deep it is, how sure it is, and whether it is right."""
@@ -72,7 +72,7 @@ class FlatList(Protocol[FlatListPredictions]):
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities."""
-        return unscored(context)
+        return missing_scores_reason(context)
 
     def predict(self, context: Context) -> FlatListPredictions:
         """Score species and genera in one list."""

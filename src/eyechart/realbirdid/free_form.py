@@ -12,8 +12,8 @@ from eyechart.models.types import Usage
 from eyechart.protocol.base import Protocol, Rows, truncation_note
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import PROMPT, OptionValues
-from eyechart.protocol.prompts import prompt
-from eyechart.protocol.result import served
+from eyechart.protocol.prompts import get_prompt
+from eyechart.protocol.result import make_usage_record
 from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.estimators import harmonic, rate
 from eyechart.realbirdid.extraction import Extracted, complete_texts, extracted, truncated_replies, variant
@@ -21,7 +21,7 @@ from eyechart.realbirdid.name_scores import observed_of
 from eyechart.realbirdid.options import EXTRACTION
 from eyechart.realbirdid.predictions import BIRD, LABELS, BirdPredictions
 from eyechart.realbirdid.prompts import put
-from eyechart.records import Outcomes, Served
+from eyechart.records import OutcomeCounts, UsageRecord
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -95,9 +95,9 @@ class FreeFormPredictions(BirdPredictions):
         """The name that an answer means."""
         return self.names.choices[self.places[row]] if self.read[row] else ""
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by what became of them."""
-        return Outcomes(
+        return OutcomeCounts(
             correct=int(self.right.sum()),
             wrong=int((self.read & ~self.right).sum()),
             unparsed=int((self.told & ~self.read).sum()) - (cut := len(self.truncated - {*self.errors})),
@@ -105,16 +105,17 @@ class FreeFormPredictions(BirdPredictions):
             truncated=cut,
         )
 
-    def served(self) -> Served:
+    def usage_record(self) -> UsageRecord:
         """Return what the answers took, extraction included."""
-        return served(self.requests, self.usage, self.cost)
+        return make_usage_record(self.requests, self.usage, self.cost)
 
     def notes(self) -> Iterator[str]:
         """Yield how many answers could not be read or were cut, and which names were not looked for."""
-        came = self.outcomes()
+        came = self.count_outcomes()
         if came.unparsed:
-            yield f"{came.unparsed} of {self.asked()} got an answer that could not be read; it counts as wrong."
-        yield from truncation_note(came.truncated, self.asked())
+            total = self.describe_count()
+            yield f"{came.unparsed} of {total} got an answer that could not be read; it counts as wrong."
+        yield from truncation_note(came.truncated, self.describe_count())
         if self.names.shared:
             yield f"common names of several species were not looked for: {', '.join(self.names.shared)}."
 
@@ -142,7 +143,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
     replays = "free_form"
     options = (PROMPT, EXTRACTION)
 
-    def unused(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
+    def unused_options(self, options: OptionValues, *, replayed: bool) -> set[str]:  # noqa: ARG002
         """Return the options that say how a model is asked, which a file is not."""
         return {"extraction"} if replayed else set()
 
@@ -150,7 +151,7 @@ class FreeForm(Protocol[FreeFormPredictions]):
         """Ask about every bird, then find the name in each answer."""
         observed = observed_of(context.dataset)
         names = BirdNames.of(observed.taxonomy)
-        asked, second = context.prompt(prompt("species")), prompt("species_extraction")
+        asked, second = context.select_prompt(get_prompt("species")), get_prompt("species_extraction")
         replies = put(context, [(row, asked.text) for row in range(len(context.dataset))])
         said = [reply.text for reply in replies.responses]
         found = extracted(context, complete_texts(replies.responses, names), second, names.choices, names)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from eyechart.command_line import aligned
+from eyechart.command_line import align_columns
 from eyechart.data.observation_table import ANSWERABLE, IMAGE, OBSERVATION
 from eyechart.data.tables import Table, find_table, folded, read_table
 from eyechart.errors import DataError
@@ -275,7 +275,7 @@ def said(found: Overlap) -> Iterator[str]:
     yield f"{found.birds.path}: {len(found.birds.images):,} images with {len(found.birds.keys):,} different identifiers"
     yield f"{found.other}: {found.rows:,} rows, read {columns}"
     yield ""
-    yield aligned([HEADS, *map(_cells, found.counts)])
+    yield align_columns([HEADS, *map(_cells, found.counts)])
     yield ""
     alone = len(found.best) - found.same_pictures
     yield f"Found by photo or address: {found.same_pictures:,}; by observation alone: {alone:,}."

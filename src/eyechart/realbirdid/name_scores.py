@@ -14,9 +14,9 @@ from eyechart.errors import DataError, SpecError
 from eyechart.inference.arrays import all_failed
 from eyechart.inference.class_weights import ClassPrompts, check_weights, cosine_similarity
 from eyechart.models.types import Floats, Request, Scorer
-from eyechart.protocol.context import Context, of_each_image
+from eyechart.protocol.context import Context, score_each_image
 from eyechart.protocol.options import OWN
-from eyechart.protocol.prompts import prompt
+from eyechart.protocol.prompts import get_prompt
 from eyechart.realbirdid.species_replay import Probabilities, SpeciesReplay
 
 TEMPLATES = "bird"
@@ -121,12 +121,12 @@ def compared(context: Context, names: Sequence[str]) -> Told:
 
 def retrieved(context: Context, names: Sequence[str]) -> Told:
     """Log-probabilities of a language model, of each name up to where no other goes on in the same way."""
-    asked = context.prompt(prompt("species"))
+    asked = context.select_prompt(get_prompt("species"))
 
     def ask(requests: Sequence[Request]) -> Floats:
         return np.asarray(context.scorer.score(requests, names, until="unique"))
 
-    found = of_each_image(context, "retrieval", (0, asked.text), names, ask)
+    found = score_each_image(context, "retrieval", (0, asked.text), names, ask)
 
     def read(start: int, stop: int) -> Floats:
         if all_failed(found):

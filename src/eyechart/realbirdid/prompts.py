@@ -10,7 +10,7 @@ from hashlib import sha256
 from eyechart.inference.requests import Generate, RequestTemplate, SharedRequests
 from eyechart.inference.responses import Responses
 from eyechart.models.types import Usage
-from eyechart.protocol.context import Context, replayed
+from eyechart.protocol.context import Context, is_replay
 
 NAME = "birds"
 TOKENS = 256
@@ -25,8 +25,8 @@ def put(context: Context, queries: Sequence[tuple[int, str]]) -> Responses:
     Replies come in the order of the queries; a replay has its own, the same for every text.
     """
     dataset = context.dataset
-    if replayed(context):
-        model = context.replay
+    if is_replay(context):
+        model = context.replayed_words
         said, path, digest = model.responses(dataset), model.path, model.identity.weights_sha256
         return Responses(tuple(said[row] for row, _ in queries), Usage(), path, digest)
     order = sorted(range(len(queries)), key=lambda number: queries[number][0])

@@ -16,14 +16,14 @@ from eyechart.metrics.selective import macro_coverage
 from eyechart.metrics.thresholds import accuracy_coverage
 from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
-from eyechart.protocol.context import Context, unscored
+from eyechart.protocol.context import Context, missing_scores_reason
 from eyechart.protocol.curves import thin_curve
 from eyechart.protocol.options import PROMPT
 from eyechart.realbirdid.name_scores import Read, Share, listed, logits, observed_of, shares, species_names
 from eyechart.realbirdid.options import CALLED
 from eyechart.realbirdid.predictions import BIRD, BirdPredictions, cells, marks, names_of
 from eyechart.realbirdid.species_summary import Summary, summarised
-from eyechart.records import Outcomes
+from eyechart.records import OutcomeCounts
 
 ALL, RANGE, ELIGIBLE = "all species", "range", "eligible"
 PREFIXES = {ALL: "all.", RANGE: "range."}
@@ -46,10 +46,10 @@ class SpeciesPredictions(BirdPredictions):
         """The answers under every list."""
         return Views(self)
 
-    def outcomes(self) -> Outcomes:
+    def count_outcomes(self) -> OutcomeCounts:
         """Count the birds by the answer at the finest level that is known of each."""
         correct = self.views[ALL].deepest
-        return Outcomes(correct=int((correct == 1).sum()), wrong=int((correct == 0).sum()), error=len(self.errors))
+        return OutcomeCounts(correct=int((correct == 1).sum()), wrong=int((correct == 0).sum()), error=len(self.errors))
 
     def files(self) -> dict[str, Rows]:
         """Return the curves and the genera."""
@@ -85,7 +85,7 @@ class Species(Protocol[SpeciesPredictions]):
 
     def unavailable(self, context: Context) -> str:
         """Return why the model has no log-probabilities."""
-        return unscored(context)
+        return missing_scores_reason(context)
 
     def predict(self, context: Context) -> SpeciesPredictions:
         """Score every species, and make probabilities of it."""

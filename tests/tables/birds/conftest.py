@@ -26,7 +26,7 @@ from eyechart.realbirdid.species_summary import summarised
 from eyechart.records import Record
 from eyechart.reports.figures import DRAWERS, matplotlib_defaults
 from eyechart.reports.runs import Runs, load
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 SIZES = (4, 3, 2, 1)  # species of each genus
 GENERA = ("Corvus", "Larus", "Buteo", "Grus")
@@ -157,13 +157,13 @@ class Aviary:
 
     def record(self, protocol: str, model: str, found: Any) -> None:
         """What a benchmark does, then what the plugin does."""
-        case = Case("realbirdid", "val", parse(model), protocol, {})
+        case = Case("realbirdid", "val", parse_spec(model), protocol, {})
         who = Identity(
             backend=case.model.backend, name=model, weights_sha256="0" * 64, dtype="float32", device="cpu",
             processor={}, libraries={},
         )  # fmt: skip
         result = self.evaluate(case, self.maker.settings(case, None), self.dataset, who, found, self.folder)
-        self.records.append(result.finish(1.0, {}, "pytest -k realbirdid"))
+        self.records.append(result.write_record(1.0, {}, "pytest -k realbirdid"))
 
     def pool(self) -> Runs:
         """The run as the reports read it."""

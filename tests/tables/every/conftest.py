@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eyechart.records import Asked
+from eyechart.records import SubsetTiming
 from eyechart.reports.runs import Runs
 
 aviary = run_path(str(Path(__file__).parents[1] / "birds" / "conftest.py"), run_name="birds")["aviary"]
@@ -106,7 +106,10 @@ def paired(existing: Any) -> Runs:
         for detectors in ("+".join(DETECTORS[::-1]), "+".join((*DETECTORS, ENCODER))):
             existing(model, "coco", answers(2 + number), detectors=detectors)
         metrics = [(f"{measure}_acc", name, 0.5, 8, (0.25, 0.75)) for name in SETS for measure in "ecl"]
-        times = {"ID": Asked(answers=24, fresh=24, seconds=3725.4), "OOD-S": Asked(answers=24, fresh=3, seconds=1.0)}
+        times = {
+            "ID": SubsetTiming(answers=24, fresh=24, seconds=3725.4),
+            "OOD-S": SubsetTiming(answers=24, fresh=3, seconds=1.0),
+        }
         rows = [{"key": f"k{place}", "set": name, "e": 1, "c": place % 2, "l": 0, "error": ""}
                 for place, name in enumerate(SETS * 4)]  # fmt: skip
         for source in SOURCES:

@@ -22,7 +22,7 @@ from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case, Settings
 from eyechart.records import Metric, Record
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 TREE = {  # orders, genera, species; the last order is one species, and nobody saw a Pica
     "Passeriformes": {
@@ -211,12 +211,12 @@ class BirdWorld:
         """What is written down of it, once it is scored."""
         context = self.sit(model, protocol, **more)
         found = get_protocol(protocol).predict(context)
-        case = Case("realbirdid", "memory", parse("knowing[]"), protocol, context.options)
+        case = Case("realbirdid", "memory", parse_spec("knowing[]"), protocol, context.options)
         settings = settings_of(case, self.store, more.get("limit"))
         return self.evaluate(case, settings, context.dataset, model.identity, found, self.store.parent)
 
     def record(self, model: Any, protocol: str = "species", **more: Any) -> Record:
-        made: Record = self.recording(model, protocol, **more).finish(1.5, {}, "pytest -k realbirdid")
+        made: Record = self.recording(model, protocol, **more).write_record(1.5, {}, "pytest -k realbirdid")
         return made
 
     def rows(self, record: Record, what: str = "") -> list[dict[str, str]]:

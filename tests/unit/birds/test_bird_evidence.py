@@ -62,15 +62,19 @@ def test_every_number_is_compared_bird_by_bird_and_signs_turn_around(
 @pytest.mark.parametrize("protocol", ["species", "flat_list"])
 def test_draws_are_as_wide_as_the_bootstraps_interval(sides: Any, protocol: str) -> None:
     evidence, _ = sides[protocol]
-    every = [proof for proof in evidence.proofs if proof.draws and proof.labels == "all species"]
+    every = [proof for proof in evidence.metrics if proof.bootstrap_samples and proof.labels == "all species"]
     drawn = [proof for proof in every if proof.name != "ece"]  # other sets of birds vary in size
-    ends = np.array([percentile(evidence.draws(proof)) for proof in drawn])  # type: ignore[arg-type]
+    ends = np.array([percentile(evidence.bootstrap_samples(proof)) for proof in drawn])  # type: ignore[arg-type]
     assert ends == pytest.approx(np.array([proof.ci for proof in drawn]), abs=0.1)
 
 
 def test_every_share_is_that_of_its_outcomes(sides: Any) -> None:
     for evidence in (side for pair in sides.values() for side in pair):
-        told = {proof: evidence.outcomes(proof) for proof in evidence.proofs if proof.right and proof.value is not None}
+        told = {
+            proof: evidence.sample_outcomes(proof)
+            for proof in evidence.metrics
+            if proof.correct and proof.value is not None
+        }
         assert [np.nanmean(each) for each in told.values()] == pytest.approx([proof.value for proof in told])
         assert [np.sum(~np.isnan(each)) for each in told.values()] == [proof.n for proof in told]
 

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.realbirdid.name_scores import conditional, listed, logits, observed_of, shares, species_names
 from eyechart.realbirdid.species_replay import SpeciesReplay
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 rows = arrays(np.float32, (3, 5), elements=st.floats(-80, 80, width=32))
 masks = arrays(np.bool_, (3, 5))
@@ -188,7 +188,7 @@ def replay(tmp_path: Path) -> Any:
         np.save(tmp_path / "P.npy", np.asarray(values, np.float32))
         if keys is not None:
             (tmp_path / "P.csv").write_text("\n".join(["key", *keys]))
-        return SpeciesReplay(parse(f"replay[path={tmp_path / 'P.npy'},of=species]"))
+        return SpeciesReplay(parse_spec(f"replay[path={tmp_path / 'P.npy'},of=species]"))
 
     return replay
 

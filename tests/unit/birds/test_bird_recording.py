@@ -9,7 +9,7 @@ import pytest
 from eyechart.realbirdid.predictions import cells, genus_rows, marks, names_of, twins
 from eyechart.realbirdid.species_replay import SpeciesReplay
 from eyechart.records import Records, Run, decode, encode
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 BROKEN = frozenset({1, 15})
 ABOUT = ["key", "observation", "species", "genus", "answerable", "reason", "error"]
@@ -73,7 +73,7 @@ def test_errors_are_told_with_their_picture(bird_world: Any) -> None:
         True,
         True,
     ]
-    assert made.predictions.asked() == "22 images"
+    assert made.predictions.describe_count() == "22 images"
     assert "2 of 22 images ended in an error and are left out of every score" in made.notes()[0]
 
 
@@ -132,7 +132,9 @@ def test_a_bird_whose_list_has_no_probability_is_no_more_likely_one_than_another
     values = np.zeros((22, 9), np.float32)
     values[:, 0] = 1
     np.save(bird_world.store.parent / "P.npy", values)
-    record = bird_world.record(SpeciesReplay(parse(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]")))
+    record = bird_world.record(
+        SpeciesReplay(parse_spec(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]"))
+    )
     without = [row for row in bird_world.rows(record) if row["range.species"] not in ("", "Corvus corax")]
     assert [row["observation"] for row in without] == ["o6", "o9", "o10", "o13", "o15", "o17", "o19"]
     assert all(float(row["range.species.p"]) * int(row["range.choices"]) == pytest.approx(1) for row in without)

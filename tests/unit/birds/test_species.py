@@ -8,7 +8,7 @@ import pytest
 from eyechart.realbirdid.name_scores import logits, shares
 from eyechart.realbirdid.species import ALL, RANGE, SpeciesPredictions, probabilities
 from eyechart.realbirdid.species_replay import SpeciesReplay
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 LISTED = (0, 1, 2, 4, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20)  # birds with a location and a list
 
@@ -111,7 +111,9 @@ def pair(bird_world: Any) -> Any:
     rows = [bird_world.rows(first)]
     told = logits(bird_world.sit(model), bird_world.names[:9])
     np.save(bird_world.store.parent / "P.npy", shares(told.read(0, 22)))
-    second = bird_world.record(SpeciesReplay(parse(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]")))
+    second = bird_world.record(
+        SpeciesReplay(parse_spec(f"replay[path={bird_world.store.parent / 'P.npy'},of=species]"))
+    )
     return first, second, *rows, bird_world.rows(second)
 
 

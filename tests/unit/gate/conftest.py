@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import Evidence, packed, proofs
-from eyechart.gate.evidence import named as plane_name
+from eyechart.gate.evidence import Evidence, collect_evidence, pack_clusters
+from eyechart.gate.evidence import digest as plane_name
 from eyechart.metrics.intervals import Interval
 
 Make = Callable[..., Evidence]
@@ -43,9 +43,9 @@ def make() -> Make:
     """Make the evidence of a case."""
 
     def made(estimates: list[Estimate], samples: int = 0, groups: Any = None, **other: Any) -> Evidence:
-        found, planes = proofs(estimates, groups)
+        found, planes = collect_evidence(estimates, groups)
         if groups is not None:
-            other = {"clusters": plane_name(packed(groups))} | other
+            other = {"clusters": plane_name(pack_clusters(groups))} | other
         size = samples or next((len(each.correct) for each in estimates if each.correct is not None), 10)
         whole = Evidence(
             case="imagenet/val/m[]",
@@ -53,15 +53,15 @@ def make() -> Make:
             model="m[]",
             weights_sha256="0" * 64,
             fingerprint="f",
-            truths={"ImGT": "t"},
+            label_hashes={"ImGT": "t"},
             variant={"parser": "1", "names": "mill"},
             limit=None,
             seed=42,
             samples=size,
             keys=tuple(f"{place:05d}" for place in range(size)),
             environment={"platform": "here"},
-            proofs=found,
-            planes=planes,
+            metrics=found,
+            arrays=planes,
         )
         return replace(whole, **other)
 

@@ -20,15 +20,15 @@ from eyechart.data.labels import label_set
 from eyechart.data.rows import Row
 from eyechart.errors import ReportError
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import STEPS, TIMES, Evidence, Planes, proofs, read_evidence
+from eyechart.gate.evidence import RESAMPLES, STEPS, Evidence, PackedArrays, collect_evidence, read_evidence
 from eyechart.models.types import Identity
 from eyechart.protocol.settings import Case
 from eyechart.records import encode
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 MANY, CLASSES, KIB = 50_000, 12, 1024
 OUTCOMES = arrays(np.float64, st.integers(0, 70), elements=st.sampled_from([0.0, 1.0, np.nan]))
-DRAWS = arrays(np.float64, TIMES, elements=st.one_of(st.floats(-1e3, 1e3), st.just(np.nan)), fill=st.floats(0, 1))
+DRAWS = arrays(np.float64, RESAMPLES, elements=st.one_of(st.floats(-1e3, 1e3), st.just(np.nan)), fill=st.floats(0, 1))
 
 
 def about(value: float | None = 0.5, correct: Any = None, draws: Any = None) -> Estimate:
@@ -40,48 +40,48 @@ def evidence(planes: Any, found: Any, samples: int = 0) -> Evidence:
     """Evidence of which only the planes matter."""
     blank = dict.fromkeys(("case", "protocol", "model", "weights_sha256", "fingerprint"), "")
     none: dict[str, str] = {}
-    return Evidence(**blank, truths=none, variant=none, limit=None, seed=0, samples=samples, environment=none,
-                    proofs=tuple(found), planes=planes)  # fmt: skip
+    return Evidence(**blank, label_hashes=none, variant=none, limit=None, seed=0, samples=samples, environment=none,
+                    metrics=tuple(found), arrays=planes)  # fmt: skip
 
 
 @given(st.lists(OUTCOMES.map(lambda found: np.resize(found, 37)), min_size=1, max_size=5))
 def test_any_outcomes_come_back(several: list[Any]) -> None:
-    found, planes = proofs(about(correct=each) for each in several)
+    found, planes = collect_evidence(about(correct=each) for each in several)
     kept = evidence(planes, found, samples=37)
     for proof, outcomes in zip(found, several, strict=True):
-        np.testing.assert_array_equal(kept.outcomes(proof), outcomes)
+        np.testing.assert_array_equal(kept.sample_outcomes(proof), outcomes)
 
 
 @given(OUTCOMES)
 def test_outcomes_of_any_number_of_samples_come_back(outcomes: Any) -> None:
     counted = outcomes[~np.isnan(outcomes)]
-    (proof,), planes = proofs([about(float(counted.mean()) if counted.size else None, outcomes)])
+    (proof,), planes = collect_evidence([about(float(counted.mean()) if counted.size else None, outcomes)])
     kept = evidence(planes, [proof], samples=len(outcomes))
-    np.testing.assert_array_equal(kept.outcomes(proof), outcomes)
+    np.testing.assert_array_equal(kept.sample_outcomes(proof), outcomes)
     kept.check()
 
 
 @given(DRAWS, st.floats(-10, 10))
 def test_any_draws_come_back_as_near_as_steps_are(draws: Any, value: float) -> None:
-    (proof,), planes = proofs([about(value, draws=draws)])
-    back = evidence(planes, [proof]).draws(proof)
-    np.testing.assert_allclose(back, draws, rtol=0, atol=proof.reach / STEPS * 0.51 + 1e-12)
+    (proof,), planes = collect_evidence([about(value, draws=draws)])
+    back = evidence(planes, [proof]).bootstrap_samples(proof)
+    np.testing.assert_allclose(back, draws, rtol=0, atol=proof.scale / STEPS * 0.51 + 1e-12)
 
 
 def test_a_number_without_a_value_or_without_anything_has_nothing_to_tell() -> None:
-    found, planes = proofs([about(None, draws=np.zeros(TIMES)), about()])
+    found, planes = collect_evidence([about(None, draws=np.zeros(RESAMPLES)), about()])
     kept = evidence(planes, found)
-    assert [(kept.outcomes(each), kept.draws(each)) for each in found] == [(None, None)] * 2
+    assert [(kept.sample_outcomes(each), kept.bootstrap_samples(each)) for each in found] == [(None, None)] * 2
     assert planes == {}
 
 
 def test_equal_planes_are_kept_once_and_a_part_finds_itself_in_the_whole() -> None:
     whole = np.random.default_rng(0).integers(0, 2, 100).astype(np.float64)
     part = np.where(np.arange(100) % 3 > 0, whole, np.nan)
-    found, planes = proofs([about(correct=whole), about(correct=whole), about(correct=part)])
+    found, planes = collect_evidence([about(correct=whole), about(correct=whole), about(correct=part)])
     assert len(planes) == 3
-    assert found[0].right == found[2].right
-    np.testing.assert_array_equal(evidence(planes, found, samples=100).outcomes(found[2]), part)
+    assert found[0].correct == found[2].correct
+    np.testing.assert_array_equal(evidence(planes, found, samples=100).sample_outcomes(found[2]), part)
 
 
 @pytest.fixture(scope="module")
@@ -107,39 +107,39 @@ def recorded(evaluate: Any, dataset: Dataset, scores: Any, folder: Path) -> tupl
     original = np.array([row.label for row in dataset.index], np.int64)
     targets = Targets(tuple(dataset.truths("exclude")), original, LabelPolicy(), dataset.classes, 42)
     said = ClassPredictions(dataset.keys, scores, {}, {}, targets=targets)
-    case = Case("imagenet", "val", parse("m[]"), "zero_shot")
+    case = Case("imagenet", "val", parse_spec("m[]"), "zero_shot")
     settings: Any = type("Chosen", (), {"limit": None, "seed": 42, "equivalences": "none", "categories": "equivalent",
                                         "empty": None, "data": None})  # fmt: skip
-    record = evaluate(case, settings, dataset, who, said, folder).finish(0, {}, "pytest")
+    record = evaluate(case, settings, dataset, who, said, folder).write_record(0, {}, "pytest")
     assert record.evidence is not None
     return read_evidence(folder / record.evidence.path), folder / record.evidence.path
 
 
 def test_fifty_thousand_images_take_ten_kib_a_metric(large: Any) -> None:
     found, _ = large
-    judged = sorted((proof for proof in found.proofs if proof.right), key=lambda proof: proof.labels)
+    judged = sorted((proof for proof in found.metrics if proof.correct), key=lambda proof: proof.labels)
     assert len(judged) >= 6
     for count in range(1, len(judged) + 1):
-        names = {name for proof in judged[:count] for name in (proof.asked, proof.right)}
-        assert len(encode({name: found.planes[name] for name in names})) <= 10 * KIB * count
+        names = {name for proof in judged[:count] for name in (proof.counted, proof.correct)}
+        assert len(encode({name: found.arrays[name] for name in names})) <= 10 * KIB * count
     assert len(encode(replace(found, keys=()))) <= 10 * KIB * len(judged)
 
 
 def test_every_share_is_that_of_its_outcomes(large: Any) -> None:
     found, _ = large
-    for proof in found.proofs:
-        if (outcomes := found.outcomes(proof)) is not None and proof.value is not None:
+    for proof in found.metrics:
+        if (outcomes := found.sample_outcomes(proof)) is not None and proof.value is not None:
             assert np.nanmean(outcomes) == pytest.approx(proof.value, abs=1e-12)
             assert int((~np.isnan(outcomes)).sum()) == proof.n
 
 
 @pytest.mark.parametrize("damage", [
-    lambda found: replace(found, planes={}),
+    lambda found: replace(found, arrays={}),
     lambda found: replace(found, samples=found.samples + 800),
     lambda found: replace(found, samples=8),
-    lambda found: replace(found, planes=dict.fromkeys(found.planes, "c-m")),
-    lambda found: replace(found, planes=dict.fromkeys(found.planes, "\x00")),
-    lambda found: replace(found, proofs=(replace(found.proofs[0], ci=(1.0, 0.0)),)),
+    lambda found: replace(found, arrays=dict.fromkeys(found.arrays, "c-m")),
+    lambda found: replace(found, arrays=dict.fromkeys(found.arrays, "\x00")),
+    lambda found: replace(found, metrics=(replace(found.metrics[0], ci=(1.0, 0.0)),)),
 ])  # fmt: skip
 def test_damage_is_an_error_that_names_the_file(make: Any, share: Any, tmp_path: Path, damage: Any) -> None:
     path = tmp_path / "e.json"
@@ -150,34 +150,37 @@ def test_damage_is_an_error_that_names_the_file(make: Any, share: Any, tmp_path:
 
 def test_a_plane_that_holds_something_else_is_refused(make: Any, share: Any) -> None:
     whole, other = make(share(acc1=[1, 0, 1] * 20)), make(share(acc1=[1, 1, 0] * 20))
-    right = whole.proofs[0].right
+    right = whole.metrics[0].correct
     with pytest.raises(ValueError, match=f"the plane {right} does not hold what it was named after"):
-        replace(whole, planes={**whole.planes, right: other.planes[other.proofs[0].right]}).check()
+        replace(whole, arrays={**whole.arrays, right: other.arrays[other.metrics[0].correct]}).check()
 
 
 def test_a_value_that_its_outcomes_deny_is_refused(make: Any, share: Any) -> None:
     whole = make(share(acc1=[1, 0, 1, 1]))
     with pytest.raises(ValueError, match=r"acc1 is 0\.9, and its outcomes say 0\.75"):
-        replace(whole, proofs=(replace(whole.proofs[0], value=0.9),)).check()
+        replace(whole, metrics=(replace(whole.metrics[0], value=0.9),)).check()
 
 
 def test_damaged_draws_are_an_error_too(make: Any, named: Any) -> None:
-    whole = make([named("f1", bootstrap=lambda: np.linspace(0, 1, TIMES))])
+    whole = make([named("f1", bootstrap=lambda: np.linspace(0, 1, RESAMPLES))])
     whole.check()
-    for planes, why in (({}, "is not there"), (dict.fromkeys(whole.planes, _bomb()), f"has not its {2 * TIMES} bytes")):
+    for planes, why in (
+        ({}, "is not there"),
+        (dict.fromkeys(whole.arrays, _bomb()), f"has not its {2 * RESAMPLES} bytes"),
+    ):
         with pytest.raises(ValueError, match=why):
-            replace(whole, planes=planes).check()
+            replace(whole, arrays=planes).check()
 
 
 def test_no_plane_takes_more_room_than_it_must(make: Any, share: Any) -> None:
-    bomb = make(share(acc1=[1, 0]), planes={"x": _bomb()})
+    bomb = make(share(acc1=[1, 0]), arrays={"x": _bomb()})
     with pytest.raises(ValueError, match="has not its 1 bytes"):
-        bomb.plane("x", 1)
+        bomb.read_array("x", 1)
 
 
 def _bomb() -> str:
-    planes = Planes()
-    return planes.kept[planes.add(bytes(10_000_000))]
+    planes = PackedArrays()
+    return planes.packed[planes.add(bytes(10_000_000))]
 
 
 def test_a_file_that_is_not_there_or_is_cut_off(make: Any, share: Callable[..., Any], tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.errors import SpecError
-from eyechart.gate.floors import below, floor, misses, near
+from eyechart.gate.floors import describe_missed_floor, find_missed_floors, parse_floor, suggest_names
 from eyechart.records import Metric, Record
 
 
@@ -31,7 +31,7 @@ def value(record: Record, name: str, labels: str, category: str = "A") -> float:
     "oodbench/l-a.1/existence:acc >= .5", "a/b:c[ReGT,S+]>=1",
 ])  # fmt: skip
 def test_what_is_a_floor(text: str) -> None:
-    assert floor(text).text == text
+    assert parse_floor(text).text == text
 
 
 @pytest.mark.parametrize("text", [
@@ -40,18 +40,18 @@ def test_what_is_a_floor(text: str) -> None:
 ])  # fmt: skip
 def test_what_is_no_floor(text: str) -> None:
     with pytest.raises(SpecError, match=r"is no floor\. Write BENCHMARK/PROTOCOL:METRIC>=VALUE"):
-        floor(text)
+        parse_floor(text)
 
 
 def test_a_floor_is_missed_below_it_alone(records: list[Record]) -> None:
     record = next(each for each in records if each.protocol == "supervised")
     now = value(record, "acc1", "ImGT")
-    kept, missed = (floor(f"imagenet/supervised:acc1[ImGT]>={bound:.6f}") for bound in (now - 1e-3, now + 1e-3))
-    assert list(misses([kept], records)) == []
-    ((broken, where, metric),) = misses([missed], records)
+    kept, missed = (parse_floor(f"imagenet/supervised:acc1[ImGT]>={bound:.6f}") for bound in (now - 1e-3, now + 1e-3))
+    assert list(find_missed_floors([kept], records)) == []
+    ((broken, where, metric),) = find_missed_floors([missed], records)
     assert (broken, where) == (missed, record)
     assert metric is not None
-    assert below(broken, record, metric) == (
+    assert describe_missed_floor(broken, record, metric) == (
         f"{record.case} (supervised): acc1 (ImGT, A) is {now:.4f} (n={metric.n}), and --eye-floor={missed.text}."
     )
 
@@ -59,12 +59,15 @@ def test_a_floor_is_missed_below_it_alone(records: list[Record]) -> None:
 def test_the_value_itself_is_enough(records: list[Record]) -> None:
     record = next(each for each in records if each.protocol == "supervised")
     now = value(record, "acc1", "ImGT")
-    both = [floor(f"imagenet/supervised:acc1[ImGT]{sign}{now!r}") for sign in (">=", "<=")]
-    assert list(misses(both, records)) == []
+    both = [parse_floor(f"imagenet/supervised:acc1[ImGT]{sign}{now!r}") for sign in (">=", "<=")]
+    assert list(find_missed_floors(both, records)) == []
 
 
 def test_a_floor_without_labels_is_about_every_ground_truth_and_model(records: list[Record]) -> None:
-    found = [(record, metric) for _, record, metric in misses([floor("imagenet/val/zero_shot:acc1>=1.1")], records)]
+    found = [
+        (record, metric)
+        for _, record, metric in find_missed_floors([parse_floor("imagenet/val/zero_shot:acc1>=1.1")], records)
+    ]
     assert len({record.case for record, _ in found if record}) == 2
     assert {(metric.labels, metric.category) for _, metric in found if metric} == {
         ("ImGT", "A"), ("ReGT", "S∪M"), ("WeaselGT", "A")}  # fmt: skip
@@ -72,40 +75,48 @@ def test_a_floor_without_labels_is_about_every_ground_truth_and_model(records: l
 
 def test_a_floor_may_be_about_a_category_or_a_number_that_has_no_whole(records: list[Record]) -> None:
     (metric,) = {
-        metric.category for _, _, metric in misses([floor("imagenet/zero_shot:acc1[ReGT,S]>=2")], records) if metric
+        metric.category
+        for _, _, metric in find_missed_floors([parse_floor("imagenet/zero_shot:acc1[ReGT,S]>=2")], records)
+        if metric
     }
     assert metric == "S"
-    assert [each for _, each, _ in misses([floor("imagenet/zero_shot:mean_per_class_recall>=2")], records) if each]
+    assert [
+        each
+        for _, each, _ in find_missed_floors([parse_floor("imagenet/zero_shot:mean_per_class_recall>=2")], records)
+        if each
+    ]
 
 
 def test_a_misspelled_floor_is_told_the_names_there_are(records: list[Record]) -> None:
-    assert near(floor("imagenet/val/supervized:acc1[ImGT]>=0.1"), records).startswith(
+    assert suggest_names(parse_floor("imagenet/val/supervized:acc1[ImGT]>=0.1"), records).startswith(
         "; did you mean imagenet/val/supervised:acc1 or "
     )
-    assert near(floor("birds/species:ig>=0.1"), records) == "."
+    assert suggest_names(parse_floor("birds/species:ig>=0.1"), records) == "."
 
 
 def test_a_floor_in_percent_is_told_that_values_are_fractions(records: list[Record]) -> None:
-    missed = floor("imagenet/supervised:acc1[ImGT]>=62")
-    ((_, record, metric),) = misses([missed], records)
+    missed = parse_floor("imagenet/supervised:acc1[ImGT]>=62")
+    ((_, record, metric),) = find_missed_floors([missed], records)
     assert record is not None
     assert metric is not None
-    assert below(missed, record, metric).endswith("Values are fractions: 62 % is 0.62, and 62 is more than all.")
+    assert describe_missed_floor(missed, record, metric).endswith(
+        "Values are fractions: 62 % is 0.62, and 62 is more than all."
+    )
 
 
 @pytest.mark.parametrize("text", ["toybox/zero_shot:acc1>=0", "imagenet/mcq:acc1>=0", "imagenet/zero_shot:acc9>=0",
                                   "imagenet/train/zero_shot:acc1>=0", "imagenet/zero_shot:acc1[NoGT]>=0"])  # fmt: skip
 def test_a_floor_about_nothing_is_told(records: list[Record], text: str) -> None:
-    assert list(misses([floor(text)], records)) == [(floor(text), None, None)]
+    assert list(find_missed_floors([parse_floor(text)], records)) == [(parse_floor(text), None, None)]
 
 
 def test_a_record_without_a_number_that_it_should_have_misses_the_floor(records: list[Record]) -> None:
     record = next(each for each in records if each.protocol == "supervised")
     bare = replace(record, metrics=tuple(each for each in record.metrics if each.name == "answered"))
-    missed = floor("imagenet/supervised:acc1[ImGT,A]>=0")
-    assert list(misses([missed], [bare])) == [(missed, bare, None)]
-    assert list(misses([missed], [record])) == []
-    assert below(missed, bare, None) == (
+    missed = parse_floor("imagenet/supervised:acc1[ImGT,A]>=0")
+    assert list(find_missed_floors([missed], [bare])) == [(missed, bare, None)]
+    assert list(find_missed_floors([missed], [record])) == []
+    assert describe_missed_floor(missed, bare, None) == (
         f"{record.case} (supervised): acc1 (ImGT, A) has no value (n=0): no sample of it was scored, and "
         f"--eye-floor={missed.text}."
     )
@@ -114,6 +125,6 @@ def test_a_record_without_a_number_that_it_should_have_misses_the_floor(records:
 def test_a_number_without_a_value_is_below_every_floor(records: list[Record]) -> None:
     empty = Metric(name="acc1", labels="ImGT", value=None, n=0, ci=None, ci_method="wilson")
     for sign in (">=", "<="):
-        broken = floor(f"imagenet/zero_shot:acc1{sign}0.5")
-        assert broken.broken(empty)
-        assert "acc1 (ImGT, A) has no value (n=0)" in below(broken, records[0], empty)
+        broken = parse_floor(f"imagenet/zero_shot:acc1{sign}0.5")
+        assert broken.is_missed(empty)
+        assert "acc1 (ImGT, A) has no value (n=0)" in describe_missed_floor(broken, records[0], empty)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyechart.gate.baselines import FOLDER, Baseline, lines, read, read_file, slug
+from eyechart.gate.baselines import FOLDER, Baseline, encode_baseline, model_slug, read_baseline, read_baselines
 from eyechart.plugins.options import DEFAULT_MODELS
 
 ROOT = Path(__file__).parents[3]
@@ -23,16 +23,16 @@ def path(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture
 def kept(path: Path) -> Baseline:
     """What it holds."""
-    return read_file(path)
+    return read_baseline(path)
 
 
 def test_each_benchmark_has_some_and_no_case_is_in_two() -> None:
-    assert {case.partition("/")[0] for case, _ in read(ROOT / FOLDER)} == {*DEFAULT_MODELS}
+    assert {case.partition("/")[0] for case, _ in read_baselines(ROOT / FOLDER)} == {*DEFAULT_MODELS}
 
 
 def test_a_file_is_where_it_would_be_written_and_as_it_would_be(path: Path, kept: Baseline) -> None:
-    assert path.relative_to(ROOT / FOLDER) == Path(kept.benchmark) / f"{slug(kept.model)}.json"
-    assert path.read_bytes() == lines(kept)
+    assert path.relative_to(ROOT / FOLDER) == Path(kept.benchmark) / f"{model_slug(kept.model)}.json"
+    assert path.read_bytes() == encode_baseline(kept)
 
 
 def test_a_file_is_fit_for_git(path: Path) -> None:

@@ -13,8 +13,19 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from eyechart.estimates import Estimate
-from eyechart.gate.comparing import GAIN, LOSS, NOISE, SHOWN, UNTESTED, Compared, Verdict, compared, judged, telling
-from eyechart.gate.evidence import TIMES, Evidence
+from eyechart.gate.compare import (
+    GAIN,
+    LOSS,
+    NOISE,
+    SHOWN,
+    UNTESTED,
+    MetricComparison,
+    Verdict,
+    compare_metrics,
+    decide,
+    samples_to_show,
+)
+from eyechart.gate.evidence import RESAMPLES, Evidence
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.resampling import drawn_shares
 
@@ -39,7 +50,7 @@ def made(name: str, right: Any) -> Estimate:
     """A number of some outcomes: with these, with its draws, or alone with its interval."""
     known = right[~np.isnan(right)]
     n, k = len(known), int(known.sum())
-    draws = drawn_shares(np.nan_to_num(right), ~np.isnan(right), TIMES, 42)
+    draws = drawn_shares(np.nan_to_num(right), ~np.isnan(right), RESAMPLES, 42)
     return Estimate(
         name=name,
         labels="ImGT",
@@ -77,7 +88,7 @@ def sides(make: Any) -> Callable[..., tuple[Evidence, Evidence]]:
     return sides
 
 
-def told(found: Compared) -> tuple[Any, ...]:
+def told(found: MetricComparison) -> tuple[Any, ...]:
     """A comparison as numbers that may be held against another's; no change has an interval without ends."""
     ci = (NAN, NAN) if found.ci is None else tuple(found.ci)
     return found.before, found.after, found.delta, found.p, *ci, found.n, len(found.lost), found.gained
@@ -86,20 +97,25 @@ def told(found: Compared) -> tuple[Any, ...]:
 @given(runs(), ALPHA, DROP)
 def test_a_run_compared_with_itself_never_fails(sides: Any, of: Runs, alpha: float, drop: float) -> None:
     for side in sides(of):
-        for verdict in judged([*compared(side, side)], alpha, drop):
-            assert (verdict.found.delta, verdict.found.p, verdict.adjusted, verdict.word) == (0, 1, 1, NOISE)
-            assert (verdict.found.lost, verdict.found.gained) == ((), 0)
+        for verdict in decide([*compare_metrics(side, side)], alpha, drop):
+            assert (verdict.comparison.delta, verdict.comparison.p, verdict.adjusted, verdict.decision) == (
+                0,
+                1,
+                1,
+                NOISE,
+            )
+            assert (verdict.comparison.lost, verdict.comparison.gained) == ((), 0)
 
 
 @given(runs(), ALPHA)
 def test_exchanging_the_runs_flips_signs(sides: Any, of: Runs, alpha: float) -> None:
     one, other = sides(of)
-    there, back = (judged([*compared(*pair)], alpha) for pair in ((one, other), (other, one)))
+    there, back = (decide([*compare_metrics(*pair)], alpha) for pair in ((one, other), (other, one)))
     for forth, turned in zip(there, back, strict=True):
-        before, after, delta, p, low, high, n, lost, gained = told(turned.found)
+        before, after, delta, p, low, high, n, lost, gained = told(turned.comparison)
         mirrored = (after, before, -delta, p, -high, -low, n, gained, lost)
-        assert told(forth.found) == pytest.approx(mirrored, nan_ok=True, abs=1e-9)
-        assert forth.word == {GAIN: LOSS, LOSS: GAIN}.get(turned.word, turned.word)
+        assert told(forth.comparison) == pytest.approx(mirrored, nan_ok=True, abs=1e-9)
+        assert forth.decision == {GAIN: LOSS, LOSS: GAIN}.get(turned.decision, turned.decision)
 
 
 @given(runs(SHARES), st.randoms(use_true_random=False))
@@ -107,55 +123,55 @@ def test_another_order_of_the_samples_changes_nothing(sides: Any, of: Runs, chan
     one, other = sides(of)
     order = chance.sample(range(one.samples), one.samples)
     moved = sides(Runs(of.names, of.outcomes[..., order]), keys=tuple(one.keys[place] for place in order))
-    plain, turned = [*compared(one, other)], [*compared(*moved)]
+    plain, turned = [*compare_metrics(one, other)], [*compare_metrics(*moved)]
     assert [told(each) for each in turned] == [pytest.approx(told(each), nan_ok=True) for each in plain]
     for was, now in zip(plain, turned, strict=True):
         assert {moved[1].keys[row] for row in now.lost} == {other.keys[row] for row in was.lost}
         if len(was.lost) <= SHOWN:
-            assert {*telling(now, turned)} == {order.index(row) for row in telling(was, plain)}
+            assert {*samples_to_show(now, turned)} == {order.index(row) for row in samples_to_show(was, plain)}
 
 
 @given(runs())
 def test_other_names_of_the_samples_change_nothing(sides: Any, of: Runs) -> None:
     renamed = sides(of, keys=())
-    assert list(map(str, compared(*renamed))) == list(map(str, compared(*sides(of))))
+    assert list(map(str, compare_metrics(*renamed))) == list(map(str, compare_metrics(*sides(of))))
 
 
 @given(runs(), runs(), ALPHA, DROP)
 def test_an_unrelated_benchmark_fails_no_number_more_and_hides_none_beyond_holm(
     sides: Any, mine: Runs, other: Runs, alpha: float, drop: float
 ) -> None:
-    own = [*compared(*sides(mine))]
-    more = [*compared(*sides(other, case="toybox/val/m[]"))]
-    alone, beside, after = judged(own, alpha, drop), judged(own + more, alpha, drop), judged(more + own, alpha, drop)
+    own = [*compare_metrics(*sides(mine))]
+    more = [*compare_metrics(*sides(other, case="toybox/val/m[]"))]
+    alone, beside, after = decide(own, alpha, drop), decide(own + more, alpha, drop), decide(more + own, alpha, drop)
     assert list(map(str, beside[: len(own)])) == list(map(str, after[len(more) :]))
     tests = sum(not isnan(each.p) for each in own + more)
     for one, other_ in zip(alone, beside[: len(own)], strict=True):
         assert no_stricter(one, other_)
-        assert one.word != LOSS or other_.word == LOSS or one.found.p * tests >= alpha * (1 - 1e-9)
+        assert one.decision != LOSS or other_.decision == LOSS or one.comparison.p * tests >= alpha * (1 - 1e-9)
 
 
 def no_stricter(alone: Verdict, beside: Verdict) -> bool:
     """Whether a number is no surer beside others than alone, and neither fails nor gains where it did not."""
-    same = beside.word in (alone.word, NOISE)
-    return same and (alone.word == UNTESTED or beside.adjusted >= alone.adjusted)
+    same = beside.decision in (alone.decision, NOISE)
+    return same and (alone.decision == UNTESTED or beside.adjusted >= alone.adjusted)
 
 
 @settings(max_examples=40)  # each writes and reads several runs
 @given(st.lists(runs(SHARES), min_size=1, max_size=3))
 def test_the_tests_of_a_session_are_those_of_statsmodels(sides: Any, several: list[Runs]) -> None:
-    found = [each for of in several for each in compared(*sides(of))]
+    found = [each for of in several for each in compare_metrics(*sides(of))]
     changed = [([[0, len(each.lost)], [each.gained, 0]], each.p) for each in found if not isnan(each.p)]
     assert [p for _, p in changed] == pytest.approx([min(1, mcnemar(table).pvalue) for table, _ in changed])
-    verdicts = [each for each in judged(found) if not isnan(each.adjusted)]
+    verdicts = [each for each in decide(found) if not isnan(each.adjusted)]
     if verdicts:
-        theirs = multipletests([each.found.p for each in verdicts], method="holm")[1]
+        theirs = multipletests([each.comparison.p for each in verdicts], method="holm")[1]
         assert [each.adjusted for each in verdicts] == pytest.approx(theirs)
 
 
 @given(runs())
 def test_the_interval_of_a_change_holds_the_change(sides: Any, of: Runs) -> None:
-    for each in compared(*sides(of)):
+    for each in compare_metrics(*sides(of)):
         if each.ci is not None and not isnan(each.ci.low):
             assert each.ci.low - 1e-9 <= each.delta <= each.ci.high + 1e-9
 
@@ -165,6 +181,6 @@ def test_what_a_share_lost_is_counted_one_by_one(sides: Any, of: Runs) -> None:
     for name, before, after in zip(of.names, *of.outcomes, strict=True):
         lost = tuple(row for row, pair in enumerate(zip(before, after, strict=True)) if pair == (1, 0))
         gained = sum(pair == (0, 1) for pair in zip(before, after, strict=True))
-        for each in compared(*sides(of)):
-            if each.proof.name == name:
+        for each in compare_metrics(*sides(of)):
+            if each.metric.name == name:
                 assert (each.lost, each.gained) == (lost, gained)

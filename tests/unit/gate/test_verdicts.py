@@ -1,21 +1,23 @@
-"""The one word that gate, `compare` and page have for a number: loss, loss let pass, gain, noise, not tested."""
+"""The one word that gate, `compare` and page have for a number: loss, tolerated, gain, noise, not tested."""
 
 from typing import Any
 
 import pytest
 
-from eyechart.gate.comparing import ALPHA, VERDICTS, Compared, judged
-from eyechart.gate.evidence import Proof
+from eyechart.gate.compare import ALPHA, VERDICTS, MetricComparison, decide
+from eyechart.gate.evidence import MetricEvidence
 from eyechart.plugins.options import OPTIONS
 
 NAN = float("nan")
 
 
-def compared(p: float, delta: float, name: str = "acc1") -> Compared:
+def compared(p: float, delta: float, name: str = "acc1") -> MetricComparison:
     """A number that moved by so much."""
-    proof = Proof(name=name, labels="ImGT", category="A", value=0.5, n=100, better=-1 if name == "ece" else 1)
+    proof = MetricEvidence(
+        name=name, labels="ImGT", category="A", value=0.5, n=100, direction=-1 if name == "ece" else 1
+    )
     sizes: dict[str, Any] = {"before": 0.5, "after": 0.5 + delta, "delta": delta, "n": 100, "n_clusters": 100}
-    return Compared("imagenet/val/x", "zero_shot", proof, **sizes, ci=None, p=p, method="exact McNemar")
+    return MetricComparison("imagenet/val/x", "zero_shot", proof, **sizes, ci=None, p=p, method="exact McNemar")
 
 
 @pytest.mark.parametrize(
@@ -23,7 +25,7 @@ def compared(p: float, delta: float, name: str = "acc1") -> Compared:
     [
         (1e-9, -0.1, "acc1", 0, "loss"),
         (1e-9, 0.1, "ece", 0, "loss"),
-        (1e-9, -0.1, "acc1", 0.1, "loss let pass"),
+        (1e-9, -0.1, "acc1", 0.1, "tolerated"),
         (1e-9, 0.1, "acc1", 0, "gain"),
         (1e-9, -0.1, "ece", 0, "gain"),
         (ALPHA, -0.1, "acc1", 0, "noise"),
@@ -35,13 +37,13 @@ def compared(p: float, delta: float, name: str = "acc1") -> Compared:
     ],
 )
 def test_every_number_has_its_word(p: float, delta: float, name: str, drop: float, word: str) -> None:
-    (verdict,) = judged([compared(p, delta, name)], max_drop=drop)
-    assert verdict.word == word
+    (verdict,) = decide([compared(p, delta, name)], max_drop=drop)
+    assert verdict.decision == word
     assert word in VERDICTS
 
 
 def test_the_word_is_of_p_after_the_correction() -> None:
-    words = {each.word for each in judged([compared(0.006, -0.1)] * 2)}
+    words = {each.decision for each in decide([compared(0.006, -0.1)] * 2)}
     assert words == {"noise"}
 
 

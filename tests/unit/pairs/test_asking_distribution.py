@@ -11,7 +11,7 @@ from eyechart.errors import DataError
 from eyechart.metrics.distribution import equivalence
 from eyechart.oodbench.distribution import Distribution
 from eyechart.protocol.settings import Case
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 HERE, THERE = (0, 2, 3, 5), (3, 1, 0)
 HARD, SIMPLE = {(0, 0), (1, 1), (2, 3), (3, 0), (3, 2), (5, 0)}, {(0, 1), (2, 1), (5, 4)}
@@ -54,7 +54,7 @@ def recorded(context: Any, make_run: Any, evaluate_predictions: Any, tmp_path: P
     """The recording of what was found."""
 
     def recorded(found: Any) -> Any:
-        case = Case("oodbench", "memory", parse("eye[]"), "distribution", context.options)
+        case = Case("oodbench", "memory", parse_spec("eye[]"), "distribution", context.options)
         run = make_run.settings(case, None), context.dataset, context.model.identity, found, tmp_path
         return evaluate_predictions(case, *run)
 

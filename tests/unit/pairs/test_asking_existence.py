@@ -18,7 +18,7 @@ from eyechart.oodbench.existence import Existence
 from eyechart.oodbench.split_division import division
 from eyechart.oodbench.yes_no_prompts import Query, put
 from eyechart.protocol.prompts import Prompt
-from eyechart.records import Outcomes
+from eyechart.records import OutcomeCounts
 
 HARD, SIMPLE = {(0, 1), (3, 0)}, {(1, 2), (2, 3)}
 
@@ -329,7 +329,7 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(pair_world: Any, text: 
     assert found.answers.tolist() == [[YES, wanted]] * 6
     assert found.truncated is not None
     assert found.truncated.tolist() == [[False, wanted == UNPARSED]] * 6
-    counted = found.outcomes()
+    counted = found.count_outcomes()
     assert (counted.unparsed, counted.truncated, counted.error) == (0, 6 * (wanted == UNPARSED), 0)
 
 
@@ -337,11 +337,11 @@ def test_the_authors_scorer_reads_what_the_limit_left(pair_world: Any) -> None:
     found = Existence().predict(
         pair_world.sit(pair_world.talker(lambda *_: Answer("Yes, I", (), False)), reading="authors")
     )
-    assert found.outcomes().truncated == 0
+    assert found.count_outcomes().truncated == 0
 
 
 def test_an_error_beside_a_truncated_answer_is_an_error(pair_world: Any) -> None:
     def say(kind: str, *_: Any) -> Answer:
         return Answer("Let me", (), False) if kind.endswith("not") else Answer("", (), False, error="lost")
 
-    assert Existence().predict(pair_world.sit(pair_world.talker(say))).outcomes() == Outcomes(error=12)
+    assert Existence().predict(pair_world.sit(pair_world.talker(say))).count_outcomes() == OutcomeCounts(error=12)

@@ -196,6 +196,6 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(couples_world: Any) -> 
     found = Progression().predict(couples_world.sit(model, "progression"))
     assert found.truncated is not None
     assert found.truncated.tolist() == [[False, True, False]] * len(found.first)
-    counted = found.outcomes()
+    counted = found.count_outcomes()
     assert (counted.unparsed, counted.truncated) == (0, len(found.first))
     assert found.right[:, 1:].any() == np.False_

@@ -7,7 +7,7 @@ from eyechart.models.registry import offers
 from eyechart.oodbench.options import DETECTORS, EXISTENCE, THRESHOLD
 from eyechart.protocol.options import READING
 from eyechart.protocol.registry import get_protocol
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 FILE = ("mine.json",)
 
@@ -34,7 +34,9 @@ def test_a_division_from_a_file_has_its_own_parameters(name: str) -> None:
 
 
 def test_a_reading_that_knows_letters_is_no_case_beside_others() -> None:
-    assert variants("existence", reading=READING.values("all", "")) == [*("", "reading=strict", "reading=authors")]
+    assert variants("existence", reading=READING.parse_values("all", "")) == [
+        *("", "reading=strict", "reading=authors")
+    ]
     assert variants("progression", reading=("mill",)) == ["reading=mill"]  # which says why it cannot be
 
 
@@ -51,17 +53,17 @@ def test_words_of_a_file_are_one_case_however_they_would_be_extracted() -> None:
 
 @pytest.mark.parametrize(("given", "values"), [("0.05,.05,5e-2", ("0.05",)), ("0.010,1", ("0.01", "1.0"))])
 def test_equal_thresholds_are_one(given: str, values: tuple[str, ...]) -> None:
-    assert THRESHOLD.values(given, "--eye-set=existence.threshold") == values
+    assert THRESHOLD.parse_values(given, "--eye-set=existence.threshold") == values
 
 
 @pytest.mark.parametrize("given", ["1.5", "-0.1", "nan", "five", ""])
 def test_a_threshold_is_a_share(given: str) -> None:
     with pytest.raises(SpecError, match=r"existence\.threshold takes numbers from 0 to 1"):
-        THRESHOLD.values(given, "--eye-set=existence.threshold")
+        THRESHOLD.parse_values(given, "--eye-set=existence.threshold")
 
 
 def test_detectors_are_joined_by_plus() -> None:
-    assert DETECTORS.values("open_clip[a,b=c]+conse[],own", "") == ("open_clip[a,b=c]+conse[]", "own")
+    assert DETECTORS.parse_values("open_clip[a,b=c]+conse[],own", "") == ("open_clip[a,b=c]+conse[]", "own")
 
 
 @pytest.mark.parametrize(
@@ -78,4 +80,4 @@ def test_detectors_are_joined_by_plus() -> None:
 )
 def test_a_model_meets_the_protocols_whose_interface_it_offers(spec: str, protocols: set[str]) -> None:
     known = ("existence", "progression", "detection", "distribution")
-    assert {name for name in known if get_protocol(name).suits(offers(parse(spec)))} == protocols
+    assert {name for name in known if get_protocol(name).supports(offers(parse_spec(spec)))} == protocols

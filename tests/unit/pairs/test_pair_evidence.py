@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from eyechart.estimates import Estimate
-from eyechart.gate.evidence import TIMES, Evidence, read_evidence
+from eyechart.gate.evidence import RESAMPLES, Evidence, read_evidence
 from eyechart.metrics.resampling import drawn
 from eyechart.metrics.yes_no import MEASURES, measures, tables
 from eyechart.models.types import Answer
@@ -21,7 +21,7 @@ from eyechart.oodbench.metrics import STAGES, stage_accuracies, yes_no_measures
 from eyechart.oodbench.predictions import LABELS
 from eyechart.oodbench.progression import Progression
 from eyechart.protocol.settings import Case
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 KINDS = {"existence": Existence(), "progression": Progression()}
 
@@ -46,10 +46,10 @@ def kept(world: Any, make_run: Any, evaluate_predictions: Any, tmp_path: Path) -
             model.identity, weights_sha256=f"{say}"
         )  # or the first one's answers would be kept
         context = world.sit(model, protocol)
-        case = Case("oodbench", "memory", parse("talker[]"), protocol, context.options)
+        case = Case("oodbench", "memory", parse_spec("talker[]"), protocol, context.options)
         found, settings = KINDS[protocol].predict(context), make_run.settings(case, None)
         result = evaluate_predictions(case, settings, context.dataset, model.identity, found, tmp_path)
-        return read_evidence(tmp_path / result.finish(1.5, {}, "pytest").evidence.path)
+        return read_evidence(tmp_path / result.write_record(1.5, {}, "pytest").evidence.path)
 
     return kept
 
@@ -79,12 +79,12 @@ def test_wrong_answers_are_a_loss_of_every_number_that_they_touch(
 def test_an_image_with_an_error_is_not_answered(kept: Any, judged_numbers: Any, protocol: str) -> None:
     refused = Answer("", (), False, error="refused")
     before = kept(protocol)
-    whole = before.outcomes(next(proof for proof in before.proofs if proof.name == "answered"))
+    whole = before.sample_outcomes(next(proof for proof in before.metrics if proof.name == "answered"))
     failed = int(np.flatnonzero(whole == 1)[0])
     after = kept(protocol, lambda _, row, *__: refused if row == failed else None)
-    (found,) = [each for each in judged_numbers(before, after) if each.proof.name == "answered"]
+    (found,) = [each for each in judged_numbers(before, after) if each.metric.name == "answered"]
     assert (found.before, found.lost, found.gained, found.method) == (1.0, (failed,), 0, "exact McNemar")
-    outcomes = after.outcomes(found.proof)
+    outcomes = after.sample_outcomes(found.metric)
     assert outcomes is not None
     assert (found.n, found.n_clusters) == (np.isfinite(outcomes).sum(), np.isfinite(outcomes).sum())
     assert np.isnan(outcomes).any() or found.n == after.samples
@@ -105,7 +105,7 @@ def test_what_is_asked_of_one_image_several_times_is_no_surer_than_its_images(
     kept: Any, judged_numbers: Any, world: Any, protocol: str, number: str
 ) -> None:
     for each in judged_numbers(kept(protocol), kept(protocol, contrary(world))):
-        if each.proof.name == number:
+        if each.metric.name == number:
             assert each.n_clusters < each.n
             assert (each.delta, each.p) == (-1, pytest.approx(flipped([-1] * each.n_clusters)))
 
@@ -123,7 +123,7 @@ def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any,
     images: dict[str, set[int]] = {}
     for pair in pairs.tolist():
         images.setdefault(found.division.sets[pair], set()).add(int(found.division.rows[pair]))
-    told = {proof.category: proof.images for proof in kept(protocol, lie).proofs if proof.draws}
+    told = {proof.category: proof.sampling_units for proof in kept(protocol, lie).metrics if proof.bootstrap_samples}
     assert told == {name: len(rows) for name, rows in images.items()}
 
 
@@ -132,7 +132,7 @@ def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> No
     mask = dict(found.masks())[ID]
     counts, rows = tables(found.answers[mask], found.expected[mask]), found.division.rows[found.places[mask]]
     plain = [measures(sum(taken[row] * each for row, each in zip(rows, counts, strict=True)))["mcc"]
-             for taken in drawn(len(found.keys), TIMES, 3)]  # fmt: skip
+             for taken in drawn(len(found.keys), RESAMPLES, 3)]  # fmt: skip
     values = bootstrap_of(yes_no_measures(replace(found, seed=3)), ("mcc", LABELS, ID))
     assert values == pytest.approx(np.array(plain), nan_ok=True)
 
@@ -142,7 +142,7 @@ def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -
     name = found.set_names[0]
     places = [place for place, of in enumerate(found.set_names) if of == name]
     rows = found.division.rows[found.first[places]]
-    plain = [np.repeat(found.right[places, 2], taken[rows]) for taken in drawn(len(found.keys), TIMES, 3)]
+    plain = [np.repeat(found.right[places, 2], taken[rows]) for taken in drawn(len(found.keys), RESAMPLES, 3)]
     means = [right.mean() if right.size else np.nan for right in plain]
     values = bootstrap_of(stage_accuracies(replace(found, seed=3)), ("l_acc", LABELS, name))
     assert values == pytest.approx(np.array(means), nan_ok=True)

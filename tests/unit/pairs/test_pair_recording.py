@@ -15,7 +15,7 @@ from eyechart.oodbench.existence import Existence
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case
 from eyechart.records import Record, decode, encode
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 PAIR = "pair key category name set main present"
 QUESTIONS = f"{PAIR} question expected answer correct said error truncated"
@@ -33,11 +33,11 @@ def recorded(pair_world: Any, make_run: Any, evaluate_predictions: Any, tmp_path
 
     def recorded(model: Any, protocol: str = "existence", **more: Any) -> Record:
         context = pair_world.sit(model, protocol, **more)
-        case = Case("oodbench", "memory", parse("talker[]"), protocol, context.options)
+        case = Case("oodbench", "memory", parse_spec("talker[]"), protocol, context.options)
         found, settings = get_protocol(protocol).predict(context), make_run.settings(case, None)
         result = evaluate_predictions(case, settings, context.dataset, model.identity, found, tmp_path)
         recorded.errors = found.error_messages()  # type: ignore[attr-defined]
-        return result.finish(1.5, {}, "pytest -k oodbench")
+        return result.write_record(1.5, {}, "pytest -k oodbench")
 
     return recorded
 

@@ -13,8 +13,8 @@ from eyechart.metrics.yes_no import MISSING
 from eyechart.models.registry import offers
 from eyechart.oodbench.existence import Existence
 from eyechart.oodbench.yes_no_prompts import pair_words
-from eyechart.protocol.registry import get_protocol, targets
-from eyechart.spec import parse
+from eyechart.protocol.registry import get_protocol, protocol_targets
+from eyechart.spec import parse_spec
 
 HEAD = "key,category,question,answer"
 Ask = Callable[..., Any]
@@ -27,7 +27,7 @@ def replayed(pair_world: Any, tmp_path: Path) -> Ask:
     def replayed(*lines: str, **more: Any) -> Any:
         path = tmp_path / "said.csv"
         path.write_text("\n".join(lines), encoding="utf-8")
-        model = Replay(parse(f"replay[path={path},of=existence]"))
+        model = Replay(parse_spec(f"replay[path={path},of=existence]"))
         return Existence().predict(pair_world.sit(model, **more))
 
     return replayed
@@ -149,11 +149,11 @@ def test_a_file_name_that_two_images_have_names_neither(pair_world: Any, tmp_pat
 
 
 def test_such_a_file_is_a_model_for_existence_alone(tmp_path: Path) -> None:
-    offered = offers(parse("replay[path=said.csv,of=existence]"))
-    assert [name for name in targets() if get_protocol(name).suits(offered)] == ["existence"]
+    offered = offers(parse_spec("replay[path=said.csv,of=existence]"))
+    assert [name for name in protocol_targets() if get_protocol(name).supports(offered)] == ["existence"]
     (tmp_path / "said.csv").touch()
     with pytest.raises(SpecError, match=r"of=existance is none of .*, existence"):
-        Replay(parse(f"replay[path={tmp_path / 'said.csv'},of=existance]"))
+        Replay(parse_spec(f"replay[path={tmp_path / 'said.csv'},of=existance]"))
 
 
 @pytest.mark.parametrize("lines", [(), ("another,gone,0,positive,no",)])

@@ -187,7 +187,7 @@ def test_an_error_is_left_out_of_its_wording_alone(ask: Any, talker: Any) -> Non
 
 def test_the_outcomes_add_up(ask: Any, talker: Any) -> None:
     model = talker(lambda shown, text: "" if (shown, text) == ((1,), "Who?") else say(shown, text))
-    came = ask(model, about="all").outcomes()
+    came = ask(model, about="all").count_outcomes()
     assert (came.correct, came.wrong, came.unparsed, came.error) == (12 + 13, 1 + 13, 1, 0)
 
 
@@ -226,7 +226,7 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(
     (place,) = found.truncated
     assert found.said[place] == "It is too blurry to"
     assert not found.abstained.reshape(-1)[place]
-    whole, counted = ask(talker(say, identity=OTHER)).outcomes(), found.outcomes()
+    whole, counted = ask(talker(say, identity=OTHER)).count_outcomes(), found.count_outcomes()
     assert (counted.truncated, whole.truncated) == (1, 0)
     assert counted.unparsed == whole.unparsed
     assert counted.correct == whole.correct - 1

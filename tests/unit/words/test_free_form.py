@@ -13,7 +13,7 @@ from eyechart.models.types import Answer
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.free_form import FreeForm, FreeFormPredictions, free_form_accuracies
 from eyechart.records import Metric
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 SAID = (  # of the birds (species, genus): (0, 0), (1, 0), (4, 2), (-, 0), (-, 2), (-, 0), (-, 3), (-, 2)
     *("Corvus corax", "Common Raven", "Turdus", "Corvus", "Corvus"),
@@ -62,7 +62,7 @@ def test_the_numbers_are_those_of_the_answers(aviary: Any, speaker: Any) -> None
 
 def test_the_outcomes_add_up(aviary: Any, speaker: Any) -> None:
     failed = Answer("", (), False, error="content filter")
-    came = FreeForm().predict(aviary(speaker(failed, *SAID[1:]))).outcomes()
+    came = FreeForm().predict(aviary(speaker(failed, *SAID[1:]))).count_outcomes()
     assert (came.correct, came.wrong, came.unparsed, came.error) == (2, 4, 1, 1)
 
 
@@ -91,7 +91,7 @@ def test_without_birds_of_a_kind_there_is_no_harmonic_mean(aviary: Any, speaker:
 def test_who_says_nothing_but_nonsense_is_unread_by_inclusion(aviary: Any, speaker: Any) -> None:
     model = speaker(*["a thing with feathers"] * 8)
     found = FreeForm().predict(aviary(model, extraction="inclusion"))
-    assert (found.outcomes().unparsed, model.chosen) == (8, [])
+    assert (found.count_outcomes().unparsed, model.chosen) == (8, [])
     assert numbers(found)["hm", "all"].value == 0
 
 
@@ -140,7 +140,7 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
     aviary: Any, tiny_chat: Callable[[str], Path]
 ) -> None:
     aviary.birds = aviary.birds[3:4]
-    model = Hf(parse(f"hf[{tiny_chat('gemma3')}]"), offline=True)
+    model = Hf(parse_spec(f"hf[{tiny_chat('gemma3')}]"), offline=True)
     found, same = FreeForm().predict(aviary(model)), FreeForm().predict(aviary(model, extraction="inclusion"))
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
     assert found.variant["extraction_reason"].startswith("gemma3 has layers of sliding_attention")
@@ -164,7 +164,7 @@ def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(avia
 def test_words_of_a_file_are_read_by_inclusion(aviary: Any, tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
     path.write_text("key,answer\n" + "".join(f"s{place:02d},{text}\n" for place, text in enumerate(SAID[:7])))
-    found = FreeForm().predict(aviary(Replay(parse(f"replay[path={path},of=free_form]"))))
+    found = FreeForm().predict(aviary(Replay(parse_spec(f"replay[path={path},of=free_form]"))))
     assert [found.level(row) for row in range(8)] == LEVELS
     assert (found.variant["extraction"], [*found.errors]) == ("inclusion", [7])
 
@@ -182,5 +182,5 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(aviary: Any, speaker: A
     found = FreeForm().predict(aviary(model))
     assert found.truncated == {0, 2}
     assert [found.level(row) for row in range(3)] == ["", "species", ""]
-    assert (found.outcomes().truncated, found.outcomes().unparsed) == (2, 1)
+    assert (found.count_outcomes().truncated, found.count_outcomes().unparsed) == (2, 1)
     assert not any("Corvus or" in text for texts in model.chosen for text in texts)

@@ -14,7 +14,7 @@ from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.abstention_metrics import correct_reason, reasoned
 from eyechart.realbirdid.estimators import drawn_birds
 from eyechart.realbirdid.free_form import FreeForm
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 KINDS = {"free_form": FreeForm(), "abstention": Abstention()}
 SAID = ("Corvus corax", "A Corvus?", "Turdus merula", "blurry", "its song", "Corvus", "blurry", "hm")
@@ -32,7 +32,7 @@ def case_of(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_pr
         model = talker(lambda numbers, _: said[numbers[0]])
         model.identity = replace(model.identity, weights_sha256=f"{said}")  # or the first one's answers would be kept
         context = aviary(model, protocol, extraction="inclusion", **chosen)
-        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, context.options)
+        case = Case("realbirdid", "memory", parse_spec("hf[talker]"), protocol, context.options)
         found, settings = KINDS[protocol].predict(context), make_run.settings(case, None)
         return evaluate_predictions(case, settings, context.dataset, context.model.identity, found, tmp_path)
 
@@ -42,7 +42,7 @@ def case_of(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_pr
 @pytest.fixture
 def kept(case_of: Any, tmp_path: Path) -> Callable[..., Evidence]:
     """The evidence of what was written down."""
-    return lambda *told: read_evidence(tmp_path / case_of(*told).finish(1.5, {}, "pytest").evidence.path)
+    return lambda *told: read_evidence(tmp_path / case_of(*told).write_record(1.5, {}, "pytest").evidence.path)
 
 
 @pytest.mark.parametrize(("protocol", "names"), [("free_form", {"acc", "hm"}), ("abstention", {"correct_reason"})])
@@ -53,9 +53,9 @@ def test_a_run_is_itself(kept: Any, unchanged: Any, protocol: str, names: set[st
 
 def test_a_share_names_the_birds_that_it_lost(kept: Any, judged_numbers: Any) -> None:
     found = judged_numbers(kept("free_form", SAID), kept("free_form", WORSE))
-    lost = {each.proof.category: each.lost for each in found if each.proof.name == "acc"}
+    lost = {each.metric.category: each.lost for each in found if each.metric.name == "acc"}
     assert lost["A.species"] == (0, 2)
-    assert {each.method for each in found if each.proof.name == "hm"} == {"paired bootstrap"}
+    assert {each.method for each in found if each.metric.name == "hm"} == {"paired bootstrap"}
 
 
 def test_units_are_the_birds_that_were_given_a_reason(case_of: Any) -> None:

@@ -12,7 +12,7 @@ from eyechart.plugins.summary import rows_of
 from eyechart.protocol.settings import Case
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.free_form import FreeForm
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 
 FAILED = Answer("", (), False, error="content filter")
 
@@ -26,7 +26,7 @@ def recorded(aviary: Any, talker: Any, tmp_path: Path, make_run: Any, evaluate_p
             (tmp_path / "mine.toml").write_text(wordings)
             more["wordings"] = tmp_path / "mine.toml"
         context = aviary(talker(say), protocol, extraction="inclusion", **more)
-        case = Case("realbirdid", "memory", parse("hf[talker]"), protocol, context.options)
+        case = Case("realbirdid", "memory", parse_spec("hf[talker]"), protocol, context.options)
         found = (Abstention() if protocol == "abstention" else FreeForm()).predict(context)
         settings = make_run.settings(case, None)
         return evaluate_predictions(case, settings, context.dataset, context.model.identity, found, tmp_path)
@@ -53,7 +53,7 @@ def test_every_bird_is_written(recorded: Any) -> None:
 
 
 def test_a_record_of_free_form_is_whole(recorded: Any, tmp_path: Path) -> None:
-    found = recorded("free_form", lambda *_: "hm").finish(1.0, {}, "pytest")
+    found = recorded("free_form", lambda *_: "hm").write_record(1.0, {}, "pytest")
     assert (found.outcomes.unparsed, found.served.requests, found.variant["extraction"]) == (8, 8, "inclusion")
     assert {"genera"} <= {*found.artifacts}
     assert any("8 of 8 images got an answer that could not be read" in note for note in found.notes)
@@ -120,7 +120,7 @@ def test_every_wording_has_its_rate(recorded: Any) -> None:
 
 
 def test_a_record_of_abstention_is_whole(recorded: Any) -> None:
-    found = recorded("abstention", say, TWO).finish(1.0, {}, "pytest")
+    found = recorded("abstention", say, TWO).write_record(1.0, {}, "pytest")
     came = found.outcomes
     assert (came.correct, came.wrong, came.unparsed, came.error) == (5, 0, 4, 1)
     assert {"genera", "confusion", "wordings"} <= {*found.artifacts}
@@ -132,16 +132,16 @@ def test_a_record_of_abstention_is_whole(recorded: Any) -> None:
 
 def test_nothing_to_abstain_from_is_said(recorded: Any, aviary: Any) -> None:
     aviary.birds = ((0, 0, -1),)
-    found = recorded("abstention", say, TWO).finish(1.0, {}, "pytest")
+    found = recorded("abstention", say, TWO).write_record(1.0, {}, "pytest")
     assert any("no bird of the split is unanswerable" in note for note in found.notes)
     assert found.outcomes.correct == 0
 
 
 def test_the_terminal_has_a_row_for_each_level_and_none_for_a_wording(recorded: Any) -> None:
-    found = recorded("abstention", say, TWO, about="all").finish(1.0, {}, "pytest")
+    found = recorded("abstention", say, TWO, about="all").write_record(1.0, {}, "pytest")
     assert [row[2] for row in rows_of(found)] == ["UA abstained, plain", "A abstained, plain"]
 
 
 def test_the_terminal_has_what_was_named_and_how_often_nothing_was(recorded: Any) -> None:
-    found = recorded("free_form", lambda *_: "hm").finish(1.0, {}, "pytest")
+    found = recorded("free_form", lambda *_: "hm").write_record(1.0, {}, "pytest")
     assert [row[2] for row in rows_of(found)] == ["A species", "A abstained", "UA abstained"]

@@ -18,7 +18,7 @@ from eyechart.protocol.registry import get_protocol
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.abstention_reasons import CHOICES
 from eyechart.realbirdid.free_form import FreeForm
-from eyechart.spec import parse
+from eyechart.spec import parse_spec
 from eyechart.toybox import birds
 
 WORDINGS = """
@@ -56,7 +56,7 @@ def seat(tmp_path: Path, drawn: Dataset) -> Seat:
 @pytest.fixture(scope="module")
 def toybox(one_thread: None) -> Any:
     """The packaged model."""
-    return create(parse("hf[toybox-mllm,batch_size=4]"), device="cpu", offline=True)
+    return create(parse_spec("hf[toybox-mllm,batch_size=4]"), device="cpu", offline=True)
 
 
 def test_the_packaged_model_names_drawn_birds(seat: Seat, toybox: Any) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eyechart.errors import SpecError
-from eyechart.protocol.options import Setting
+from eyechart.protocol.options import OptionSetting
 from eyechart.spec import did_you_mean
 
 NAMES = "names"
@@ -24,7 +24,7 @@ PACKAGED = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml
 class Preset:
     """Options of protocols, and the class names of those that have names of their own."""
 
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[OptionSetting, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -53,5 +53,5 @@ def read_preset(given: str) -> Preset:
             if option == NAMES:
                 names[protocol] = values
             else:
-                settings.append(Setting(protocol, option, values))
+                settings.append(OptionSetting(protocol, option, values))
     return Preset(tuple(settings), names)

@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from eyechart.gate.comparing import compared, judged
-from eyechart.gate.looking import Sight, address
-from eyechart.gate.telling import loss, losses
+from eyechart.gate.compare import compare_metrics, decide
+from eyechart.gate.messages import describe_loss, describe_losses
+from eyechart.gate.page_link import PageLink, page_address
 from eyechart.paths import STORE
 
 HERE = Path("/home/me")
-SIGHT = Sight(HERE, HERE / "reports/runs/1", HERE / "kept")
+SIGHT = PageLink(HERE, HERE / "reports/runs/1", HERE / "kept")
 PAGE = "python -m eyechart.reports page"
 
 
@@ -22,26 +22,26 @@ PAGE = "python -m eyechart.reports page"
     ("sight", "rest"),
     [
         (SIGHT, "reports/runs/1 --baseline kept --out page"),
-        (Sight(HERE, Path("/runs/1"), HERE / "my kept"), "/runs/1 --baseline 'my kept' --out page"),
-        (Sight(HERE, HERE / "1", HERE / "a.json", store=HERE / "s"), "1 --baseline a.json --store s --out page"),
-        (Sight(HERE, HERE / "1", HERE / "k", "/d", HERE / STORE), "1 --baseline k --data /d --out page"),
-        (Sight(HERE, HERE / "1", HERE / "k", "hub:a/b"), "1 --baseline k --data hub:a/b --out page"),
-        (Sight(HERE, HERE / "1", HERE / "k", alpha=0.05), "1 --baseline k --alpha 0.05 --out page"),
-        (Sight(HERE, HERE / "1", HERE / "k", max_drop=0.005), "1 --baseline k --max-drop 0.005 --out page"),
+        (PageLink(HERE, Path("/runs/1"), HERE / "my kept"), "/runs/1 --baseline 'my kept' --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "a.json", store=HERE / "s"), "1 --baseline a.json --store s --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "k", "/d", HERE / STORE), "1 --baseline k --data /d --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "k", "hub:a/b"), "1 --baseline k --data hub:a/b --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "k", alpha=0.05), "1 --baseline k --alpha 0.05 --out page"),
+        (PageLink(HERE, HERE / "1", HERE / "k", max_drop=0.005), "1 --baseline k --max-drop 0.005 --out page"),
     ],
 )  # fmt: skip
-def test_the_command_names_what_is_beneath_the_folder_from_there_on(sight: Sight, rest: str) -> None:
+def test_the_command_names_what_is_beneath_the_folder_from_there_on(sight: PageLink, rest: str) -> None:
     assert sight.command == f"{PAGE} {rest}"
 
 
 def test_a_command_is_read_by_a_shell_as_it_was_meant() -> None:
-    words = shlex.split(Sight(HERE, HERE / "a 'b'; $c", HERE / "kept").command)
+    words = shlex.split(PageLink(HERE, HERE / "a 'b'; $c", HERE / "kept").command)
     assert words[4:6] == ["a 'b'; $c", "--baseline"]
 
 
 @pytest.mark.parametrize("model", ["hf[Qwen/Qwen3-VL,dtype=bfloat16]", "replay[path=a b#c?d&e%25+ü.csv]"])
 def test_an_address_holds_any_model(model: str) -> None:
-    found = urlsplit(address(f"imagenet/val/{model}", "replay", "Re&GT", "acc1 (Re&GT, S+)"))
+    found = urlsplit(page_address(f"imagenet/val/{model}", "replay", "Re&GT", "acc1 (Re&GT, S+)"))
     path, _, query = found.fragment.partition("?")
     assert unquote(path) == f"/samples/imagenet/val/{model}"
     wanted = {"protocol": "replay", "labels": "Re&GT", "changed": "lost", "of": "acc1 (Re&GT, S+)"}
@@ -49,7 +49,7 @@ def test_an_address_holds_any_model(model: str) -> None:
 
 
 def test_a_case_that_lost_names_both_files_how_to_look_and_how_to_accept(make: Any) -> None:
-    said = losses(make([]), 2, HERE / "kept/a.json", SIGHT)
+    said = describe_losses(make([]), 2, HERE / "kept/a.json", SIGHT)
     assert "is worse than the baseline in 2 numbers." in said
     assert said.split("\n")[1:] == [
         "  baseline: /home/me/kept/a.json", "  run: /home/me/reports/runs/1", f"  page of both: {SIGHT.command}",
@@ -62,8 +62,8 @@ def test_a_loss_leads_to_its_images_where_it_is_told_image_by_image(
 ) -> None:
     given = [share(acc1=[right] * 20) for right in (1, 0)]
     before, now = (make(each if outcomes else [bare(one) for one in each]) for each in given)
-    every = list(compared(before, now))
-    said = loss(judged(every, 0.01, 0)[:1], every, now.keys)
+    every = list(compare_metrics(before, now))
+    said = describe_loss(decide(every, 0.01, 0)[:1], every, now.keys)
     assert ("changed=lost&of=acc1+%28ImGT%2C+A%29" in said) is lost
     assert "on the page: page/index.html#/samples/imagenet/val/m%5B%5D?protocol=zero_shot&labels=ImGT" in said
 

@@ -8,33 +8,33 @@ from math import isnan
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.gate.evidence import Evidence, Ints, Proof
+from eyechart.gate.evidence import Evidence, Ints, MetricEvidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.significance import drawn_change, holm, interval_change
-from eyechart.records import EMPTY, empties
+from eyechart.records import EMPTY, empty_label_rules
 
 SAME = ("fingerprint", "limit", "seed", "samples")
-WHEN = ("in the baseline", "now")
+SIDES = ("in the baseline", "now")
 RULES = ("parser", "equivalences", "categories", "support_n", "support_sha256")  # how answers and labels are read
 HASH = re.compile("[0-9a-f]{64}")
 ALPHA = 0.01
 MAX_DROP_BOUND = 0.5  # nobody tolerates a loss of half of all samples: who writes 1 means 1 %
 MCNEMAR, SIGN_FLIPS = "exact McNemar", "exact sign flips of clusters"  # how shares are tested
-VERDICTS = LOSS, LET_PASS, GAIN, NOISE, UNTESTED = "loss", "loss let pass", "gain", "noise", "not tested"
+VERDICTS = LOSS, TOLERATED, GAIN, NOISE, UNTESTED = "loss", "tolerated", "gain", "noise", "not tested"
 SHOWN = 10
 ROUNDED = 1e-6  # what other threads or another machine make of a number in single precision, of every image alike
-UNSURE = (float("nan"), float("nan"))
+NO_INTERVAL = (float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
-class Compared:
+class MetricComparison:
     """A number before and after, over the same n samples, of so many images; with the samples that it lost."""
 
     case: str
     protocol: str
-    proof: Proof
+    metric: MetricEvidence
     before: float
     after: float
     n: int
@@ -54,61 +54,63 @@ class Compared:
     @property
     def name(self) -> str:
         """The number's name, with its set and its ground truth."""
-        return title(self.proof)
+        return metric_title(self.metric)
 
     @property
-    def samples(self) -> object:
+    def changed_samples(self) -> object:
         """What a number lost and gained, the same for numbers that say the same of the same samples."""
         return (self.lost, self.gained, self.n, self.before) if self.lost else self.name
 
     @property
-    def worse(self) -> float:
+    def loss(self) -> float:
         """By how much the number is worse; less than 0 where it is better."""
-        return -self.delta * self.proof.better
+        return -self.delta * self.metric.direction
 
 
 @dataclass(frozen=True)
 class Verdict:
     """A comparison with its p-value after Holm's correction over all that it is judged with, and what follows."""
 
-    found: Compared
+    comparison: MetricComparison
     adjusted: float
-    word: str
+    decision: str
 
     @property
     def regression(self) -> bool:
         """Whether it is a real loss, larger than what is let pass."""
-        return self.word == LOSS
+        return self.decision == LOSS
 
     @property
     def tolerated(self) -> bool:
         """Whether it is a significant loss that is no larger than max-drop."""
-        return self.word == LET_PASS
+        return self.decision == TOLERATED
 
     @property
     def improvement(self) -> bool:
         """Whether it is a real gain."""
-        return self.word == GAIN
+        return self.decision == GAIN
 
 
-def differences(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
+def differences(before: Evidence, after: Evidence, when: tuple[str, str] = SIDES) -> list[str]:
     """What forbids to compare two cases: other data, labels or choice of samples, or another way to read them.
 
     A ground truth that one of them alone has is none of it: its numbers are `missing`, or `added`.
     """
-    truths = before.truths.keys() & after.truths.keys()
+    truths = before.label_hashes.keys() & after.label_hashes.keys()
     return _unlike(*(_conditions(each, truths) for each in (before, after)), when=when)
 
 
 def _conditions(evidence: Evidence, truths: Collection[str]) -> dict[str, object]:
     """What numbers under some ground truths depend on."""
-    labels = {f"ground truth {name}": found for name, found in evidence.truths.items() if name in truths}
-    empty = {f"no labels in {name}": rule for name, rule in empties(evidence.variant).items() if name in truths}
+    labels = {f"ground truth {name}": found for name, found in evidence.label_hashes.items() if name in truths}
+    empty = {
+        f"no labels in {name}": rule for name, rule in empty_label_rules(evidence.variant).items() if name in truths
+    }
     rules = {what: evidence.variant.get(what) for what in RULES}
     return {what: getattr(evidence, what) for what in SAME} | labels | empty | rules
 
 
-def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> list[str]:
+def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = SIDES) -> list[str]:
     """What else is different: weights, prompts, libraries, the machine."""
     sides = [{"weights": each.weights_sha256, **each.variant, **each.environment} for each in (before, after)]
     unlike = _unlike(*({what: side[what] for what in side if what not in (*RULES, EMPTY)} for side in sides), when=when)
@@ -117,7 +119,7 @@ def remarks(before: Evidence, after: Evidence, when: tuple[str, str] = WHEN) -> 
 
 def _shrunken(before: Evidence, after: Evidence, when: tuple[str, str]) -> Iterator[str]:
     """Which numbers are over fewer samples since more samples ended in errors, or may have, in a sentence at most."""
-    old, new = ({proof.key: proof for proof in each.proofs if proof.better} for each in (before, after))
+    old, new = ({proof.key: proof for proof in each.metrics if proof.direction} for each in (before, after))
     shares = [next((proof.value for proof in each.values() if proof.name == ANSWERED), None) for each in (old, new)]
     if shares[0] is not None and shares[1] is not None and shares[1] >= shares[0]:
         return
@@ -125,7 +127,7 @@ def _shrunken(before: Evidence, after: Evidence, when: tuple[str, str]) -> Itera
     if fewer:
         counts = f"n={old[fewer[0]].n} {when[0]}, n={new[fewer[0]].n} {when[1]}"
         rest = f" (and {len(fewer) - 1} more number{'s' * (len(fewer) > 2)})" if fewer[1:] else ""
-        yield f"fewer samples: {title(new[fewer[0]])} has {counts}{rest}"
+        yield f"fewer samples: {metric_title(new[fewer[0]])} has {counts}{rest}"
 
 
 def _unlike(before: Mapping[str, object], after: Mapping[str, object], *, when: tuple[str, str]) -> list[str]:
@@ -142,75 +144,77 @@ def _shown(value: object) -> object:
     return value[:8] if isinstance(value, str) and HASH.fullmatch(value) else value
 
 
-def compared(before: Evidence, after: Evidence) -> Iterator[Compared]:
+def compare_metrics(before: Evidence, after: Evidence) -> Iterator[MetricComparison]:
     """Hold every number that can be judged against its own in the baseline."""
-    old, new = ({proof.key: proof for proof in each.proofs} for each in (before, after))
-    for proof in after.proofs:
+    old, new = ({proof.key: proof for proof in each.metrics} for each in (before, after))
+    for proof in after.metrics:
         was = old.get(proof.key)
         if proof.name == ANSWERED and was is not None and was.value == proof.value == 1:
             continue  # no error on either side: nothing to test, and its p-value could be nothing but 1
         twin = (proof.name, proof.labels, LABELLED)
         if proof.category == "A" and twin in old and twin in new:
             continue  # it has the same lost and gained samples, and others that no answer can change
-        if proof.better and was is not None and was.value is not None and proof.value is not None:
-            yield _compared(before, after, was, proof)
+        if proof.direction and was is not None and was.value is not None and proof.value is not None:
+            yield _compare_metric(before, after, was, proof)
 
 
-def missing(before: Evidence, after: Evidence) -> list[str]:
+def missing_metrics(before: Evidence, after: Evidence) -> list[str]:
     """Numbers that the baseline has and that now have no value: a loss that no test would see."""
     now = _named(after)
     return [what for what in _named(before) if what not in now]
 
 
-def added(before: Evidence, after: Evidence) -> list[str]:
+def added_metrics(before: Evidence, after: Evidence) -> list[str]:
     """Numbers that the baseline does not have."""
-    return missing(after, before)
+    return missing_metrics(after, before)
 
 
-def lacking(before: Evidence, after: Evidence) -> list[str]:
+def lacking_metrics(before: Evidence, after: Evidence) -> list[str]:
     """Return the numbers that the baseline does not have although their ground truth is no new one.
 
     A complete baseline lacks none: numbers were removed from it by hand, or another version of eyechart wrote it.
     """
-    new = after.truths.keys() - before.truths.keys()
-    of_new = {title(proof) for proof in after.proofs if proof.labels in new}
-    return [what for what in added(before, after) if what not in of_new]
+    new = after.label_hashes.keys() - before.label_hashes.keys()
+    of_new = {metric_title(proof) for proof in after.metrics if proof.labels in new}
+    return [what for what in added_metrics(before, after) if what not in of_new]
 
 
-def counts_of(was: Proof, now: Proof) -> tuple[int, int] | None:
+def changed_counts(was: MetricEvidence, now: MetricEvidence) -> tuple[int, int] | None:
     """The n of a number before and now, where they differ."""
     return None if was.n == now.n else (was.n, now.n)
 
 
 def _named(evidence: Evidence) -> list[str]:
-    return [title(proof) for proof in evidence.proofs if proof.better and proof.value is not None]
+    return [metric_title(proof) for proof in evidence.metrics if proof.direction and proof.value is not None]
 
 
-def title(proof: Proof) -> str:
+def metric_title(proof: MetricEvidence) -> str:
     """A number's name, with its set and its ground truth."""
     return f"{proof.name} ({proof.labels}, {proof.category})"
 
 
-def _compared(before: Evidence, after: Evidence, was: Proof, now: Proof) -> Compared:
-    one, other = before.outcomes(was), after.outcomes(now)
+def _compare_metric(before: Evidence, after: Evidence, was: MetricEvidence, now: MetricEvidence) -> MetricComparison:
+    one, other = before.sample_outcomes(was), after.sample_outcomes(now)
     if one is not None and other is not None:
-        groups = after.groups()
-        found = _shares(after, now, one, other, before.groups() if groups is None else groups)
-        return replace(found, counts=counts_of(was, now))
-    drawn = before.draws(was), after.draws(now)
+        groups = after.cluster_ids()
+        found = _compare_proportions(after, now, one, other, before.cluster_ids() if groups is None else groups)
+        return replace(found, counts=changed_counts(was, now))
+    drawn = before.bootstrap_samples(was), after.bootstrap_samples(now)
     values, n = (float(was.value or 0), float(now.value or 0)), min(was.n, now.n)
-    units = min(was.images, now.images)
+    units = min(was.sampling_units, now.sampling_units)
     if drawn[0] is not None and drawn[1] is not None:
         change = drawn_change(*values, drawn[0], drawn[1], n=units)
         method = "paired bootstrap"
     else:
-        change = interval_change(values[0], was.ci or UNSURE, values[1], now.ci or UNSURE)
+        change = interval_change(values[0], was.ci or NO_INTERVAL, values[1], now.ci or NO_INTERVAL)
         method = "unpaired"
     numbers = (*values, n, units, change.delta, change.ci, change.p, method)
-    return Compared(after.case, after.protocol, now, *numbers, counts=counts_of(was, now))
+    return MetricComparison(after.case, after.protocol, now, *numbers, counts=changed_counts(was, now))
 
 
-def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray, groups: Ints | None) -> Compared:
+def _compare_proportions(
+    after: Evidence, now: MetricEvidence, one: np.ndarray, other: np.ndarray, groups: Ints | None
+) -> MetricComparison:
     """A share held against its own, sample by sample; `groups` says which samples are of one unit, if several are."""
     both = ~np.isnan(one) & ~np.isnan(other)
     plain = groups is None or len(np.unique(groups[both])) == both.sum()
@@ -218,10 +222,10 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray, gro
     test, lost = clustered_mcnemar(one, other, units), np.flatnonzero(both & (one == 1) & (other == 0))
     n = int(both.sum())
     values = (float(one[both].mean()), float(other[both].mean())) if n else (float("nan"), float("nan"))
-    return Compared(
+    return MetricComparison(
         case=after.case,
         protocol=after.protocol,
-        proof=now,
+        metric=now,
         before=values[0],
         after=values[1],
         n=n,
@@ -235,10 +239,10 @@ def _shares(after: Evidence, now: Proof, one: np.ndarray, other: np.ndarray, gro
     )
 
 
-def judged(found: Sequence[Compared], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
+def decide(found: Sequence[MetricComparison], alpha: float = ALPHA, max_drop: float = 0.0) -> list[Verdict]:
     """Correct the p-values over all that is given, and tell losses and gains from noise."""
     adjusted = holm([each.p for each in found]).tolist()
-    return [Verdict(each, p, _word(each, p, alpha, max_drop)) for each, p in zip(found, adjusted, strict=True)]
+    return [Verdict(each, p, _decide(each, p, alpha, max_drop)) for each, p in zip(found, adjusted, strict=True)]
 
 
 def parse_max_drop(text: str) -> float:
@@ -258,25 +262,25 @@ def parse_max_drop(text: str) -> float:
     return value
 
 
-def _word(found: Compared, adjusted: float, alpha: float, max_drop: float) -> str:
+def _decide(found: MetricComparison, adjusted: float, alpha: float, max_drop: float) -> str:
     if isnan(adjusted):
         return UNTESTED
-    if adjusted >= alpha or found.worse == 0:
+    if adjusted >= alpha or found.loss == 0:
         return NOISE
-    if found.worse < 0:
+    if found.loss < 0:
         return GAIN
-    return LOSS if found.worse > max_drop else LET_PASS
+    return LOSS if found.loss > max_drop else TOLERATED
 
 
-def alike(verdicts: Iterable[Verdict]) -> list[list[Verdict]]:
+def group_by_samples(verdicts: Iterable[Verdict]) -> list[list[Verdict]]:
     """A case's verdicts, those together whose numbers lost and gained the same samples."""
     found: dict[object, list[Verdict]] = {}
     for verdict in verdicts:
-        found.setdefault(verdict.found.samples, []).append(verdict)
+        found.setdefault(verdict.comparison.changed_samples, []).append(verdict)
     return [*found.values()]
 
 
-def telling(found: Compared, all_of_case: Sequence[Compared]) -> list[int]:
+def samples_to_show(found: MetricComparison, all_of_case: Sequence[MetricComparison]) -> list[int]:
     """The samples that say most about a loss: those that most numbers of the case lost, in the data's order."""
     votes: dict[int, int] = {}
     for each in all_of_case:

@@ -9,19 +9,19 @@ import pytest
 from msgspec.structs import replace
 
 from eyechart.estimates import Estimate
-from eyechart.gate.comparing import (
-    Compared,
-    added,
-    compared,
+from eyechart.gate.compare import (
+    MetricComparison,
+    added_metrics,
+    compare_metrics,
+    decide,
     differences,
-    judged,
-    missing,
+    missing_metrics,
     remarks,
-    telling,
+    samples_to_show,
 )
-from eyechart.gate.evidence import TIMES
-from eyechart.gate.power import SUPPOSED, power_alone, power_lines
-from eyechart.gate.telling import chance, loss, nearest, shared
+from eyechart.gate.evidence import RESAMPLES
+from eyechart.gate.messages import describe_loss, describe_nearest_to_loss, describe_remarks, format_p_value
+from eyechart.gate.power import SUPPOSED, power_lines, power_without_baseline
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.resampling import drawn_shares
@@ -30,20 +30,24 @@ from eyechart.metrics.significance import detectable, holm
 NAN = float("nan")
 
 
-def found(p: float = NAN, delta: float = -0.1, **other: Any) -> Compared:
+def found(p: float = NAN, delta: float = -0.1, **other: Any) -> MetricComparison:
     """A comparison of which only some things matter."""
-    from eyechart.gate.evidence import Proof
+    from eyechart.gate.evidence import MetricEvidence
 
     better = other.pop("better", 1)
-    proof = Proof(name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10, better=better)
+    proof = MetricEvidence(
+        name=other.pop("name", "acc1"), labels="ImGT", category="A", value=0.5, n=10, direction=better
+    )
     whole = {"case": "imagenet/val/m[]", "protocol": "mcq", "before": 0.5, "after": 0.5 + delta, "ci": None}
     counts = {"n": 10, "n_clusters": other.get("n", 10)}
-    return Compared(**(whole | counts | {"proof": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other))
+    return MetricComparison(
+        **(whole | counts | {"metric": proof, "delta": delta, "p": p, "method": "exact McNemar"} | other)
+    )
 
 
 def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
     before, after = [1, 1, 1, 1, 1, 0, 0, NAN, 1], [0, 0, 1, 0, NAN, 1, 0, 0, 0]
-    (only,) = compared(make(share(acc1=before)), make(share(acc1=after)))
+    (only,) = compare_metrics(make(share(acc1=before)), make(share(acc1=after)))
     assert (only.lost, only.gained, only.n) == ((0, 1, 3, 8), 1, 7)
     assert (only.before, only.after) == (5 / 7, 2 / 7)
     assert only.delta == pytest.approx(-3 / 7)
@@ -53,26 +57,26 @@ def test_the_counts_of_a_share_are_those_by_hand(make: Any, share: Any) -> None:
 
 def test_holm_is_over_the_whole_session() -> None:
     values = [0.001, 0.004, NAN, 0.03, 0.9]
-    verdicts = judged([found(p) for p in values], alpha=0.01, max_drop=0)
+    verdicts = decide([found(p) for p in values], alpha=0.01, max_drop=0)
     np.testing.assert_array_equal([each.adjusted for each in verdicts], holm(values))
     assert [each.regression for each in verdicts] == [True, False, False, False, False]
-    assert [each.regression for each in judged([found(0.004)], 0.01, 0)] == [True]
+    assert [each.regression for each in decide([found(0.004)], 0.01, 0)] == [True]
 
 
 @pytest.mark.parametrize(("drop", "fails"), [(0, True), (0.09, True), (0.11, False), (1, False)])
 def test_a_loss_must_be_larger_than_what_is_let_pass(drop: float, fails: bool) -> None:
-    assert judged([found(1e-9, -0.1)], 0.01, drop)[0].regression is fails
+    assert decide([found(1e-9, -0.1)], 0.01, drop)[0].regression is fails
 
 
 @pytest.mark.parametrize("better", [1, -1])
 def test_worse_is_by_the_number_s_own_direction(better: int) -> None:
-    down, up = judged([found(1e-9, delta, better=better) for delta in (-0.1, 0.1)], 0.01, 0)
+    down, up = decide([found(1e-9, delta, better=better) for delta in (-0.1, 0.1)], 0.01, 0)
     assert (down.regression, up.regression) == (better > 0, better < 0)
     assert (down.improvement, up.improvement) == (better < 0, better > 0)
 
 
 def test_what_nobody_can_judge_is_neither_loss_nor_gain() -> None:
-    (verdict,) = judged([found(NAN, -0.5)], 0.01, 0)
+    (verdict,) = decide([found(NAN, -0.5)], 0.01, 0)
     assert (verdict.regression, verdict.improvement) == (False, False)
 
 
@@ -82,7 +86,7 @@ def drawn(named: Any) -> Any:
 
     def drawn(right: Any) -> Estimate:
         right = np.array(right, np.float64)
-        draws = drawn_shares(right, np.ones_like(right), TIMES, 42)
+        draws = drawn_shares(right, np.ones_like(right), RESAMPLES, 42)
         return named("f1", float(right.mean()), bootstrap=lambda: draws)
 
     return drawn
@@ -91,7 +95,7 @@ def drawn(named: Any) -> Any:
 def test_draws_are_paired(make: Any, drawn: Any) -> None:
     right = np.random.default_rng(0).integers(0, 2, 400)
     worse = np.where(np.arange(400) % 20 == 0, 0, right)
-    same, other = (next(compared(make([drawn(right)]), make([drawn(now)]))) for now in (right, worse))
+    same, other = (next(compare_metrics(make([drawn(right)]), make([drawn(now)]))) for now in (right, worse))
     assert (same.p, same.method) == (1, "paired bootstrap")
     assert other.p < 0.05
     assert other.ci is not None
@@ -100,11 +104,11 @@ def test_draws_are_paired(make: Any, drawn: Any) -> None:
 
 @pytest.mark.parametrize(("noise", "p"), [(1e-7, 1.0), (9e-7, 1.0), (1.1e-6, None), (1e-4, None)])
 def test_a_change_that_is_float_noise_has_a_p_of_1(make: Any, named: Any, noise: float, p: float | None) -> None:
-    moves = np.random.default_rng(0).normal(noise, noise / 4, TIMES)
-    draws = np.random.default_rng(1).normal(0.5, 1e-4, TIMES)
+    moves = np.random.default_rng(0).normal(noise, noise / 4, RESAMPLES)
+    draws = np.random.default_rng(1).normal(0.5, 1e-4, RESAMPLES)
     before = named("ece", 0.5, bootstrap=lambda: draws)
     after = named("ece", 0.5 + noise, bootstrap=lambda: draws + moves)
-    (found,) = compared(make([before]), make([after]))
+    (found,) = compare_metrics(make([before]), make([after]))
     assert found.method == "paired bootstrap"
     assert (found.p == 1.0) is (p == 1.0)
 
@@ -115,7 +119,7 @@ def of_images(named: Any) -> Any:
 
     def of_images(right: Sequence[float], each: int, units: int | None) -> Estimate:
         images = np.array(right, np.float64)
-        draws = drawn_shares(images, np.ones_like(images), TIMES, 42)
+        draws = drawn_shares(images, np.ones_like(images), RESAMPLES, 42)
         return named("f1", float(images.mean()), n=len(images) * each, bootstrap=lambda: draws, n_clusters=units)
 
     return of_images
@@ -133,7 +137,7 @@ def exchanged(changes: Any) -> float:
 def test_answers_to_one_image_are_no_more_sure_than_it_alone(make: Any, of_images: Any, after: Any) -> None:
     exact = exchanged(np.array(after) - 1)
     p, many = (
-        next(compared(make([of_images((1,) * 12, 40, units)]), make([of_images(after, 40, units)]))).p
+        next(compare_metrics(make([of_images((1,) * 12, 40, units)]), make([of_images(after, 40, units)]))).p
         for units in (12, None)
     )
     assert exact / 2 < p < exact * 2
@@ -145,9 +149,9 @@ def test_of_two_runs_the_fewer_images_count_and_a_file_that_does_not_say_counts_
 ) -> None:
     old, new = make([of_images((1, 1, 0), 9, None)]), make([of_images((1, 0, 0), 9, 3)])
     for sides in ((old, new), (new, old), (new, new)):
-        (only,) = compared(*sides)
+        (only,) = compare_metrics(*sides)
         assert (only.n, only.n_clusters) == (27, 3)
-    assert [proof.n_clusters for proof in make([of_images((1, 1), 1, 2)]).proofs] == [0]  # as it is with any number
+    assert [proof.n_clusters for proof in make([of_images((1, 1), 1, 2)]).metrics] == [0]  # as it is with any number
 
 
 @pytest.mark.parametrize("sizes", [(9, 12), (12, 9), (9, 9)])
@@ -155,9 +159,9 @@ def test_of_two_runs_the_fewer_images_count_and_a_file_that_does_not_say_counts_
 def test_of_two_runs_with_unequal_n_the_smaller_counts(
     make: Any, named: Any, sizes: tuple[int, int], *, drawn: bool
 ) -> None:
-    draws = np.random.default_rng(0).normal(0.5, 0.01, TIMES)
+    draws = np.random.default_rng(0).normal(0.5, 0.01, RESAMPLES)
     before, after = (make([named("ece", n=n, bootstrap=(lambda: draws) if drawn else None)]) for n in sizes)
-    (found,) = compared(before, after)
+    (found,) = compare_metrics(before, after)
     assert (found.n, found.n_clusters) == (9, 9)
     assert found.counts == (sizes if sizes[0] != sizes[1] else None)
 
@@ -167,31 +171,31 @@ def test_numbers_alone_are_compared_as_unpaired(make: Any, named: Any) -> None:
         make([named("ece", value, interval=Interval(*ends))])
         for value, ends in ((0.1, (0.05, 0.15)), (0.4, (0.35, 0.45)))
     )
-    (only,) = compared(one, other)
-    assert (only.method, only.worse) == ("unpaired", pytest.approx(0.3))
+    (only,) = compare_metrics(one, other)
+    assert (only.method, only.loss) == ("unpaired", pytest.approx(0.3))
     assert only.p < 1e-6
-    (unsure,) = compared(make([named("ece", interval=None)]), other)
+    (unsure,) = compare_metrics(make([named("ece", interval=None)]), other)
     assert np.isnan(unsure.p)
 
 
 def test_where_only_one_side_has_samples_the_intervals_are_compared(make: Any, share: Any, named: Any) -> None:
-    (only,) = compared(make([named()]), make(share(acc1=[1, 0, 1, 1])))
+    (only,) = compare_metrics(make([named()]), make(share(acc1=[1, 0, 1, 1])))
     assert only.method == "unpaired"
-    alone, drawn = (make([named("ece", bootstrap=draws)]) for draws in (None, lambda: np.linspace(0, 1, TIMES)))
+    alone, drawn = (make([named("ece", bootstrap=draws)]) for draws in (None, lambda: np.linspace(0, 1, RESAMPLES)))
     for sides in ((alone, drawn), (drawn, alone)):
-        assert [each.method for each in compared(*sides)] == ["unpaired"]
+        assert [each.method for each in compare_metrics(*sides)] == ["unpaired"]
 
 
 def test_only_numbers_with_a_direction_and_two_values_are_compared(make: Any, share: Any, named: Any) -> None:
     before = make([*share(acc1=[1], mmd2=[1], acc5=[1], oop=[1]), named("mcc", None)])
     after = make([*share(acc1=[1], mmd2=[1], f1=[1]), named("acc5", None)])
-    assert [each.proof.name for each in compared(before, after)] == ["acc1"]
-    assert missing(before, after) == ["acc5 (ImGT, A)"]
-    assert added(before, after) == ["f1 (ImGT, A)"]
+    assert [each.metric.name for each in compare_metrics(before, after)] == ["acc1"]
+    assert missing_metrics(before, after) == ["acc5 (ImGT, A)"]
+    assert added_metrics(before, after) == ["f1 (ImGT, A)"]
 
 
 @pytest.mark.parametrize("other", [
-    {"fingerprint": "g"}, {"truths": {"ImGT": "u"}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
+    {"fingerprint": "g"}, {"label_hashes": {"ImGT": "u"}}, {"limit": 4}, {"seed": 7}, {"samples": 3},
     {"variant": {"parser": "2"}}, {"variant": {}}, {"variant": {"parser": "1", "equivalences": "none"}},
     {"variant": {"parser": "1", "support_n": "7"}}, {"variant": {"parser": "1", "support_sha256": "0123456789ab"}},
 ])  # fmt: skip
@@ -199,7 +203,7 @@ def test_what_forbids_a_comparison(make: Any, share: Any, other: Any) -> None:
     base = make(share(acc1=[1, 0]))
     (said,) = differences(base, replace(base, **other))
     assert " in the baseline, " in said
-    what = {"truths": "ground truth ImGT"}.get(key := next(iter(other)), key)
+    what = {"label_hashes": "ground truth ImGT"}.get(key := next(iter(other)), key)
     assert any(name in said for name in (what, "parser", "equivalences", "support_"))
 
 
@@ -214,7 +218,7 @@ def test_a_ground_truth_that_one_side_has_forbids_nothing(
 ) -> None:
     truths = {"ImGT": "1" * 64, "ReaL": "2" * 64}
     before, after = (
-        make(share(acc1=[1]), truths={name: truths[name] for name in truths if name in EMPTY[side]},
+        make(share(acc1=[1]), label_hashes={name: truths[name] for name in truths if name in EMPTY[side]},
              variant={"empty": EMPTY[side]}) for side in sides
     )  # fmt: skip
     assert differences(before, after) == said
@@ -223,16 +227,16 @@ def test_a_ground_truth_that_one_side_has_forbids_nothing(
 
 
 def test_the_ground_truth_that_differs_is_named_alone(make: Any) -> None:
-    sides = (make([], truths={"ImGT": "1" * 64, "ReaL": each * 64, each: each}) for each in "23")
+    sides = (make([], label_hashes={"ImGT": "1" * 64, "ReaL": each * 64, each: each}) for each in "23")
     assert differences(*sides) == ["ground truth ReaL: 22222222 in the baseline, 33333333 now"]
 
 
 def test_numbers_of_a_ground_truth_that_one_side_has_are_missing_or_added(make: Any, named: Any) -> None:
     old, new = ([named(labels=name) for name in names] for names in (("ImGT",), ("ImGT", "ReaL")))
-    before, after = make(old), make(new, truths={"ImGT": "t", "ReaL": "r"})
+    before, after = make(old), make(new, label_hashes={"ImGT": "t", "ReaL": "r"})
     assert not differences(before, after)
-    assert [each.proof.labels for each in compared(before, after)] == ["ImGT"]
-    assert (added(before, after), missing(after, before)) == (["acc1 (ReaL, A)"], ["acc1 (ReaL, A)"])
+    assert [each.metric.labels for each in compare_metrics(before, after)] == ["ImGT"]
+    assert (added_metrics(before, after), missing_metrics(after, before)) == (["acc1 (ReaL, A)"], ["acc1 (ReaL, A)"])
 
 
 @pytest.mark.parametrize("other", [
@@ -248,21 +252,21 @@ def test_what_is_only_noted(make: Any, share: Any, other: Any) -> None:
 
 def test_a_case_and_itself_differ_in_nothing(make: Any, share: Any) -> None:
     base = make(share(acc1=[1, 0]))
-    assert not [*differences(base, base), *remarks(base, base), *missing(base, base)]
+    assert not [*differences(base, base), *remarks(base, base), *missing_metrics(base, base)]
 
 
 def test_the_samples_that_most_numbers_lost_come_first(make: Any, share: Any) -> None:
     before = make(share(acc1=[1] * 14, acc5=[1] * 14))
     after = make(share(acc1=[0] * 13 + [1], acc5=[1] * 7 + [0, 1, 0] + [1] * 4))
-    every = list(compared(before, after))
-    assert telling(every[0], every) == [7, 9, 0, 1, 2, 3, 4, 5, 6, 8]
-    assert telling(every[1], every) == [7, 9]
+    every = list(compare_metrics(before, after))
+    assert samples_to_show(every[0], every) == [7, 9, 0, 1, 2, 3, 4, 5, 6, 8]
+    assert samples_to_show(every[1], every) == [7, 9]
 
 
 def test_a_loss_says_everything(make: Any, share: Any) -> None:
     now = make(share(acc1=[0] * 20 + [1]))
-    every = list(compared(make(share(acc1=[1] * 20 + [0])), now))
-    said = loss(judged(every, 0.01, 0)[:1], every, now.keys)
+    every = list(compare_metrics(make(share(acc1=[1] * 20 + [0])), now))
+    said = describe_loss(decide(every, 0.01, 0)[:1], every, now.keys)
     for part in ("0.9524 in the baseline, 0.0476 now: -0.9048 [", "n=21", "exact McNemar, p=2.1e-05, p=2.1e-05 after",
                  "right before and wrong now: 20; wrong before and right now: 1", "    00000\n"):  # fmt: skip
         assert part in said
@@ -270,40 +274,40 @@ def test_a_loss_says_everything(make: Any, share: Any) -> None:
 
 def test_numbers_that_lost_the_same_samples_are_told_as_one(make: Any, share: Any) -> None:
     now = make(share(acc1=[0] * 20 + [1], acc5=[0] * 20 + [1], mc_acc=[0] * 19 + [1, 1]))
-    every = list(compared(make(share(acc1=[1] * 20 + [0], acc5=[1] * 20 + [0], mc_acc=[1] * 20 + [0])), now))
-    assert [one.samples == every[0].samples for one in every] == [True, True, False]
-    said = loss(judged(every, 0.01, 0)[:2], every, now.keys)
+    every = list(compare_metrics(make(share(acc1=[1] * 20 + [0], acc5=[1] * 20 + [0], mc_acc=[1] * 20 + [0])), now))
+    assert [one.changed_samples == every[0].changed_samples for one in every] == [True, True, False]
+    said = describe_loss(decide(every, 0.01, 0)[:2], every, now.keys)
     assert "acc1 (ImGT, A) is worse than the baseline." in said
     assert "  and so, of the same samples: acc5 (ImGT, A)\n" in said
 
 
 def test_what_came_nearest_to_a_loss_is_said() -> None:
     noise = [found(0.5, delta=-0.1), found(0.02, delta=-0.2), found(0.01, delta=0.3)]
-    (said,) = nearest(judged(noise, 0.001, 0))
+    (said,) = describe_nearest_to_loss(decide(noise, 0.001, 0))
     assert "-0.2000 (p=0.02, p=0.04 after Holm's correction)" in said
-    assert not [*nearest(judged([found(1e-9, delta=-0.5), found(0.5, delta=0.5)], 0.01, 0))]
+    assert not [*describe_nearest_to_loss(decide([found(1e-9, delta=-0.5), found(0.5, delta=0.5)], 0.01, 0))]
 
 
 def test_what_counts_answers_says_of_how_many_images(make: Any) -> None:
-    (verdict,) = judged([found(1e-9, n=24, n_clusters=7)], 0.01, 0)
-    assert "-0.1000, n=24 of 7 images\n" in loss([verdict], [], make([]).keys)
+    (verdict,) = decide([found(1e-9, n=24, n_clusters=7)], 0.01, 0)
+    assert "-0.1000, n=24 of 7 images\n" in describe_loss([verdict], [], make([]).keys)
     assert "(n=24 of 7 images, exact McNemar)" in next(power_lines([verdict], 0.01))
 
 
 def test_no_p_value_is_written_as_0() -> None:
-    assert [chance(p) for p in (0.0, 1e-320, 0.25, 1.0)] == ["p<1e-300", "p<1e-300", "p=0.25", "p=1"]
+    assert [format_p_value(p) for p in (0.0, 1e-320, 0.25, 1.0)] == ["p<1e-300", "p<1e-300", "p=0.25", "p=1"]
 
 
 def test_a_remark_about_several_cases_is_said_once(make: Any, share: Any) -> None:
     one = make(share(acc1=[1]))
-    assert list(shared({"a": [one], "b": [one, one]})) == ["imagenet/val/m[] (zero_shot): a", "b (2 cases)"]
+    assert list(describe_remarks({"a": [one], "b": [one, one]})) == ["imagenet/val/m[] (zero_shot): a", "b (2 cases)"]
 
 
 def test_power_is_at_the_hardest_place_of_the_session() -> None:
     share_of = found(0.5, n=1000, lost=tuple(range(30)), gained=20)
     other = found(0.5, ci=Interval(-0.02, 0.02), method="paired bootstrap", name="f1")
     none, small = found(NAN, method="unpaired"), found(1.0, n=3)
-    said = list(power_lines(judged([share_of, other, none, small], 0.01, 0), 0.01))
+    said = list(power_lines(decide([share_of, other, none, small], 0.01, 0), 0.01))
     assert f"a loss of {100 * detectable(1000, 0.05, 0.01 / 3):.2f} points" in said[0]
     assert "f1 (ImGT, A) would show a loss of 3.85 points" in said[1]
     assert ["would show no loss" in line for line in said] == [False, False, True, True]
@@ -317,7 +321,7 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
         named("ig"),
         named("ece", interval=None),
     ]
-    said = list(power_alone([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
+    said = list(power_without_baseline([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
     least = 100 * detectable(600, SUPPOSED, 0.01 / 5)
     assert f"acc1 (ImGT, A) would show a loss of {least:.2f} points (n=600, exact McNemar, if 5% of these" in said[0]
     assert "f1 (ImGT, A) would show a loss of" in said[1]
