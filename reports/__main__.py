@@ -162,8 +162,8 @@ def annotate(arguments: Sequence[str]) -> int:
 
 def overlap(arguments: Sequence[str]) -> int:
     """Print which share of a division's pairs occurs in training texts."""
-    from .oodbench.overlap import Wish
-    from .oodbench.overlap import overlap as compared
+    from .oodbench.overlap import OverlapRequest
+    from .oodbench.overlap import overlap_tables as compared
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} overlap",
@@ -180,7 +180,7 @@ def overlap(arguments: Sequence[str]) -> int:
     add("--format", choices=tuple(RENDERERS), default="md", help="default: md")
     options = vars(parser.parse_args(arguments))
     format_name, corpora = options.pop("format"), tuple(options.pop("corpora"))
-    sys.stdout.write(RENDERERS[format_name](compared(Wish(corpora=corpora, **options))))
+    sys.stdout.write(RENDERERS[format_name](compared(OverlapRequest(corpus_files=corpora, **options))))
     return 0
 
 

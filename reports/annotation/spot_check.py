@@ -9,9 +9,9 @@ from random import Random
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ReportError
-from eyechart.oodbench.division_files import File, Pair, read_division, read_file
-from eyechart.oodbench.divisions import HARD, SIMPLE
-from eyechart.oodbench.flags import BEATEN, UNLIKELY, drawn
+from eyechart.oodbench.division import OOD_H, OOD_S
+from eyechart.oodbench.division_files import DivisionFile, PairEntry, read_division, read_file
+from eyechart.oodbench.flags import OUTSCORED, UNLIKELY, draw_sample
 from eyechart.paths import STORE
 
 from ..render import one_line
@@ -19,18 +19,18 @@ from .sheet import Sheet, open_checked_split, pictures, size_note, write_sheet
 from .spot_check_files import sheet_id
 
 TITLE = "Is this pair out of distribution?"
-OUT_OF_DISTRIBUTION = (SIMPLE, HARD)
+OUT_OF_DISTRIBUTION = (OOD_S, OOD_H)
 UNFLAGGED = "does not flag it."
 PRESENT: Mapping[int, str] = {
     0: UNFLAGGED,
-    BEATEN: "flags it: an absent category has a higher probability than every present one (case 1).",
+    OUTSCORED: "flags it: an absent category has a higher probability than every present one (case 1).",
     UNLIKELY: "flags it: the probability of this category is below {threshold} (case 2).",
-    BEATEN | UNLIKELY: "flags it: an absent category has a higher probability than every present one (case 1), and "
+    OUTSCORED | UNLIKELY: "flags it: an absent category has a higher probability than every present one (case 1), and "
     "the probability of this category is below {threshold} (case 2).",
 }
 ABSENT: Mapping[int, str] = {
     0: UNFLAGGED,
-    BEATEN: "flags it: this category has a higher probability than every present one (case 1).",
+    OUTSCORED: "flags it: this category has a higher probability than every present one (case 1).",
 }
 
 
@@ -67,7 +67,7 @@ def write(path: Path, options: SpotCheckOptions, out: Path) -> str:
     )
 
 
-def open_data(division: File, options: SpotCheckOptions) -> Dataset:
+def open_data(division: DivisionFile, options: SpotCheckOptions) -> Dataset:
     """Open the images of the division."""
     parameters = {name: int(division.parameters[name]) for name in ("limit", "seed") if name in division.parameters}
     return open_checked_split(
@@ -81,17 +81,17 @@ def open_data(division: File, options: SpotCheckOptions) -> Dataset:
     )
 
 
-def sample(pairs: Sequence[Pair], options: SpotCheckOptions) -> list[int]:
+def sample(pairs: Sequence[PairEntry], options: SpotCheckOptions) -> list[int]:
     """Return the indices of random pairs of each set of the main benchmark, in random order."""
     indices: list[int] = []
     for name in OUT_OF_DISTRIBUTION:
         candidates = [index for index, pair in enumerate(pairs) if pair.set == name and pair.main]
         names = [f"{pairs[index].key}|{pairs[index].category}|{pairs[index].present}" for index in candidates]
-        indices += [candidates[at] for at in drawn(names, options.per_set, options.seed, f"check|{name}")]
+        indices += [candidates[at] for at in draw_sample(names, options.per_set, options.seed, f"check|{name}")]
     return Random(f"{options.seed}|check").sample(indices, len(indices))
 
 
-def item(division: File, pair: Pair) -> dict[str, object]:
+def item(division: DivisionFile, pair: PairEntry) -> dict[str, object]:
     """Return what the sheet shows of a pair."""
     return {
         "category": one_line(pair.category),
@@ -102,9 +102,9 @@ def item(division: File, pair: Pair) -> dict[str, object]:
     }
 
 
-def reasons(division: File, pair: Pair) -> Iterator[list[str]]:
+def reasons(division: DivisionFile, pair: PairEntry) -> Iterator[list[str]]:
     """Yield each detector with its reason for flagging a pair."""
     threshold = division.parameters.get("threshold", "the threshold")
     for detector, code in zip(division.detectors, map(int, pair.flags), strict=True):
-        text = PRESENT[code] if pair.present else ABSENT[min(code, BEATEN)]
+        text = PRESENT[code] if pair.present else ABSENT[min(code, OUTSCORED)]
         yield [one_line(detector.spec), text.format(threshold=one_line(threshold))]

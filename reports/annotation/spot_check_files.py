@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from eyechart.errors import ReportError
-from eyechart.oodbench.division_files import File
+from eyechart.oodbench.division_files import DivisionFile
 
 from .files import read
 
@@ -57,7 +57,7 @@ def sheet_id(division: str, pairs: Sequence[int]) -> str:
     return sha256(msgspec.json.encode([division, pairs])).hexdigest()[:16]
 
 
-def read_checked_sheet(path: Path, division: str, division_file: File) -> CheckedSheet:
+def read_checked_sheet(path: Path, division: str, division_file: DivisionFile) -> CheckedSheet:
     """Return verdicts on pairs of a division; raise ReportError for another division or unknown pairs."""
     answers = read(path, VerdictsFile, "the answers to a sheet of a spot check", AGAIN)
     if answers.division != division:

@@ -10,7 +10,7 @@ import msgspec
 
 from eyechart.atomic import write_atomic
 from eyechart.errors import ReportError
-from eyechart.oodbench.division_files import File, encoded, read_file
+from eyechart.oodbench.division_files import DivisionFile, encode_file, read_file
 
 from ..answers import proportion_of_counts
 from ..render import Row, Table
@@ -26,7 +26,7 @@ class SpotCheckOutcome:
     """A division, the answer files about it, and the verdict on each pair."""
 
     path: Path
-    whole: File
+    whole: DivisionFile
     division: str
     files: tuple[CheckedSheet, ...]
     verdicts: Mapping[int, str]
@@ -94,7 +94,7 @@ def write_new(outcome: SpotCheckOutcome, out: Path) -> str:
         outcome.whole, pairs=pairs, parameters=parameters(outcome), notes=(*outcome.whole.notes, note(outcome))
     )
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(out, encoded(new))
+    write_atomic(out, encode_file(new))
     return f"{out}: {len(pairs):,} pairs, without {len(rejected):,} rejected ones."
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
+from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S
 from eyechart.protocol.registry import get_protocol
 from eyechart.spec import split_outside_brackets
 
@@ -13,43 +13,43 @@ from ..runs import CaseRun, ComparableCases, EmptyTableError, Runs, collect_note
 OODBENCH = "OODBench"
 EXISTENCE, PROGRESSION, DETECTION, DISTRIBUTION = "existence", "progression", "detection", "distribution"
 SOURCES = {"coco": "COCO", "lvis": "LVIS", "nuscenes": "nuScenes", "cityscapes": "Cityscapes"}
-FOLLOWS = ("source", "division", "names")  # choices that a data set brings along
-BESIDES = (*FOLLOWS, "prompt", "benchmark", "hard")  # what follows from other choices, or only adds pairs
-NAMES = {MINED: "Hard Sample"}
+DATA_OPTIONS = ("source", "division", "names")  # choices that a data set brings along
+NOT_IN_TITLES = (*DATA_OPTIONS, "prompt", "benchmark", "hard")  # what follows from other choices, or only adds pairs
+SET_LABELS = {HARD_SAMPLES: "Hard Sample"}
 BOOTSTRAP = "Brackets: 95 % intervals, bootstrap over {}."
 
 
-def source(entry: CaseRun) -> str:
+def source_name(entry: CaseRun) -> str:
     """The data set as the published tables call it."""
     name = entry.option("source", entry.record.split)
     return SOURCES.get(name.casefold(), name)
 
 
-def division(entry: CaseRun) -> str:
+def division_sha256(entry: CaseRun) -> str:
     """The sha256 of the division that was asked about."""
     return entry.record.data.labels.get(OODBENCH, "")
 
 
-def alike(pool: Runs, protocol: str, without: Collection[str] = ()) -> list[ComparableCases]:
+def group_by_division(pool: Runs, protocol: str, without: Collection[str] = ()) -> list[ComparableCases]:
     """The cases of a protocol, those of one division that were asked in one way together."""
     found: dict[tuple[int, str, str], list[CaseRun]] = {}
     homes = {place: group.with_protocols(protocol) for place, group in enumerate(pool.groups)}
     for place, group in homes.items():
         for entry in group.cases:
-            found.setdefault((place, division(entry), entry.prompt_settings_without(without)), []).append(entry)
-    return [homes[place].select(sorted(entries, key=by_name)) for (place, *_), entries in found.items()]
+            found.setdefault((place, division_sha256(entry), entry.prompt_settings_without(without)), []).append(entry)
+    return [homes[place].select(sorted(entries, key=model_and_split)) for (place, *_), entries in found.items()]
 
 
-def pooled(pool: Runs, protocol: str, without: Collection[str] = FOLLOWS) -> list[list[CaseRun]]:
+def pool_data_sets(pool: Runs, protocol: str, without: Collection[str] = DATA_OPTIONS) -> list[list[CaseRun]]:
     """The cases of a protocol that may be pooled over data sets: asked in one way, a model once a data set."""
     found: dict[tuple[str, object], list[CaseRun]] = {}
     for group in pool.groups:
         for entry in group.with_protocols(protocol).cases:
             found.setdefault((entry.prompt_settings_without(without), entry.record.limit), []).append(entry)
-    return [sorted(once, key=by_name) for entries in found.values() for once in rounds(entries)]
+    return [sorted(once, key=model_and_split) for entries in found.values() for once in without_repeats(entries)]
 
 
-def rounds(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
+def without_repeats(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
     """The same cases in as few lists as it takes for a model to stand once with each data set in each."""
     made: list[dict[tuple[str, str], CaseRun]] = []
     for entry in entries:
@@ -61,7 +61,7 @@ def rounds(entries: Iterable[CaseRun]) -> list[list[CaseRun]]:
     return [list(each.values()) for each in made]
 
 
-def by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
+def group_by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
     """The cases of each model, in their order."""
     found: dict[str, list[CaseRun]] = {}
     for entry in entries:
@@ -69,48 +69,50 @@ def by_model(entries: Sequence[CaseRun]) -> dict[str, list[CaseRun]]:
     return found
 
 
-def by_name(entry: CaseRun) -> tuple[str, str]:
+def model_and_split(entry: CaseRun) -> tuple[str, str]:
     """Sorts by model, then by data set."""
     return entry.model, entry.record.split
 
 
-def as_published(entry: CaseRun) -> tuple[int, str]:
+def published_order(entry: CaseRun) -> tuple[int, str]:
     """Sorts data sets as the published tables have them."""
     names = [*SOURCES.values()]
-    place = names.index(source(entry)) if source(entry) in names else len(names)
+    place = names.index(source_name(entry)) if source_name(entry) in names else len(names)
     return place, entry.record.split
 
 
-def number(entry: CaseRun, name: str, category: str) -> NumberCell:
+def metric_number(entry: CaseRun, name: str, category: str) -> NumberCell:
     """One number of a case, of one set."""
     found = entry.metric(name, OODBENCH, category)
     return NumberCell(None) if found is None else NumberCell(found.value, found.n, found.ci)
 
 
-def rank(name: str) -> tuple[int, str]:
+def set_order(name: str) -> tuple[int, str]:
     """Sorts the sets as the published tables have them, those of the initial benchmark after those of the main one."""
-    order = (ID, SIMPLE, HARD, MINED)
+    order = (ID, OOD_S, OOD_H, HARD_SAMPLES)
     return (order.index(name) if name in order else len(order)), name
 
 
-def typed(name: str) -> str:
+def set_label(name: str) -> str:
     """A set as the column Data Type has it."""
-    return NAMES.get(name, name)
+    return SET_LABELS.get(name, name)
 
 
-def about(entries: Sequence[CaseRun], without: Collection[str] = FOLLOWS) -> tuple[str, ...]:
+def data_notes(entries: Sequence[CaseRun], without: Collection[str] = DATA_OPTIONS) -> tuple[str, ...]:
     """Which images, division and questions numbers come from."""
     shown = dict.fromkeys(
-        f"{source(e)}: {e.record.benchmark}/{e.record.split}, {e.record.data.n:,} images"
+        f"{source_name(e)}: {e.record.benchmark}/{e.record.split}, {e.record.data.n:,} images"
         f"{'' if e.record.limit is None else f' (a choice with seed {e.record.seed})'}, fingerprint "
-        f"{e.record.data.fingerprint[:12]}; division {division(e)[:12] or 'none'}."
+        f"{e.record.data.fingerprint[:12]}; division {division_sha256(e)[:12] or 'none'}."
         for e in entries
     )
     put = dict.fromkeys(f"{e.record.protocol}: {e.prompt_settings_without(without) or 'no choices'}." for e in entries)
     return (*shown, *put, *collect_notes(entries))
 
 
-def told_apart(titles: Sequence[str], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()) -> list[str]:
+def disambiguate_titles(
+    titles: Sequence[str], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()
+) -> list[str]:
     """Titles, with the choices in which their cases differ behind those that are the same; else with a number.
 
     Choices that rows are marked with are left out.
@@ -118,45 +120,47 @@ def told_apart(titles: Sequence[str], cases: Sequence[Sequence[CaseRun]], marked
     whole = []
     for title, case in zip(titles, cases, strict=True):
         same = [of for other, of in zip(titles, cases, strict=True) if other == title]
-        whole.append(", ".join((title, *differences(case, same, marked))))
+        whole.append(", ".join((title, *differing_options(case, same, marked))))
     again = [whole[: place + 1].count(title) for place, title in enumerate(whole)]
     return [title if number == 1 else f"{title} ({number})" for title, number in zip(whole, again, strict=True)]
 
 
-def differences(one: Sequence[CaseRun], every: Sequence[Sequence[CaseRun]], marked: Collection[str]) -> list[str]:
+def differing_options(one: Sequence[CaseRun], every: Sequence[Sequence[CaseRun]], marked: Collection[str]) -> list[str]:
     """The choices that are not the same in all tables, as one of them has them: `threshold 0.01`."""
     return [
         f"{name.replace('_', ' ')} {said}"
-        for name, said in chosen(one).items()
-        if name not in marked and any(chosen(other).get(name, "—") != said for other in every)
+        for name, said in title_options(one).items()
+        if name not in marked and any(title_options(other).get(name, "—") != said for other in every)
     ]
 
 
-def chosen(entries: Sequence[CaseRun]) -> Mapping[str, str]:
+def title_options(entries: Sequence[CaseRun]) -> Mapping[str, str]:
     """Every choice of some cases that a table is about."""
     protocols = dict.fromkeys(entry.record.protocol for entry in entries)
     known = dict.fromkeys(option.name for name in protocols for option in get_protocol(name).options)
-    names = [name for name in known if name not in BESIDES]
-    return {name: " or ".join(sorted({spoken(name, entry) for entry in entries})) for name in names}
+    names = [name for name in known if name not in NOT_IN_TITLES]
+    return {name: " or ".join(sorted({option_text(name, entry) for entry in entries})) for name in names}
 
 
-def spoken(name: str, entry: CaseRun) -> str:
+def option_text(name: str, entry: CaseRun) -> str:
     """One choice as a title has it."""
     value = entry.option(name, "—")
     return " & ".join(map(model_name, split_outside_brackets(value, "+"))) if name == "detectors" else value
 
 
-def distinct(tables: Sequence[Table], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()) -> list[Table]:
+def with_unique_titles(
+    tables: Sequence[Table], cases: Sequence[Sequence[CaseRun]], marked: Collection[str] = ()
+) -> list[Table]:
     """Tables of one kind, no two with the same title."""
-    titles = told_apart([table.title for table in tables], cases, marked)
+    titles = disambiguate_titles([table.title for table in tables], cases, marked)
     return [replace(table, title=title) for table, title in zip(tables, titles, strict=True)]
 
 
-def protocols(pool: Runs) -> str:
+def protocol_names(pool: Runs) -> str:
     """What the runs have: `detection, existence`."""
     return ", ".join(sorted({entry.record.protocol for entry in pool.cases}))
 
 
-def nothing(pool: Runs, name: str, what: str, command: str) -> EmptyTableError:
+def nothing_to_show(pool: Runs, name: str, what: str, command: str) -> EmptyTableError:
     """Says what a table is about, what the runs have instead, and the command that makes it."""
-    return EmptyTableError(f"{name} {what}; these runs have {protocols(pool)}. Make it with: {command}")
+    return EmptyTableError(f"{name} {what}; these runs have {protocol_names(pool)}. Make it with: {command}")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ..panels import LEGEND_ASIDE, create_panels, set_title
 from ..render import one_line
 from ..runs import Runs
-from .blocks import entries_of
-from .cases import told_apart
-from .coverage import Covered, covered
-from .division import OUT, Sizes, out, sizes
+from .cases import disambiguate_titles
+from .coverage import Coverage, coverages
+from .division import OOD_SETS, DivisionSizes, count_ood, division_sizes
+from .model_cases import all_entries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,49 +19,49 @@ if TYPE_CHECKING:
 COLOURS = ("tab:orange", "tab:red", "tab:blue", "tab:purple", "tab:green", "tab:brown", "tab:pink", "tab:olive")
 MOST = 80  # categories of one panel; the rest share a bar
 BAR = 0.16  # inches
-UNDER = 0.44  # below the middle of a bar, where an interval hides no number
+INTERVAL_OFFSET = 0.44  # below the middle of a bar, where an interval hides no number
 Bars = list[tuple[str, Counter[str]]]
 
 
 def f2(pool: Runs, _: str | None) -> "Figure":
     """Figure 2: the main benchmark by category."""
-    return by_category(sizes(pool, "oodbench-F2", initial=False))
+    return category_figure(division_sizes(pool, "oodbench-F2", initial=False))
 
 
 def f8(pool: Runs, _: str | None) -> "Figure":
     """Figure 8: the initial benchmark by category."""
-    return by_category(sizes(pool, "oodbench-F8", initial=True))
+    return category_figure(division_sizes(pool, "oodbench-F8", initial=True))
 
 
-def by_category(found: Sequence[Sequence[Sizes]]) -> "Figure":
+def category_figure(found: Sequence[Sequence[DivisionSizes]]) -> "Figure":
     """The data sets of every way of dividing in one panel, then one with its categories for each."""
-    drawn: list[tuple[str, Bars, Sequence[Sizes]]] = []
+    drawn: list[tuple[str, Bars, Sequence[DivisionSizes]]] = []
     for every in found:
         divided = every[0].entry.option("detectors")
         if len(every) > 1:
             drawn.append((f"all data sets, {divided}", [(made.source, made.total) for made in every], every))
-        drawn += [(f"{made.title}, {divided}", categories(made), [made]) for made in every]
+        drawn += [(f"{made.title}, {divided}", category_bars(made), [made]) for made in every]
     figure, axes = create_panels([BAR * len(bars) + 1 for _, bars, _ in drawn], 1, 8)
-    titles = told_apart([title for title, *_ in drawn], [[made.entry for made in of] for *_, of in drawn])
+    titles = disambiguate_titles([title for title, *_ in drawn], [[made.entry for made in of] for *_, of in drawn])
     for (ax,), title, (_, bars, (made, *_)) in zip(axes, titles, drawn, strict=True):
-        stacked(ax, bars, made)
-        set_title(ax, f"{title}: {sum(out(counts) for _, counts in bars):,} pairs")
+        draw_stacked_bars(ax, bars, made)
+        set_title(ax, f"{title}: {sum(count_ood(counts) for _, counts in bars):,} pairs")
     return figure
 
 
-def categories(made: Sizes) -> Bars:
+def category_bars(made: DivisionSizes) -> Bars:
     """A bar a category; those after the largest 80 share one."""
-    every = [item for item in made.ordered() if out(item[1])]
+    every = [item for item in made.sorted_categories() if count_ood(item[1])]
     rest = sum((counts for _, counts in every[MOST:]), Counter[str]())
     return every[:MOST] + [(f"{len(every) - MOST:,} more", rest)] * (len(every) > MOST)
 
 
-def stacked(ax: "Axes", bars: Bars, made: Sizes) -> None:
+def draw_stacked_bars(ax: "Axes", bars: Bars, made: DivisionSizes) -> None:
     """Horizontal bars, a colour a set."""
     left = [0] * len(bars)
-    for name, colour in zip(OUT, COLOURS, strict=False):
+    for name, colour in zip(OOD_SETS, COLOURS, strict=False):
         widths = [counts[name] for _, counts in bars]
-        ax.barh(range(len(bars)), widths, left=left, color=colour, label=made.named(name))
+        ax.barh(range(len(bars)), widths, left=left, color=colour, label=made.set_label(name))
         left = [start + width for start, width in zip(left, widths, strict=True)]
     ax.set_yticks(range(len(bars)), [one_line(name) for name, _ in bars], fontsize=6)
     ax.set_ylim(len(bars) - 0.5, -0.5)
@@ -72,16 +72,16 @@ def stacked(ax: "Axes", bars: Bars, made: Sizes) -> None:
 
 def f6(pool: Runs, _: str | None) -> "Figure":
     """Figure 6: the pairs that a model answers wrongly, then those that only the next one does, and so on."""
-    found = covered(pool)
+    found = coverages(pool)
     figure, axes = create_panels([0.4 * len(sets) + 0.1 * len(sets[0].blocks) + 1 for sets in found], 1, 8)
-    titles = told_apart([sets[0].split for sets in found], [entries_of(sets[0].blocks) for sets in found])
+    titles = disambiguate_titles([sets[0].split for sets in found], [all_entries(sets[0].blocks) for sets in found])
     for (ax,), title, sets in zip(axes, titles, found, strict=True):
-        overlaps(ax, sets)
+        draw_coverage(ax, sets)
         set_title(ax, f"{title}, n={sets[0].n:,} pairs")
     return figure
 
 
-def overlaps(ax: "Axes", sets: Sequence[Covered]) -> None:
+def draw_coverage(ax: "Axes", sets: Sequence[Coverage]) -> None:
     """A bar a set, a part a model, the interval of all together at its end."""
     left = [0.0] * len(sets)
     for place, block in enumerate(sets[0].blocks):
@@ -94,7 +94,7 @@ def overlaps(ax: "Axes", sets: Sequence[Covered]) -> None:
         left = [start + width for start, width in zip(left, widths, strict=True)]
     for row, each in enumerate(sets):
         low, high = each.shares[-1][2].ci or (0.0, 0.0)
-        ax.hlines(row + UNDER, 100 * low, 100 * high, color="black", linewidth=1)
+        ax.hlines(row + INTERVAL_OFFSET, 100 * low, 100 * high, color="black", linewidth=1)
     ax.set_yticks(range(len(sets)), [each.kind for each in sets], fontsize=8)
     ax.set_ylim(len(sets) - 0.5, -0.5)
     ax.set_xlim(0, 100)

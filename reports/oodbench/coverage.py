@@ -6,30 +6,30 @@ from functools import cached_property
 
 import numpy as np
 
-from eyechart.oodbench.divisions import HARD, SIMPLE
+from eyechart.oodbench.division import OOD_H, OOD_S
 
 from ..answers import Bools, Ints, clustered_proportion
 from ..render import NumberCell, Row, Table
 from ..runs import Runs, collect_notes
-from .blocks import Block, asked, described, entries_of, tabled
-from .cases import distinct, nothing
+from .cases import nothing_to_show, with_unique_titles
+from .model_cases import ModelCases, all_entries, data_set_note, existence_cases, group_by_pairs
 
-SETS = {"OOD": (SIMPLE, HARD), SIMPLE: (SIMPLE,), HARD: (HARD,)}
+SETS = {"OOD": (OOD_S, OOD_H), OOD_S: (OOD_S,), OOD_H: (OOD_H,)}
 MEANING = "A pair is in a model's own OOD set if one of its two answers is wrong. Additional: in none of those above."
 
 
 @dataclass(frozen=True)
-class Covered:
+class Coverage:
     """The pairs of one set that each model answers wrongly (models, pairs), and their images (pairs,).
 
     `lost` is the number of pairs without all models' answers.
     """
 
     kind: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ModelCases, ...]
     wrong: Bools
     images: Ints
-    lost: int
+    incomplete: int
 
     @property
     def n(self) -> int:
@@ -53,24 +53,30 @@ class Covered:
         return list(zip(own, more, every, strict=True))
 
 
-def covered(pool: Runs) -> list[list[Covered]]:
+def coverages(pool: Runs) -> list[list[Coverage]]:
     """Each division's sets, asked in one way, with the models in the order of their own shares."""
-    found = [of_blocks(blocks) for of in tabled(asked(pool, "oodbench-F6")) for blocks in in_one_way(of)]
+    found = [
+        compute_coverages(blocks)
+        for of in group_by_pairs(existence_cases(pool, "oodbench-F6"))
+        for blocks in group_by_settings(of)
+    ]
     if not any(found):
         what = "compares OODBench's pairs with those that models answer wrongly"
-        raise nothing(pool, "oodbench-F6", what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B')
+        raise nothing_to_show(
+            pool, "oodbench-F6", what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B'
+        )
     return [each for each in found if each]
 
 
-def in_one_way(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+def group_by_settings(blocks: Sequence[ModelCases]) -> Iterator[list[ModelCases]]:
     """The models that were asked in one way."""
-    for way in dict.fromkeys(block.worded() for block in blocks):
-        yield [block for block in blocks if block.worded() == way]
+    for way in dict.fromkeys(block.prompt_settings() for block in blocks):
+        yield [block for block in blocks if block.prompt_settings() == way]
 
 
-def of_blocks(blocks: Sequence[Block]) -> list[Covered]:
+def compute_coverages(blocks: Sequence[ModelCases]) -> list[Coverage]:
     """The sets of one division that have pairs."""
-    parts = {name: [wrong_or_lost(block, name) for block in blocks] for name in (SIMPLE, HARD)}
+    parts = {name: [wrong_and_incomplete(block, name) for block in blocks] for name in (OOD_S, OOD_H)}
     every = np.concatenate([np.array(each).swapaxes(0, 1) for each in parts.values()], axis=2)
     order = np.argsort(-every[0].sum(axis=1), kind="stable")
     found = []
@@ -78,18 +84,18 @@ def of_blocks(blocks: Sequence[Block]) -> list[Covered]:
         wrong, lost = np.concatenate([np.array(parts[name]).swapaxes(0, 1) for name in names], axis=2)
         kept = ~lost.any(axis=0)
         chosen = tuple(blocks[place] for place in order)
-        images = np.concatenate([images_of(blocks[0], name) for name in names])[kept]
-        found.append(Covered(kind, chosen, wrong[order][:, kept], images, int((~kept).sum())))
+        images = np.concatenate([image_ids(blocks[0], name) for name in names])[kept]
+        found.append(Coverage(kind, chosen, wrong[order][:, kept], images, int((~kept).sum())))
     return [each for each in found if each.n]
 
 
-def images_of(block: Block, name: str) -> Ints:
+def image_ids(block: ModelCases, name: str) -> Ints:
     """Return the image of each of a set's pairs (pairs,), images of two data sets with numbers of their own."""
     _, strata, images, _ = block.rows(name)
     return images * len(block.entries) + strata
 
 
-def wrong_or_lost(block: Block, name: str) -> tuple[Bools, Bools]:
+def wrong_and_incomplete(block: ModelCases, name: str) -> tuple[Bools, Bools]:
     """Of a set's pairs, those with a wrong answer, and those with none that is wrong and not both."""
     counts, *_, answered = block.rows(name)
     wrong: Bools = counts[:, 1:3].sum(axis=1) > 0
@@ -98,11 +104,11 @@ def wrong_or_lost(block: Block, name: str) -> tuple[Bools, Bools]:
 
 def f6(pool: Runs, _: str | None) -> list[Table]:
     """Figure 6 as a table: the share of pairs that models answer wrongly, model by model."""
-    found = covered(pool)
-    return distinct(list(map(coverage_table, found)), [entries_of(of[0].blocks) for of in found])
+    found = coverages(pool)
+    return with_unique_titles(list(map(coverage_table, found)), [all_entries(of[0].blocks) for of in found])
 
 
-def coverage_table(found: Sequence[Covered]) -> Table:
+def coverage_table(found: Sequence[Coverage]) -> Table:
     """One division."""
     blocks = found[0].blocks
     rows: list[Row] = [
@@ -111,14 +117,17 @@ def coverage_table(found: Sequence[Covered]) -> Table:
         for block, numbers in zip(each.blocks, each.shares, strict=True)
     ]
     said = [MEANING, "Brackets: 95 % intervals, Wilson over images with all their pairs."]
-    if lost := found[0].lost:
+    if lost := found[0].incomplete:
         said.append(f"{lost:,} pairs are left out: not every model has answered them.")
-    said += [*dict.fromkeys(map(described, entries_of(blocks))), f"Set: {blocks[0].worded() or 'no choices'}."]
-    said += collect_notes(entries_of(blocks))
+    said += [
+        *dict.fromkeys(map(data_set_note, all_entries(blocks))),
+        f"Set: {blocks[0].prompt_settings() or 'no choices'}.",
+    ]
+    said += collect_notes(all_entries(blocks))
     return Table(
         f"{found[0].split}: overlap of OODBench's pairs with models' own OOD sets (%)",
         ("Data Type", "Model", "Own", "Additional", "Covered"),
         tuple(rows),
         tuple(said),
-        {"split": found[0].split, "pairs": blocks[0].about[0][1][:12], "asked": blocks[0].worded()},
+        {"split": found[0].split, "pairs": blocks[0].pairs_key[0][1][:12], "asked": blocks[0].prompt_settings()},
     )

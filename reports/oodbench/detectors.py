@@ -9,58 +9,60 @@ import numpy as np
 from eyechart.errors import SpecError
 from eyechart.metrics.resampling import clustered, percentile
 from eyechart.metrics.yes_no import measures
-from eyechart.oodbench.divisions import HARD
+from eyechart.oodbench.division import OOD_H
 from eyechart.protocol.options import SET
 from eyechart.spec import parse_spec, split_outside_brackets
 
 from ..answers import Ints
 from ..render import NumberCell, NumberFormat, Row
 from ..runs import model_name
-from .ablations import Ablation, Compared
-from .blocks import Block
-from .existence import TIME, numbers, time
-from .measures import HEADS, TIMES, ends
+from .ablations import Ablation, AblationCases
+from .existence import TIME, measure_cells, model_set_time
+from .measures import HEADS, TIMES, interval_or_none
+from .model_cases import ModelCases
 from .pairs import Pairs
 
 OPTION = "existence.detectors"
 CHOICES = ("detectors", "detector_templates")
-CHANGED = NumberFormat(100, 2, signed=True)
+DELTA_STYLE = NumberFormat(100, 2, signed=True)
 DELTA = "Δ: the first detectors' value less that of these, as published; an image is drawn for both with all its pairs."
 
 
-def detectors(block: Block) -> tuple[str, ...]:
+def detector_specs(block: ModelCases) -> tuple[str, ...]:
     """The detectors of a division."""
     return tuple(split_outside_brackets(block.entries[0].option("detectors"), "+"))
 
 
-def joined(block: Block) -> str:
+def detectors_label(block: ModelCases) -> str:
     """The detectors as Table 9 has them: `A & B`."""
-    return " & ".join(map(model_name, detectors(block)))
+    return " & ".join(map(model_name, detector_specs(block)))
 
 
-def of_one_number(blocks: Sequence[Block]) -> Iterator[Sequence[Block]]:
+def group_by_count(blocks: Sequence[ModelCases]) -> Iterator[Sequence[ModelCases]]:
     """Cases with equally many detectors, as they were asked for."""
-    for count in sorted({len(detectors(block)) for block in blocks}):
-        yield by_command([block for block in blocks if len(detectors(block)) == count])
+    for count in sorted({len(detector_specs(block)) for block in blocks}):
+        yield in_command_order([block for block in blocks if len(detector_specs(block)) == count])
 
 
-def by_command(blocks: Sequence[Block]) -> list[Block]:
+def in_command_order(blocks: Sequence[ModelCases]) -> list[ModelCases]:
     """Cases in the order of the runs, those of one run in the order in which its command names their detectors."""
     runs = list(dict.fromkeys(block.entries[0].folder for block in blocks))
-    return sorted(blocks, key=lambda block: (runs.index(block.entries[0].folder), place(block)))
+    return sorted(blocks, key=lambda block: (runs.index(block.entries[0].folder), command_position(block)))
 
 
-def place(block: Block) -> int:
+def command_position(block: ModelCases) -> int:
     """Where a command names a case's detectors; behind all where it does not."""
     values = [
-        normal(value) for text in given(block.entries[0].record.command) for value in split_outside_brackets(text)
+        normalise_specs(value)
+        for text in option_values(block.entries[0].record.command)
+        for value in split_outside_brackets(text)
     ]
-    wanted = "+".join(detectors(block))
+    wanted = "+".join(detector_specs(block))
     known = wanted if wanted in values else "own"
     return values.index(known) if known in values else len(values)
 
 
-def given(command: str) -> list[str]:
+def option_values(command: str) -> list[str]:
     """Return the values of the option, as `--eye-set=existence.detectors=…` or with a space."""
     try:
         words = shlex.split(command)
@@ -71,7 +73,7 @@ def given(command: str) -> list[str]:
     return [each.partition("=")[2] for each in settings if each.startswith(f"{OPTION}=")]
 
 
-def normal(detectors: str) -> str:
+def normalise_specs(detectors: str) -> str:
     """Detectors as records spell them."""
     try:
         return "+".join(str(parse_spec(spec)) for spec in split_outside_brackets(detectors, "+"))
@@ -79,29 +81,38 @@ def normal(detectors: str) -> str:
         return detectors
 
 
-def t9_rows(found: Compared, model: str) -> Iterator[Row]:
+def t9_rows(found: AblationCases, model: str) -> Iterator[Row]:
     """What all detectors flag, and the difference from the first ones."""
-    name, (first, *_) = found.named(HARD), found.blocks
+    name, (first, *_) = found.set_label(OOD_H), found.blocks
     for block in found.blocks:
-        yield model, joined(block), name + block.mark, *numbers(block, name, tuple(HEADS)), time(block, name)
+        yield (
+            model,
+            detectors_label(block),
+            name + block.suffix,
+            *measure_cells(block, name, tuple(HEADS)),
+            model_set_time(block, name),
+        )
         if block is not first:
-            yield model, "Δ", name + block.mark, None, *apart(first, block, name), None
+            yield model, "Δ", name + block.suffix, None, *difference_cells(first, block, name), None
 
 
-def apart(first: Block, other: Block, name: str) -> list[NumberCell]:
+def difference_cells(first: ModelCases, other: ModelCases, name: str) -> list[NumberCell]:
     """How much higher the first block's measures of a set are, with intervals from the images of both."""
-    rows, images = united([block.entries[0].pairs for block in (first, other)], name)
+    rows, images = union_tables([block.entries[0].pairs for block in (first, other)], name)
     found = []
     for totals in (rows.sum(axis=0), clustered(rows, images, TIMES, first.seed)):
         one, two = measures(totals[..., :4]), measures(totals[..., 4:])
         found.append({head: one[head] - two[head] for head in HEADS})
     value, draws = found
-    return [NumberCell(float(value[head]), ci=ends(percentile(draws[head])), style=CHANGED) for head in HEADS]
+    return [
+        NumberCell(float(value[head]), ci=interval_or_none(percentile(draws[head])), style=DELTA_STYLE)
+        for head in HEADS
+    ]
 
 
-def united(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
+def union_tables(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
     """(u, 8) every pair in a set of either side with its table on each, zeros if not in it; (u,) the image."""
-    chosen = [(side.of(name) & side.answered).nonzero()[0].tolist() for side in sides]
+    chosen = [(side.in_set(name) & side.answered).nonzero()[0].tolist() for side in sides]
     keys = [[(side.keys[p], int(side.categories[p])) for p in of] for side, of in zip(sides, chosen, strict=True)]
     places = {key: place for place, key in enumerate(dict.fromkeys(key for of in keys for key in of))}
     rows = np.zeros((len(places), 4 * len(sides)), np.int64)
@@ -111,30 +122,42 @@ def united(sides: Sequence[Pairs], name: str) -> tuple[Ints, Ints]:
     return rows, np.array([images[key] for key, _ in places], np.int64)
 
 
-def beginnings(blocks: Sequence[Block]) -> list[Sequence[Block]]:
+def longest_prefixes(blocks: Sequence[ModelCases]) -> list[Sequence[ModelCases]]:
     """The row of detectors with most beginnings, and these, the shortest first."""
     rows = [
-        [each for each in blocks if detectors(each) == detectors(whole)[: len(detectors(each))]] for whole in blocks
+        [each for each in blocks if detector_specs(each) == detector_specs(whole)[: len(detector_specs(each))]]
+        for whole in blocks
     ]
     most = max(map(len, rows))
     row = next(row for row in rows if len(row) == most)
-    return [sorted(row, key=lambda block: len(detectors(block)))]
+    return [sorted(row, key=lambda block: len(detector_specs(block)))]
 
 
-def f13_rows(found: Compared, model: str) -> Iterator[Row]:
+def f13_rows(found: AblationCases, model: str) -> Iterator[Row]:
     """A row a number of detectors: what all of them flag."""
-    name = found.named(HARD)
+    name = found.set_label(OOD_H)
     for block in found.blocks:
-        who = f"{len(detectors(block))}: {joined(block)}"
-        yield model, who, name + block.mark, *numbers(block, name, tuple(HEADS))
+        who = f"{len(detector_specs(block))}: {detectors_label(block)}"
+        yield model, who, name + block.suffix, *measure_cells(block, name, tuple(HEADS))
 
 
 T9 = Ablation(
-    "oodbench-T9", CHOICES, "OOD Detectors", "other detectors", "--eye-set=existence.detectors=A+B,B+C,C+D",
-    of_one_number, t9_rows,
-    (DELTA,), (TIME,),
-)  # fmt: skip
+    "oodbench-T9",
+    CHOICES,
+    "OOD Detectors",
+    "other detectors",
+    "--eye-set=existence.detectors=A+B,B+C,C+D",
+    group_by_count,
+    t9_rows,
+    (DELTA,),
+    (TIME,),
+)
 F13 = Ablation(
-    "oodbench-F13", CHOICES, "OOD Detectors", "numbers of detectors",
-    "--eye-set=existence.detectors=A,A+B,A+B+C,A+B+C+D", beginnings, f13_rows,
-)  # fmt: skip
+    "oodbench-F13",
+    CHOICES,
+    "OOD Detectors",
+    "numbers of detectors",
+    "--eye-set=existence.detectors=A,A+B,A+B+C,A+B+C+D",
+    longest_prefixes,
+    f13_rows,
+)

@@ -5,32 +5,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE
+from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S
 
 from ..render import Row, Table
 from ..runs import CaseRun, Runs
 from .cases import (
     EXISTENCE,
     PROGRESSION,
-    about,
-    alike,
-    as_published,
-    distinct,
-    division,
-    nothing,
-    source,
-    typed,
+    data_notes,
+    division_sha256,
+    group_by_division,
+    nothing_to_show,
+    published_order,
+    set_label,
+    source_name,
+    with_unique_titles,
 )
-from .pairs import INITIAL, Columns, read
+from .pairs import INITIAL, Columns, read_artifact
 
 DIVISION, ALL = "division", "all"
-MADE_BY = ("detectors", "detector_templates", "threshold", "most", "absent")  # what a division is made from
-OUT = (SIMPLE, HARD)
+DIVISION_OPTIONS = ("detectors", "detector_templates", "threshold", "most", "absent")  # what a division is made from
+OOD_SETS = (OOD_S, OOD_H)
 Counts = Mapping[str, Counter[str]]
 
 
 @dataclass(frozen=True)
-class Sizes:
+class DivisionSizes:
     """How many pairs of each set one data set has, by category; `initial`: of everything that was flagged."""
 
     entry: CaseRun
@@ -41,7 +41,7 @@ class Sizes:
     @property
     def source(self) -> str:
         """The data set."""
-        return source(self.entry)
+        return source_name(self.entry)
 
     @property
     def total(self) -> Counter[str]:
@@ -49,71 +49,74 @@ class Sizes:
         return sum(self.counts.values(), Counter())
 
     @property
-    def divided(self) -> dict[str, dict[str, int]]:
+    def without_hard_samples(self) -> dict[str, dict[str, int]]:
         """The same without mined pairs, which a division has or has not, and without categories of these alone."""
-        kept = {name: {of: n for of, n in counts.items() if n and of != MINED} for name, counts in self.counts.items()}
+        kept = {
+            name: {of: n for of, n in counts.items() if n and of != HARD_SAMPLES}
+            for name, counts in self.counts.items()
+        }
         return {name: counts for name, counts in kept.items() if counts}
 
     @property
     def sets(self) -> tuple[str, ...]:
         """The sets that a division has, mined ones only where there are any."""
-        return (ID, *OUT, *[MINED] * (MINED in self.total))
+        return (ID, *OOD_SETS, *[HARD_SAMPLES] * (HARD_SAMPLES in self.total))
 
-    def named(self, name: str) -> str:
+    def set_label(self, name: str) -> str:
         """A set as it is called in this benchmark."""
-        return f"{name}{INITIAL}" if self.initial and name in OUT else typed(name)
+        return f"{name}{INITIAL}" if self.initial and name in OOD_SETS else set_label(name)
 
-    def ordered(self) -> list[tuple[str, Counter[str]]]:
+    def sorted_categories(self) -> list[tuple[str, Counter[str]]]:
         """The categories, those with most pairs out of distribution first."""
-        return sorted(self.counts.items(), key=lambda item: (-out(item[1]), item[0]))
+        return sorted(self.counts.items(), key=lambda item: (-count_ood(item[1]), item[0]))
 
 
-def out(counts: Counter[str]) -> int:
+def count_ood(counts: Counter[str]) -> int:
     """How many pairs are out of distribution."""
-    return sum(counts[name] for name in OUT)
+    return sum(counts[name] for name in OOD_SETS)
 
 
 def f2(pool: Runs, _: str | None) -> list[Table]:
     """Figure 2 as a table: the main benchmark."""
-    return sizes_tables(sizes(pool, "oodbench-F2", initial=False))
+    return sizes_tables(division_sizes(pool, "oodbench-F2", initial=False))
 
 
 def f8(pool: Runs, _: str | None) -> list[Table]:
     """Figure 8 as a table: the initial benchmark, before downsampling."""
-    return sizes_tables(sizes(pool, "oodbench-F8", initial=True))
+    return sizes_tables(division_sizes(pool, "oodbench-F8", initial=True))
 
 
-def sizes_tables(found: Sequence[Sequence[Sizes]]) -> list[Table]:
+def sizes_tables(found: Sequence[Sequence[DivisionSizes]]) -> list[Table]:
     """A table a way of dividing."""
-    return distinct(list(map(sizes_table, found)), [[made.entry for made in of] for of in found])
+    return with_unique_titles(list(map(sizes_table, found)), [[made.entry for made in of] for of in found])
 
 
-def sizes(pool: Runs, name: str, *, initial: bool) -> list[list[Sizes]]:
+def division_sizes(pool: Runs, name: str, *, initial: bool) -> list[list[DivisionSizes]]:
     """The sizes of every division, the data sets that were divided in one way together."""
-    found: dict[tuple[object, ...], list[Sizes]] = {}
-    for entry, title in divided(pool):
-        counts = read(entry.record, entry.folder, DIVISION, partial(tallied, initial=initial))
-        made = Sizes(entry, title, initial, counts)
-        home = found.setdefault((*map(entry.option, MADE_BY), entry.record.limit), [])
-        if all((made.title, made.divided) != (other.title, other.divided) for other in home):
+    found: dict[tuple[object, ...], list[DivisionSizes]] = {}
+    for entry, title in division_entries(pool):
+        counts = read_artifact(entry.record, entry.folder, DIVISION, partial(count_by_category, initial=initial))
+        made = DivisionSizes(entry, title, initial, counts)
+        home = found.setdefault((*map(entry.option, DIVISION_OPTIONS), entry.record.limit), [])
+        if all((made.title, made.without_hard_samples) != (other.title, other.without_hard_samples) for other in home):
             home.append(made)
     if not found:
-        raise nothing(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
-    return [sorted(every, key=lambda made: as_published(made.entry)) for every in found.values()]
+        raise nothing_to_show(pool, name, "shows how large the sets of a division are", "pytest -k oodbench")
+    return [sorted(every, key=lambda made: published_order(made.entry)) for every in found.values()]
 
 
-def divided(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
+def division_entries(pool: Runs) -> Iterator[tuple[CaseRun, str]]:
     """One case of every division, with its data set's title; those with mined pairs first."""
-    groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in alike(pool, protocol)]
+    groups = [group for protocol in (EXISTENCE, PROGRESSION) for group in group_by_division(pool, protocol)]
     seen = set()
     for group in sorted(groups, key=lambda group: group.cases[0].option("hard", "none") == "none"):
         first = group.cases[0]
-        if (key := (group.title, division(first))) not in seen and DIVISION in first.record.artifacts:
+        if (key := (group.title, division_sha256(first))) not in seen and DIVISION in first.record.artifacts:
             seen.add(key)
             yield first, group.title
 
 
-def tallied(found: Columns, *, initial: bool) -> Counts:
+def count_by_category(found: Columns, *, initial: bool) -> Counts:
     """The rows of a division by category and set; categories with one name are one."""
     counts: dict[str, Counter[str]] = {}
     for name, of, main in zip(found["name"], found["set"], found["main"], strict=True):
@@ -121,27 +124,27 @@ def tallied(found: Columns, *, initial: bool) -> Counts:
     return counts
 
 
-def sizes_table(found: Sequence[Sizes]) -> Table:
+def sizes_table(found: Sequence[DivisionSizes]) -> Table:
     """One way of dividing: every data set's total, then its categories."""
     names = max((made.sets for made in found), key=len)
     rows: list[Row] = []
     if len(found) > 1:
-        rows.append((ALL, ALL, *counted(sum((made.total for made in found), Counter()), names)))
+        rows.append((ALL, ALL, *size_cells(sum((made.total for made in found), Counter()), names)))
     for made in found:
-        rows.append((made.source, ALL, *counted(made.total, names)))
-        rows += [(made.source, category, *counted(counts, names)) for category, counts in made.ordered()]
+        rows.append((made.source, ALL, *size_cells(made.total, names)))
+        rows += [(made.source, category, *size_cells(counts, names)) for category, counts in made.sorted_categories()]
     which = "initial" if found[0].initial else "main"
-    asked = ", ".join(f"{name} {found[0].entry.option(name) or '—'}" for name in MADE_BY)
+    asked = ", ".join(f"{name} {found[0].entry.option(name) or '—'}" for name in DIVISION_OPTIONS)
     said = "Numbers of image–category pairs; each pair is asked about in two opposite questions."
     return Table(
         f"OODBench: sizes of the {which} benchmark's sets by category",
-        ("Data", "Category", *map(found[0].named, names), "OOD"),
+        ("Data", "Category", *map(found[0].set_label, names), "OOD"),
         tuple(rows),
-        (said, f"Divided by: {asked}.", *about([made.entry for made in found])),
+        (said, f"Divided by: {asked}.", *data_notes([made.entry for made in found])),
         {"benchmark": which, "divided": asked},
     )
 
 
-def counted(counts: Counter[str], names: Sequence[str]) -> list[int]:
+def size_cells(counts: Counter[str], names: Sequence[str]) -> list[int]:
     """One row's numbers, those out of distribution together last."""
-    return [*(counts[name] for name in names), out(counts)]
+    return [*(counts[name] for name in names), count_ood(counts)]

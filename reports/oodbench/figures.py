@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from eyechart.oodbench.divisions import HARD
+from eyechart.oodbench.division import OOD_H
 
 from ..panels import LEGEND_ASIDE, LETTER_WIDTH, SMALLEST_FONT, create_panels, format_counts, text_width, wrap_name
 from ..render import one_line
 from ..runs import Runs
-from .ablations import Compared, benchmark
-from .blocks import MARKED, called, entries_of
-from .cases import told_apart
-from .degradation import Fall, known, together
-from .detectors import F13, detectors
-from .existence import joined
-from .measures import HEADS, measured
-from .signatures import Candidate, candidates
+from .ablations import AblationCases, benchmark_label
+from .cases import disambiguate_titles
+from .degradation import SetDegradation, drop_nan, pooled_degradations
+from .detectors import F13, detector_specs
+from .existence import data_sets_label
+from .measures import HEADS, measure_numbers
+from .model_cases import SUFFIX_OPTIONS, all_entries, model_labels
+from .signatures import ReferenceComparison, reference_comparisons
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,35 +27,39 @@ if TYPE_CHECKING:
 DRAWN = ("acc", "f1")  # of Figure 13
 BAND, ROW, ACROSS = 0.45, 1.8, 11  # inches of a violin, of a row of histograms, and of a row of violins
 TITLE = 56  # letters of a line above a panel of Figure 13
-AnyFall = TypeVar("AnyFall", bound=Fall)
+AnyFall = TypeVar("AnyFall", bound=SetDegradation)
 
 
 def f9(pool: Runs, _: str | None) -> "Figure":
     """Figure 9: the falls of shuffled pairs, a violin a model, and those that there are, with their intervals."""
-    rows = [(head, of) for head, found in headings(together(pool, "oodbench-F9")) for of in by_set(found)]
-    names = [[*map(wrap_name, called([fall.block for fall in falls]).values())] for _, falls in rows]
+    rows = [
+        (head, of)
+        for head, found in with_headings(pooled_degradations(pool, "oodbench-F9"))
+        for of in group_by_set(found)
+    ]
+    names = [[*map(wrap_name, model_labels([fall.block for fall in falls]).values())] for _, falls in rows]
     heights = [BAND * len(falls) + 1.0 for _, falls in rows]
     width = ACROSS + text_width((name for row in names for name in row), SMALLEST_FONT)
     figure, axes = create_panels(heights, len(HEADS), width)
     for line, (head, falls), marks, height in zip(axes, rows, names, heights, strict=True):
         for place, (ax, (measure, name)) in enumerate(zip(line, HEADS.items(), strict=True)):
-            violins(ax, falls, measure)
+            draw_violins(ax, falls, measure)
             ax.set_yticks(range(len(falls)), ["" if place else mark for mark in marks], fontsize=SMALLEST_FONT)
-            ax.set_title(f"{name}, ID − {falls[0].kind}", fontsize=8)
-        line[0].set_ylabel(beside(head, falls, height), fontsize=SMALLEST_FONT)
+            ax.set_title(f"{name}, ID − {falls[0].set_label}", fontsize=8)
+        line[0].set_ylabel(row_label(head, falls, height), fontsize=SMALLEST_FONT)
     return figure
 
 
-def violins(ax: "Axes", falls: Sequence[Fall], measure: str) -> None:
+def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> None:
     """One panel of Figure 9."""
     for place, fall in enumerate(falls):
-        found = fall.found[measure]
-        if (null := known(found.null)).size:
+        found = fall.measures[measure]
+        if (null := drop_nan(found.null)).size:
             ax.violinplot([100 * null], [place], widths=0.6, showextrema=False, orientation="horizontal")
         if not np.isnan(found.delta):
             ax.hlines(place, 100 * found.ci.low, 100 * found.ci.high, color="tab:red", linewidth=1)
             ax.plot(100 * found.delta, place, "D", color="tab:red", markersize=3)
-        text = f"p={fall.chance(measure).style(found.p)}"
+        text = f"p={fall.p_value(measure).style(found.p)}"
         ax.text(
             0.98,
             place - 0.38,
@@ -75,23 +79,25 @@ def violins(ax: "Axes", falls: Sequence[Fall], measure: str) -> None:
 def f10(pool: Runs, _: str | None) -> "Figure":
     """Figure 10: how far a model's fall is from the reference models' mean, beside what does not matter."""
     rows = [
-        (called([each.block for each in of]), head, fall)
-        for head, found in headings(candidates(pool, "oodbench-F10")) for of in by_set(found) for fall in of
-    ]  # fmt: skip
+        (model_labels([each.block for each in of]), head, fall)
+        for head, found in with_headings(reference_comparisons(pool, "oodbench-F10"))
+        for of in group_by_set(found)
+        for fall in of
+    ]
     figure, axes = create_panels([ROW] * len(rows), len(HEADS), 13)
     for line, (names, head, fall) in zip(axes, rows, strict=True):
         for ax, (measure, shown) in zip(line, HEADS.items(), strict=True):
-            difference(ax, fall, measure)
-            ax.set_title(f"{shown}, ID − {fall.kind}", fontsize=7)
-        name = fill(one_line(names[id(fall.block)]), letters(ROW), break_on_hyphens=False)
-        line[0].set_ylabel(f"{name}\n{beside(head, [fall], ROW)}", fontsize=SMALLEST_FONT)
+            draw_difference(ax, fall, measure)
+            ax.set_title(f"{shown}, ID − {fall.set_label}", fontsize=7)
+        name = fill(one_line(names[id(fall.block)]), max_letters(ROW), break_on_hyphens=False)
+        line[0].set_ylabel(f"{name}\n{row_label(head, [fall], ROW)}", fontsize=SMALLEST_FONT)
     return figure
 
 
-def difference(ax: "Axes", fall: Candidate, measure: str) -> None:
+def draw_difference(ax: "Axes", fall: ReferenceComparison, measure: str) -> None:
     """One panel of Figure 10: the resamples, their middle 90 % shaded, the margins dashed."""
     found = fall.equivalence[measure]
-    if (draws := known(found.draws)).size:
+    if (draws := drop_nan(found.draws)).size:
         ax.hist(100 * draws, bins=40, color="tab:blue" if found.equivalent else "tab:orange")
         ax.axvspan(100 * found.ci.low, 100 * found.ci.high, color="tab:gray", alpha=0.3)
     for margin in () if np.isnan(found.eta) else (-found.eta, found.eta):
@@ -105,29 +111,32 @@ def difference(ax: "Axes", fall: Candidate, measure: str) -> None:
 
 def f13(pool: Runs, _: str | None) -> "Figure":
     """Figure 13: accuracy and F1 on what one, two, three and four detectors flag, a line a model."""
-    homes = F13.homes(pool)
-    every = {split: {key: wrap_name(name) for key, name in F13.named(found).items()} for split, found in homes.items()}
+    homes = F13.cases_by_split(pool)
+    every = {
+        split: {key: wrap_name(name) for key, name in F13.model_labels(found).items()} for split, found in homes.items()
+    }
     width = text_width((name for names in every.values() for name in names.values()), SMALLEST_FONT)
     figure, axes = create_panels([3.5] * len(homes), len(DRAWN), 10 + width)
     for line, (split, found) in zip(axes, homes.items(), strict=True):
         names = every[split]
         for ax, measure in zip(line, DRAWN, strict=True):
             for each in found:
-                trend(ax, each, measure, names[id(each.blocks[0])] + one_line(each.blocks[0].mark))
+                draw_trend(ax, each, measure, names[id(each.blocks[0])] + one_line(each.blocks[0].suffix))
             ax.set_ylabel(f"{HEADS[measure]} (%), with the 95 % interval", fontsize=8)
             ax.set_xlabel("number of detectors", fontsize=8)
-            title = f"{one_line(split)}, {found[0].named(HARD)}, {benchmark(found)}, {answered(found)}"
+            title = f"{one_line(split)}, {found[0].set_label(OOD_H)}, {benchmark_label(found)}"
+            title = f"{title}, {count_flagged_answers(found)}"
             ax.set_title(fill(title, TITLE, break_on_hyphens=False), fontsize=8)
             ax.xaxis.get_major_locator().set_params(integer=True)
         line[-1].legend(**(LEGEND_ASIDE | {"fontsize": SMALLEST_FONT}))
     return figure
 
 
-def trend(ax: "Axes", found: Compared, measure: str, label: str) -> None:
+def draw_trend(ax: "Axes", found: AblationCases, measure: str, label: str) -> None:
     """One model's line."""
-    name = found.named(HARD)
-    numbers = [measured(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in found.blocks]
-    counts = [len(detectors(block)) for block in found.blocks]
+    name = found.set_label(OOD_H)
+    numbers = [measure_numbers(b.counts(name), b.strata(name), b.images(name), b.seed)[measure] for b in found.blocks]
+    counts = [len(detector_specs(block)) for block in found.blocks]
     shown = [(count, number) for count, number in zip(counts, numbers, strict=True) if number.is_defined]
     values = [100 * (number.value or 0) for _, number in shown]
     (line,) = ax.plot([count for count, _ in shown], values, marker="o", markersize=4, label=label)
@@ -136,38 +145,46 @@ def trend(ax: "Axes", found: Compared, measure: str, label: str) -> None:
         ax.vlines(count, 100 * low, 100 * high, color=line.get_color(), alpha=0.4, linewidth=3)
 
 
-def by_set(found: Sequence[AnyFall]) -> list[list[AnyFall]]:
+def group_by_set(found: Sequence[AnyFall]) -> list[list[AnyFall]]:
     """The falls to each set, without reasoning and with."""
     kinds: dict[tuple[str, str], list[AnyFall]] = {}
     for fall in found:
-        kinds.setdefault((fall.block.mark, fall.name), []).append(fall)
-    return [of for _, of in sorted(kinds.items(), key=lambda item: (item[0][0], item[0][1] == HARD))]
+        kinds.setdefault((fall.block.suffix, fall.name), []).append(fall)
+    return [of for _, of in sorted(kinds.items(), key=lambda item: (item[0][0], item[0][1] == OOD_H))]
 
 
-def headings(found: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[AnyFall]]]:
+def with_headings(found: Sequence[Sequence[AnyFall]]) -> list[tuple[str, Sequence[AnyFall]]]:
     """The falls from the same pairs, under the names of their data sets and what tells them apart."""
-    cases = [entries_of([fall.block for fall in of]) for of in found]
-    return list(zip(told_apart([joined(of[0].block) for of in found], cases, MARKED), found, strict=True))
+    cases = [all_entries([fall.block for fall in of]) for of in found]
+    return list(
+        zip(
+            disambiguate_titles([data_sets_label(of[0].block) for of in found], cases, SUFFIX_OPTIONS),
+            found,
+            strict=True,
+        )
+    )
 
 
-def beside(head: str, falls: Sequence[Fall], height: float) -> str:
+def row_label(head: str, falls: Sequence[SetDegradation], height: float) -> str:
     """What stands at a row's left end, in lines that are no longer than the row is high."""
-    return fill(f"{one_line(head)}, {sizes(falls)}", letters(height), break_on_hyphens=False)
+    return fill(f"{one_line(head)}, {count_answers(falls)}", max_letters(height), break_on_hyphens=False)
 
 
-def letters(height: float) -> int:
+def max_letters(height: float) -> int:
     """Return how many small letters a row of this height in inches has room for at its left end."""
     return max(20, int((height - 0.4) / (LETTER_WIDTH * SMALLEST_FONT / 72)))
 
 
-def sizes(falls: Sequence[Fall]) -> str:
+def count_answers(falls: Sequence[SetDegradation]) -> str:
     """How many answers there are."""
     return format_counts(sorted({fall.n for fall in falls}))
 
 
-def answered(found: Sequence[Compared]) -> str:
+def count_flagged_answers(found: Sequence[AblationCases]) -> str:
     """How many answers there are to what detectors flag."""
-    return format_counts(sorted({int(b.counts(each.named(HARD))[:, :4].sum()) for each in found for b in each.blocks}))
+    return format_counts(
+        sorted({int(b.counts(each.set_label(OOD_H))[:, :4].sum()) for each in found for b in each.blocks})
+    )
 
 
 FIGURES: Mapping[str, Callable[[Runs, str | None], "Figure"]] = {

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from ..panels import create_panels, legend_above, wrap_name
 from ..render import one_line
 from ..runs import Runs
-from .logits import LOGIT, PROBABILITY, Bins, Distributed, distributed, firsts, others
+from .logits import (
+    LOGIT,
+    PROBABILITY,
+    DetectorHistograms,
+    Histogram,
+    detector_histograms,
+    first_detectors,
+    other_detectors,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,12 +28,12 @@ SHOWN = {(LOGIT, "0"): ("tab:gray", "absent"), (LOGIT, "1"): ("tab:blue", "prese
 
 def f14(pool: Runs, _: str | None) -> "Figure":
     """Figure 14: a row a detector, its logits and its purified probabilities."""
-    found = [each for of in distributed(pool, "oodbench-F14") for each in of]
+    found = [each for of in detector_histograms(pool, "oodbench-F14") for each in of]
     figure, axes = create_panels([2.6] * len(found), 2, 9)
     for (left, right), each in zip(axes, found, strict=True):
         for kind, (colour, label) in SHOWN.items():
-            bars(left, each.overall.get(kind), colour, label)
-        bars(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
+            draw_histogram(left, each.overall.get(kind), colour, label)
+        draw_histogram(right, each.overall.get((PROBABILITY, "1")), "tab:blue", "present")
         right.set_xlim(0, 1)
         for ax, label in ((left, "logit"), (right, "probability, purified")):
             ax.set_title(f"{wrap_name(each.entry.model)}, {one_line(each.group.title)}", fontsize=8)
@@ -35,7 +43,7 @@ def f14(pool: Runs, _: str | None) -> "Figure":
     return figure
 
 
-def bars(ax: "Axes", bins: Bins | None, colour: str, label: str) -> None:
+def draw_histogram(ax: "Axes", bins: Histogram | None, colour: str, label: str) -> None:
     """A histogram as shares of its values; its number of pairs in the legend."""
     if bins is not None:
         shares, named = bins.count / bins.n, f"{label}, n={bins.n:,}"
@@ -44,15 +52,15 @@ def bars(ax: "Axes", bins: Bins | None, colour: str, label: str) -> None:
 
 def f15(pool: Runs, _: str | None) -> "Figure":
     """Figure 15: the first detector's logits, a small panel a category."""
-    return small(firsts(pool))
+    return category_panels(first_detectors(pool))
 
 
 def f16(pool: Runs, _: str | None) -> "Figure":
     """Figure 16: the second detector's logits, a small panel a category."""
-    return small(others(pool))
+    return category_panels(other_detectors(pool))
 
 
-def small(found: Sequence[Distributed]) -> "Figure":
+def category_panels(found: Sequence[DetectorHistograms]) -> "Figure":
     """A block of small panels a detector and data set."""
     from matplotlib.figure import Figure
 
@@ -61,11 +69,11 @@ def small(found: Sequence[Distributed]) -> "Figure":
     figure = Figure(figsize=(11, sum(heights)))
     parts = figure.subfigures(len(found), 1, squeeze=False, height_ratios=heights)
     for (part,), each, count, height in zip(parts, found, rows, heights, strict=True):
-        block(part, each, count, height)
+        draw_categories(part, each, count, height)
     return figure
 
 
-def block(part: "SubFigure", found: Distributed, rows: int, height: float) -> None:
+def draw_categories(part: "SubFigure", found: DetectorHistograms, rows: int, height: float) -> None:
     """One detector and data set."""
     names = found.categories[:MOST]
     which = f"{len(names):,} of {len(found.categories):,} categories, those with most pairs"
@@ -77,18 +85,18 @@ def block(part: "SubFigure", found: Distributed, rows: int, height: float) -> No
     )
     axes = part.subplots(rows, ACROSS, squeeze=False).flat
     for ax, name in zip(axes, names, strict=False):
-        one(ax, found, name)
+        draw_category(ax, found, name)
     for ax in axes[len(names) :]:
         ax.set_axis_off()
 
 
-def one(ax: "Axes", found: Distributed, name: str) -> None:
+def draw_category(ax: "Axes", found: DetectorHistograms, name: str) -> None:
     """One category; on the axis that all of them share."""
     for kind, (colour, label) in SHOWN.items():
-        bars(ax, found.logits.get(kind, {}).get(name), colour, label)
+        draw_histogram(ax, found.histograms.get(kind, {}).get(name), colour, label)
     shown = [bins for kind, bins in found.overall.items() if kind in SHOWN]
     ax.set_xlim(min(bins.low[0] for bins in shown), max(bins.high[-1] for bins in shown))
-    present = found.logits.get((LOGIT, "1"), {}).get(name)
+    present = found.histograms.get((LOGIT, "1"), {}).get(name)
     ax.set_title(f"{one_line(name)} (n={present.n if present else 0:,})", fontsize=6, pad=2)
     ax.tick_params(labelsize=6, length=2, pad=1)
     ax.set_yticks([])

@@ -14,7 +14,7 @@ HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Rec
 RATES = {"yes_rate": "Yes", "unparsed": "Unparsed"}
 
 
-def measured(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, NumberCell]:
+def measure_numbers(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, NumberCell]:
     """Every measure and rate of a set with its interval over images; of one data set, what its record says."""
     tables, said = counts[:, :4], counts[:, 4:]
     _, units = np.unique(np.column_stack([strata, images]), axis=0, return_inverse=True)
@@ -28,7 +28,8 @@ def measured(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict[str, N
         if part == part
     }
     return {
-        name: NumberCell(float(value), ci=ends({**sure, **of}.get(name))) for name, value in {**values, **parts}.items()
+        name: NumberCell(float(value), ci=interval_or_none({**sure, **of}.get(name)))
+        for name, value in {**values, **parts}.items()
     }
 
 
@@ -38,6 +39,6 @@ def rates(totals: Ints) -> dict[str, Floats]:
         return {name: totals[..., place] / totals[..., 2] for place, name in enumerate(RATES)}
 
 
-def ends(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+def interval_or_none(interval: tuple[float, float] | None) -> tuple[float, float] | None:
     """An interval, if there is one."""
     return None if interval is None or np.isnan(interval).any() else (interval[0], interval[1])

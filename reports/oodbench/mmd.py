@@ -5,7 +5,16 @@ from dataclasses import replace
 
 from ..render import FRACTION, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
-from .cases import DISTRIBUTION, FOLLOWS, about, distinct, nothing, number, pooled, source
+from .cases import (
+    DATA_OPTIONS,
+    DISTRIBUTION,
+    data_notes,
+    metric_number,
+    nothing_to_show,
+    pool_data_sets,
+    source_name,
+    with_unique_titles,
+)
 
 OOD, OWN = "OOD", ("reference", "bandwidth")
 SMALL = NumberFormat(10_000, 3)
@@ -30,14 +39,14 @@ MEANING = (
 
 def mmd(pool: Runs, _: str | None) -> list[Table]:
     """A row an encoder and split: how far its pairs are from those of the reference."""
-    found = pooled(pool, DISTRIBUTION, (*FOLLOWS, *OWN))
+    found = pool_data_sets(pool, DISTRIBUTION, (*DATA_OPTIONS, *OWN))
     if not found:
         what = "compares the OOD pairs of two splits, such as COCO's validation and training images"
         command = (
             'pytest -k "oodbench and distribution" --eye-set=distribution.reference=oodbench/coco-train --eye-data=ROOT'
         )
-        raise nothing(pool, "oodbench-mmd", what, command)
-    return distinct([mmd_table(entries) for entries in found], found)
+        raise nothing_to_show(pool, "oodbench-mmd", what, command)
+    return with_unique_titles([mmd_table(entries) for entries in found], found)
 
 
 def mmd_table(entries: Sequence[CaseRun]) -> Table:
@@ -45,28 +54,28 @@ def mmd_table(entries: Sequence[CaseRun]) -> Table:
     return Table(
         "OODBench: distance of OOD pairs from those of a reference",
         COLUMNS,
-        tuple(map(row, entries)),
-        (*MEANING, *about(entries, (*FOLLOWS, *OWN))),
-        {"divided": entries[0].prompt_settings_without((*FOLLOWS, *OWN))},
+        tuple(map(mmd_row, entries)),
+        (*MEANING, *data_notes(entries, (*DATA_OPTIONS, *OWN))),
+        {"divided": entries[0].prompt_settings_without((*DATA_OPTIONS, *OWN))},
     )
 
 
-def row(entry: CaseRun) -> Row:
+def mmd_row(entry: CaseRun) -> Row:
     """One encoder and split."""
-    found, tau, null = (part(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
+    found, tau, null = (distance(entry, name) for name in ("mmd2", "mmd2_tau", "mmd2_null"))
     high = None if found.ci is None else found.ci[1]
-    p = replace(number(entry, "mmd2_p", OOD), n=None, style=FRACTION)
-    said = (below(null.value, tau.value), below(high, tau.value))
+    p = replace(metric_number(entry, "mmd2_p", OOD), n=None, style=FRACTION)
+    said = (below_cell(null.value, tau.value), below_cell(high, tau.value))
     where = entry.option("reference").removeprefix(f"{entry.record.benchmark}/")
-    return entry.model, source(entry), where, found, tau, null, p, *said, entry.option("bandwidth") or None
+    return entry.model, source_name(entry), where, found, tau, null, p, *said, entry.option("bandwidth") or None
 
 
-def part(entry: CaseRun, name: str) -> NumberCell:
+def distance(entry: CaseRun, name: str) -> NumberCell:
     """One distance; only the observed one says of how many pairs it is."""
-    found = replace(number(entry, name, OOD), style=SMALL)
+    found = replace(metric_number(entry, name, OOD), style=SMALL)
     return found if name == "mmd2" else replace(found, n=None)
 
 
-def below(value: float | None, limit: float | None) -> Cell:
+def below_cell(value: float | None, limit: float | None) -> Cell:
     """Whether a value is below a limit."""
     return None if value is None or limit is None else "yes" if value < limit else "no"

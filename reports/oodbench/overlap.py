@@ -7,15 +7,15 @@ from pathlib import Path
 from eyechart.errors import DataError, ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.population import accepts, population
-from eyechart.oodbench.corpora import Corpus, read_corpus, read_synonyms, stem
-from eyechart.oodbench.division_files import Pair, read_file
-from eyechart.oodbench.divisions import HARD, SIMPLE
+from eyechart.oodbench.division import OOD_H, OOD_S
+from eyechart.oodbench.division_files import PairEntry, read_file
 from eyechart.oodbench.semantic_overlap import semantic_overlap
+from eyechart.oodbench.training_corpus import Corpus, read_corpus, read_synonyms, stem
 
 from ..answers import proportion_of_counts
 from ..render import NumberCell, Row, Table
 from ..runs import Runs
-from .cases import nothing
+from .cases import nothing_to_show
 
 COMMAND = "python -m eyechart.reports overlap DIVISION.json --corpus MODEL=FILE"
 MEANING = (
@@ -30,52 +30,52 @@ OF_ALL = (
 
 
 @dataclass(frozen=True)
-class Wish:
+class OverlapRequest:
     """What to compare: a division's file, models' training corpora as MODEL=FILE, and when to accept."""
 
     division: Path
-    corpora: tuple[str, ...]
+    corpus_files: tuple[str, ...]
     epsilon: tuple[float, ...]
     synonyms: Path | None = None
 
 
 @dataclass(frozen=True)
-class Learned:
+class ModelOverlap:
     """How many of a division's pairs a model has read about, of how many it has a text of the image.
 
     The pair is the unit, since Eq. (2) of the paper, by which a model accepts, counts pairs as trials.
     """
 
     model: str
-    files: tuple[Corpus, ...]
+    corpora: tuple[Corpus, ...]
     hits: int
-    seen: int
+    with_text: int
     n: int
 
 
-def refused(pool: Runs, _: str | None) -> list[Table]:
+def raise_nothing_to_show(pool: Runs, _: str | None) -> list[Table]:
     """There is nothing about training corpora in a run."""
     what = "compares a division with what models were trained on, of which runs know nothing"
-    raise nothing(pool, "oodbench-population", what, COMMAND)
+    raise nothing_to_show(pool, "oodbench-population", what, COMMAND)
 
 
-def overlap(wish: Wish) -> list[Table]:
+def overlap_tables(wish: OverlapRequest) -> list[Table]:
     """A table of models, and one of what they say of all models."""
     found = read_file(wish.division)
-    pairs = [pair for pair in found.pairs if pair.present and pair.set in (SIMPLE, HARD)]
+    pairs = [pair for pair in found.pairs if pair.present and pair.set in (OOD_S, OOD_H)]
     if not pairs:
         raise ReportError(f"{wish.division} has no present pair out of distribution. Name another division.")
     words = read_synonyms(wish.synonyms, {pair.category for pair in found.pairs}) if wish.synonyms else {}
-    learned = [learn(name, files, pairs, words) for name, files in named(wish.corpora).items()]
+    learned = [compute_overlap(name, files, pairs, words) for name, files in files_by_model(wish.corpus_files).items()]
     made = ", ".join(f"{name} {value}" for name, value in found.parameters.items())
     said = (
         f"{found.benchmark}/{found.split}: {len(pairs):,} pairs of OOD-S and OOD-H before downsampling; {made}.",
-        *(f"{each.model}: {described(corpus)}." for each in learned for corpus in each.files),
+        *(f"{each.model}: {corpus_note(corpus)}." for each in learned for corpus in each.corpora),
     )
     return [models_table(learned, wish.epsilon, said), population_table(learned, wish.epsilon)]
 
 
-def named(corpora: Iterable[str]) -> Mapping[str, list[str]]:
+def files_by_model(corpora: Iterable[str]) -> Mapping[str, list[str]]:
     """The files of each model, from MODEL=FILE."""
     found: dict[str, list[str]] = {}
     for text in corpora:
@@ -86,9 +86,9 @@ def named(corpora: Iterable[str]) -> Mapping[str, list[str]]:
     return found
 
 
-def learn(
-    model: str, files: Sequence[str], pairs: Sequence[Pair], synonyms: Mapping[str, Sequence[str]]
-) -> Learned:  # fmt: skip
+def compute_overlap(
+    model: str, files: Sequence[str], pairs: Sequence[PairEntry], synonyms: Mapping[str, Sequence[str]]
+) -> ModelOverlap:
     """Look for every pair in all of a model's corpora."""
     keys = [pair.key for pair in pairs]
     read = tuple(read_corpus(file, {*map(stem, keys)}) for file in files)
@@ -100,23 +100,23 @@ def learn(
         found = semantic_overlap(keys, [pair.category for pair in pairs], texts, synonyms)
     except DataError as error:
         raise DataError(f"--corpus={model}={files[0]}: {error}") from error
-    return Learned(model, read, found.hits, int(found.seen.sum()), len(pairs))
+    return ModelOverlap(model, read, found.hits, int(found.has_text.sum()), len(pairs))
 
 
-def described(corpus: Corpus) -> str:
+def corpus_note(corpus: Corpus) -> str:
     """One corpus: its file, what it is, and what was left out."""
     out = "".join(f"; {each}" for each in corpus.excluded)
     return f"{Path(corpus.source).name} ({corpus.format}, sha256 {corpus.sha256[:12]}){out}"
 
 
-def models_table(learned: Sequence[Learned], epsilon: Sequence[float], said: Sequence[str]) -> Table:
+def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], said: Sequence[str]) -> Table:
     """A row a model."""
     heads = [f"Z, ε = {100 * limit:g} %" for limit in epsilon]
     rows: list[Row] = [
         (
             each.model,
-            proportion_of_counts(each.seen, each.n),
-            exact(each.hits / each.n, clopper_pearson(each.hits, each.n), each.n),
+            proportion_of_counts(each.with_text, each.n),
+            share_number(each.hits / each.n, clopper_pearson(each.hits, each.n), each.n),
             *(int(accepts(each.hits, each.n, limit)) for limit in epsilon),
         )
         for each in learned
@@ -125,19 +125,24 @@ def models_table(learned: Sequence[Learned], epsilon: Sequence[float], said: Seq
     return Table("OODBench: overlap with training", columns, tuple(rows), (*MEANING, *said), {"table": "models"})
 
 
-def population_table(learned: Sequence[Learned], epsilon: Sequence[float]) -> Table:
+def population_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float]) -> Table:
     """A row a limit: of how many models it can be said that the pairs are out of distribution."""
     rows: list[Row] = []
     for limit in epsilon:
         accepted = sum(accepts(each.hits, each.n, limit) for each in learned)
         found = population(accepted, len(learned))
-        both = (exact(found.share, ends, len(learned)) for ends in (found.exact, found.posterior))
+        both = (share_number(found.share, ends, len(learned)) for ends in (found.exact, found.posterior))
         rows.append((f"{100 * limit:g} %", accepted, *both))
     columns = ("ε", "Models with Z = 1", "Share (%), exact", "Share (%), posterior")
-    return Table("OODBench: models to which the pairs are out of distribution", columns, tuple(rows), OF_ALL,
-                 {"table": "population"})  # fmt: skip
+    return Table(
+        "OODBench: models to which the pairs are out of distribution",
+        columns,
+        tuple(rows),
+        OF_ALL,
+        {"table": "population"},
+    )
 
 
-def exact(value: float, ci: Interval, n: int) -> NumberCell:
+def share_number(value: float, ci: Interval, n: int) -> NumberCell:
     """A share with its interval."""
     return NumberCell(value, n, (ci.low, ci.high))

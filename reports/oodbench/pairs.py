@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES, tables
-from eyechart.oodbench.divisions import SETS
+from eyechart.oodbench.division import SETS
 from eyechart.records import Record
 
 from ..answers import Bools, Ints, read_verified
@@ -47,14 +47,14 @@ class Pairs:
     answers: Ints
     expected: Bools
 
-    def of(self, name: str) -> Bools:
+    def in_set(self, name: str) -> Bools:
         """The pairs of a set: `OOD-S` of the main benchmark, `OOD-S'` of the initial one, which holds the former."""
         chosen: Bools = self.sets == name.removesuffix(INITIAL)
         return chosen if name.endswith(INITIAL) else chosen & self.main
 
-    def places(self, name: str) -> Ints:
+    def sorted_indices(self, name: str) -> Ints:
         """The places of a set's pairs by image and category, an order that no division's numbers change."""
-        found = np.flatnonzero(self.of(name)).tolist()
+        found = np.flatnonzero(self.in_set(name)).tolist()
         return np.array(sorted(found, key=lambda place: (self.keys[place], self.categories[place])), np.int64)
 
     @cached_property
@@ -88,12 +88,12 @@ class Pairs:
         return sha256("\n".join(said).encode()).hexdigest()
 
 
-def columns(record: Record, folder: Path, name: str = PREDICTIONS) -> Columns:
+def read_columns(record: Record, folder: Path, name: str = PREDICTIONS) -> Columns:
     """One csv of a case by its columns: what was answered, or an artifact such as `division`."""
-    return read(record, folder, name, lambda found: found)
+    return read_artifact(record, folder, name, lambda found: found)
 
 
-def read(record: Record, folder: Path, name: str, made: Callable[[Columns], T]) -> T:
+def read_artifact(record: Record, folder: Path, name: str, made: Callable[[Columns], T]) -> T:
     """Make something of the columns of one csv of a case; one that does not fit is refused with the remedy."""
     file = record.predictions if name == PREDICTIONS else record.artifacts.get(name)
     if file is None:
@@ -110,12 +110,12 @@ def read(record: Record, folder: Path, name: str, made: Callable[[Columns], T]) 
 
 def read_pairs(record: Record, folder: Path) -> Pairs:
     """The pairs of a case of the existence protocol."""
-    return read(record, folder, PREDICTIONS, pairs)
+    return read_artifact(record, folder, PREDICTIONS, pairs_from_columns)
 
 
-def pairs(found: Columns) -> Pairs:
+def pairs_from_columns(found: Columns) -> Pairs:
     """The rows of questions as pairs."""
-    numbers, first, place = np.unique(whole(found["pair"]), return_index=True, return_inverse=True)
+    numbers, first, place = np.unique(parse_integers(found["pair"]), return_index=True, return_inverse=True)
     question = np.array([QUESTIONS[name] for name in found["question"]], np.int64)
     if len(np.unique(2 * place + question)) < len(place):
         raise ValueError("a question was asked twice")
@@ -126,16 +126,16 @@ def pairs(found: Columns) -> Pairs:
     return Pairs(
         numbers,
         tuple(found["key"][row] for row in first),
-        whole(found["category"])[first],
+        parse_integers(found["category"])[first],
         tuple(found["name"][row] for row in first),
         np.array(found["set"], dtype=np.str_)[first],
-        whole(found["main"])[first].astype(bool),
-        whole(found["present"])[first].astype(bool),
+        parse_integers(found["main"])[first].astype(bool),
+        parse_integers(found["present"])[first].astype(bool),
         answers,
         expected,
     )
 
 
-def whole(texts: tuple[str, ...]) -> Ints:
+def parse_integers(texts: tuple[str, ...]) -> Ints:
     """Texts as whole numbers."""
     return np.array([int(text) for text in texts], np.int64)

@@ -13,21 +13,21 @@ from ..render import Cell, NumberCell, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs
 from .cases import (
     BOOTSTRAP,
-    FOLLOWS,
+    DATA_OPTIONS,
     PROGRESSION,
-    about,
-    alike,
-    as_published,
-    by_model,
-    distinct,
-    nothing,
-    number,
-    pooled,
-    rank,
-    source,
-    typed,
+    data_notes,
+    group_by_division,
+    group_by_model,
+    metric_number,
+    nothing_to_show,
+    pool_data_sets,
+    published_order,
+    set_label,
+    set_order,
+    source_name,
+    with_unique_titles,
 )
-from .pairs import PREDICTIONS, Columns, read
+from .pairs import PREDICTIONS, Columns, read_artifact
 
 MEASURES = {"E-Acc": "e", "C-Acc": "c", "L-Acc": "l"}
 TIMES = 2000
@@ -44,17 +44,17 @@ class Samples:
 
     images: Ints
     sets: tuple[str, ...]
-    right: Floats
+    correct: Floats
 
-    def of(self, name: str) -> tuple[Ints, Ints]:
+    def in_set(self, name: str) -> tuple[Ints, Ints]:
         """The image and (right, answered) for each measure, (m, 6), of the samples of a set."""
         chosen = np.array([each == name for each in self.sets], bool)
-        right = self.right[chosen]
+        right = self.correct[chosen]
         rows = np.column_stack((np.nan_to_num(right), ~np.isnan(right))).astype(np.int64)
         return self.images[chosen], rows
 
 
-def samples(found: Columns) -> Samples:
+def samples_from_columns(found: Columns) -> Samples:
     """The columns of a csv of samples."""
     keys = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
     right = [[float(cell or "nan") for cell in found[name]] for name in MEASURES.values()]
@@ -64,49 +64,52 @@ def samples(found: Columns) -> Samples:
 
 def t3(pool: Runs, _: str | None) -> list[Table]:
     """Table 3: E-, C- and L-accuracy by model and set, all data sets pooled."""
-    found = pooled(pool, PROGRESSION)
+    found = pool_data_sets(pool, PROGRESSION)
     if not found:
         what = "shows how far models come from recognising to comparing"
-        raise nothing(pool, "oodbench-T3", what, 'pytest -k "oodbench and progression"')
-    return distinct([t3_table(entries) for entries in found], found)
+        raise nothing_to_show(pool, "oodbench-T3", what, 'pytest -k "oodbench and progression"')
+    return with_unique_titles([t3_table(entries) for entries in found], found)
 
 
 def t3_table(entries: Sequence[CaseRun]) -> Table:
     """One way of asking, a row a model and set."""
-    rows = [row for of in by_model(entries).values() for row in pooled_rows(of)]
-    names = dict.fromkeys(map(source, sorted(entries, key=as_published)))
+    rows = [row for of in group_by_model(entries).values() for row in pooled_rows(of)]
+    names = dict.fromkeys(map(source_name, sorted(entries, key=published_order)))
     said = "Samples of all data sets are pooled, so that each counts by its size; images are drawn within data sets."
     return Table(
         f"OODBench: progression (%), {' + '.join(names)} pooled",
         ("Model", "Data", "Data Type", *MEASURES),
         tuple(rows),
-        (*MEANING, said, *about(entries)),
-        {"asked": entries[0].prompt_settings_without(FOLLOWS)},
+        (*MEANING, said, *data_notes(entries)),
+        {"asked": entries[0].prompt_settings_without(DATA_OPTIONS)},
     )
 
 
 def pooled_rows(entries: Sequence[CaseRun]) -> list[Row]:
     """The sets of one model; what a single data set has is what its record says."""
-    entries = sorted(entries, key=as_published)
-    data = " + ".join(map(source, entries))
+    entries = sorted(entries, key=published_order)
+    data = " + ".join(map(source_name, entries))
     if len(entries) == 1:
-        return [(entries[0].model, data, typed(name), *recorded(entries[0], name)) for name in sets(entries[0])]
-    read_back = [read(entry.record, entry.folder, PREDICTIONS, samples) for entry in entries]
-    found = sorted({name for entry in entries for name in sets(entry)}, key=rank)
-    return [(entries[0].model, data, typed(name), *together(read_back, name)) for name in found]
+        return [
+            (entries[0].model, data, set_label(name), *recorded_cells(entries[0], name))
+            for name in case_sets(entries[0])
+        ]
+    read_back = [read_artifact(entry.record, entry.folder, PREDICTIONS, samples_from_columns) for entry in entries]
+    found = sorted({name for entry in entries for name in case_sets(entry)}, key=set_order)
+    return [(entries[0].model, data, set_label(name), *pooled_cells(read_back, name)) for name in found]
 
 
-def together(cases: Sequence[Samples], name: str) -> list[NumberCell]:
+def pooled_cells(cases: Sequence[Samples], name: str) -> list[NumberCell]:
     """The three measures of a set over several data sets, whose images are drawn separately."""
-    parts = [case.of(name) for case in cases]
+    parts = [case.in_set(name) for case in cases]
     total = sum((rows.sum(axis=0) for _, rows in parts), np.zeros(2 * len(MEASURES), np.int64))
     seeded = enumerate(parts)
     draws = np.add.reduce([clustered(rows, images, TIMES, seed) for seed, (images, rows) in seeded if len(rows)])
     units = sum(len(np.unique(images)) for images, _ in parts)
-    return [drawn(total, draws, place, units) for place in range(len(MEASURES))]
+    return [pooled_share(total, draws, place, units) for place in range(len(MEASURES))]
 
 
-def drawn(total: Ints, draws: Ints, place: int, units: int) -> NumberCell:
+def pooled_share(total: Ints, draws: Ints, place: int, units: int) -> NumberCell:
     """One share with the interval of its draws, in which so many images were drawn."""
     n = int(total[len(MEASURES) + place])
     if not n:
@@ -117,26 +120,26 @@ def drawn(total: Ints, draws: Ints, place: int, units: int) -> NumberCell:
     return NumberCell(value, n, (low, high))
 
 
-def sets(entry: CaseRun) -> list[str]:
+def case_sets(entry: CaseRun) -> list[str]:
     """The sets that a case was asked about."""
-    return sorted({metric.category for metric in entry.record.metrics if metric.name == "e_acc"}, key=rank)
+    return sorted({metric.category for metric in entry.record.metrics if metric.name == "e_acc"}, key=set_order)
 
 
-def recorded(entry: CaseRun, name: str) -> list[Cell]:
+def recorded_cells(entry: CaseRun, name: str) -> list[Cell]:
     """The three measures of a set as a case's record has them."""
-    return [number(entry, f"{measure}_acc", name) for measure in MEASURES.values()]
+    return [metric_number(entry, f"{measure}_acc", name) for measure in MEASURES.values()]
 
 
-def of_source(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
+def source_tables(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table]]:
     """Tables 14 to 17: E-, C- and L-accuracy and the time by model and set, of one data set."""
 
     def made(pool: Runs, _: str | None) -> list[Table]:
-        found = [group for group in alike(pool, PROGRESSION) if source(group.cases[0]) == wanted]
+        found = [group for group in group_by_division(pool, PROGRESSION) if source_name(group.cases[0]) == wanted]
         if not found:
             what = f"shows how far models come from recognising to comparing on {wanted}"
             command = f'pytest -k "oodbench and progression" --eye-data=ROOT, where ROOT holds {wanted}'
-            raise nothing(pool, name, what, command)
-        return distinct([source_table(group, wanted) for group in found], [group.cases for group in found])
+            raise nothing_to_show(pool, name, what, command)
+        return with_unique_titles([source_table(group, wanted) for group in found], [group.cases for group in found])
 
     return made
 
@@ -144,20 +147,20 @@ def of_source(name: str, wanted: str) -> Callable[[Runs, str | None], list[Table
 def source_table(group: ComparableCases, wanted: str) -> Table:
     """One division of one data set."""
     rows: list[Row] = [
-        (entry.model, typed(name), *recorded(entry, name), took(entry, name))
+        (entry.model, set_label(name), *recorded_cells(entry, name), set_time(entry, name))
         for entry in group.cases
-        for name in sets(entry)
+        for name in case_sets(entry)
     ]
     return Table(
         f"{group.title}: {wanted}, progression (%)",
         ("Model", "Data Type", *MEASURES, "Time"),
         tuple(rows),
-        (*MEANING, timed(group.cases), *about(group.cases)),
+        (*MEANING, time_note(group.cases), *data_notes(group.cases)),
         {"split": group.title, "asked": group.cases[0].prompt_settings},
     )
 
 
-def timed(entries: Sequence[CaseRun]) -> str:
+def time_note(entries: Sequence[CaseRun]) -> str:
     """What the column Time means, and where models ran."""
     devices = {entry.model: entry.record.model.device for entry in entries}
     used = "".join(f" {model} on {device}." for model, device in devices.items() if device)
@@ -165,7 +168,7 @@ def timed(entries: Sequence[CaseRun]) -> str:
     return f"{said}; kept: answers of an earlier run.{used}"
 
 
-def took(entry: CaseRun, name: str) -> str | None:
+def set_time(entry: CaseRun, name: str) -> str | None:
     """How long a set took, if all of its answers were asked in this run; a replay's were asked elsewhere."""
     served = entry.record.served
     found = served.sets.get(name) if served else None
@@ -178,7 +181,7 @@ def took(entry: CaseRun, name: str) -> str | None:
 
 
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {"oodbench-T3": t3} | {
-    name: of_source(name, wanted)
+    name: source_tables(name, wanted)
     for name, wanted in {
         "oodbench-T14": "COCO",
         "oodbench-T15": "LVIS",

@@ -9,16 +9,24 @@ import numpy as np
 from eyechart.errors import ReportError
 from eyechart.metrics.degradation import Equivalence, signature, tost
 from eyechart.metrics.intervals import Interval
-from eyechart.oodbench.divisions import ID
+from eyechart.oodbench.division import ID
 from eyechart.spec import did_you_mean
 
 from ..answers import Ints
 from ..render import MISSING, PERCENT, Cell, NumberCell, Table
 from ..runs import Runs
-from .blocks import called
-from .cases import nothing
-from .degradation import CHANGED, FALL, Fall, long_rows, titled, together, told
-from .measures import HEADS, TIMES, ends
+from .cases import nothing_to_show
+from .degradation import (
+    DELTA_STYLE,
+    FALL,
+    SetDegradation,
+    build_tables,
+    degradation_table,
+    long_rows,
+    pooled_degradations,
+)
+from .measures import HEADS, TIMES, interval_or_none
+from .model_cases import model_labels
 
 BAND = "Band: from the lowest lower to the highest upper end of the reference models' intervals of Δ."
 ALIKE = (
@@ -30,15 +38,15 @@ ALIKE = (
 
 
 @dataclass(frozen=True)
-class Candidate(Fall):
+class ReferenceComparison(SetDegradation):
     """A model's fall beside those of reference models that were asked the same in the same way."""
 
-    references: tuple[Fall, ...] = ()
+    references: tuple[SetDegradation, ...] = ()
 
     @cached_property
     def bands(self) -> Mapping[str, Interval]:
         """The band of the reference models' falls."""
-        return {measure: signature([fall.found[measure].ci for fall in self.references]) for measure in HEADS}
+        return {measure: signature([fall.measures[measure].ci for fall in self.references]) for measure in HEADS}
 
     @cached_property
     def equivalence(self) -> Mapping[str, Equivalence]:
@@ -54,31 +62,33 @@ class Candidate(Fall):
         return np.stack([counts[kept, :4] for counts, *_ in rows]), rows[0][1][kept], rows[0][2][kept]
 
 
-def candidates(pool: Runs, name: str) -> list[list[Candidate]]:
+def reference_comparisons(pool: Runs, name: str) -> list[list[ReferenceComparison]]:
     """Every model that is no reference, with its references: all other models, if none is named."""
-    found = together(pool, name)
-    chosen = named(pool, [fall for of in found for fall in of])
-    made = [[each for fall in of if (each := beside(fall, of, chosen)).references] for of in found]
+    found = pooled_degradations(pool, name)
+    chosen = reference_models(pool, [fall for of in found for fall in of])
+    made = [[each for fall in of if (each := with_references(fall, of, chosen)).references] for of in found]
     if not any(made):
         what = "compares models with reference models that were asked the same pairs in the same way"
-        raise nothing(pool, name, what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B')
+        raise nothing_to_show(pool, name, what, 'pytest -k "oodbench and existence" --eye-model=A --eye-model=B')
     return [of for of in made if of]
 
 
-def beside(fall: Fall, others: Sequence[Fall], chosen: Sequence[str]) -> Candidate:
+def with_references(
+    fall: SetDegradation, others: Sequence[SetDegradation], chosen: Sequence[str]
+) -> ReferenceComparison:
     """A fall with those of the reference models from the same pairs, asked in the same way; a reference has none."""
     alike = [
         other
         for other in others
-        if (other.name, other.block.worded()) == (fall.name, fall.block.worded())
+        if (other.name, other.block.prompt_settings()) == (fall.name, fall.block.prompt_settings())
         and other.block.model != fall.block.model
     ]
     if chosen:
         alike = [other for other in alike if other.block.model in chosen and fall.block.model not in chosen]
-    return Candidate(fall.block, fall.name, tuple(alike))
+    return ReferenceComparison(fall.block, fall.name, tuple(alike))
 
 
-def named(pool: Runs, found: Sequence[Fall]) -> tuple[str, ...]:
+def reference_models(pool: Runs, found: Sequence[SetDegradation]) -> tuple[str, ...]:
     """The reference models that were named, by their names in tables."""
     known = {fall.block.entries[0].record.model.title: fall.block.model for fall in found}
     known |= {model: model for model in known.values()}
@@ -91,59 +101,64 @@ def named(pool: Runs, found: Sequence[Fall]) -> tuple[str, ...]:
     return tuple(known[name] for name in pool.references)
 
 
-def signed(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
+def signature_tables(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """The behavioural signature: the band of the reference models' falls, and where the other models' lie."""
     columns = ("Model", "Data Type", "Num", "Measure", "Δ", "Band low", "Band high", "Δ lies")
-    return told(
-        candidates(pool, "oodbench-signature"),
-        lambda of: titled(
-            of, "behavioural signature", columns, list(long_rows(of, banded)), FALL, BAND, *compared_with(of)
+    return build_tables(
+        reference_comparisons(pool, "oodbench-signature"),
+        lambda of: degradation_table(
+            of, "behavioural signature", columns, list(long_rows(of, band_cells)), FALL, BAND, *reference_notes(of)
         ),
     )
 
 
-def banded(fall: Candidate, measure: str) -> Iterator[Cell]:
+def band_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
     """The cells of one measure: its fall, and where it lies."""
     low, high = fall.bands[measure]
-    delta = fall.found[measure].delta
+    delta = fall.measures[measure].delta
     yield fall.delta(measure)
-    yield from (NumberCell(end, style=CHANGED) for end in (low, high))
+    yield from (NumberCell(end, style=DELTA_STYLE) for end in (low, high))
     yield MISSING if np.isnan([low, delta]).any() else "below" if delta < low else "above" if delta > high else "inside"
 
 
 def f10(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
     """Figure 10 as a table: the test for equivalence with the reference models."""
     columns = ("Model", "Data Type", "Num", "Measure", "δ", "η", "Equivalent")
-    return told(
-        candidates(pool, "oodbench-F10"),
-        lambda of: titled(
-            of, "equivalence of falls", columns, list(long_rows(of, equal, shared)), ALIKE, *compared_with(of)
+    return build_tables(
+        reference_comparisons(pool, "oodbench-F10"),
+        lambda of: degradation_table(
+            of,
+            "equivalence of falls",
+            columns,
+            list(long_rows(of, equivalence_cells, count_shared_answers)),
+            ALIKE,
+            *reference_notes(of),
         ),
     )
 
 
-def shared(fall: Candidate) -> int:
+def count_shared_answers(fall: ReferenceComparison) -> int:
     """How many answers of the model are to pairs that all have answered."""
     return sum(int(fall.all_answered(name)[0][0].sum()) for name in (ID, fall.name))
 
 
-def equal(fall: Candidate, measure: str) -> Iterator[Cell]:
+def equivalence_cells(fall: ReferenceComparison, measure: str) -> Iterator[Cell]:
     """The cells of one measure: the difference, what does not matter, and the decision."""
     found = fall.equivalence[measure]
-    yield NumberCell(found.delta, ci=ends(found.ci), style=CHANGED)
+    yield NumberCell(found.delta, ci=interval_or_none(found.ci), style=DELTA_STYLE)
     yield NumberCell(found.eta, style=PERCENT)
     yield MISSING if np.isnan(found.delta) else "yes" if found.equivalent else "no"
 
 
-def compared_with(found: Sequence[Candidate]) -> Iterator[str]:
+def reference_notes(found: Sequence[ReferenceComparison]) -> Iterator[str]:
     """Which models are the reference of which."""
-    names = called([fall.block for of in found for fall in (of, *of.references)])
+    names = model_labels([fall.block for of in found for fall in (of, *of.references)])
     for block, references in {id(fall.block): (fall.block, fall.references) for fall in found}.values():
         others = ", ".join(names[id(other.block)] for other in references)
-        yield f"Reference of {names[id(block)]}{block.mark}: {others}."
+        yield f"Reference of {names[id(block)]}{block.suffix}: {others}."
 
 
 TABLES: Mapping[str, Callable[[Runs, str | None], list[Table]]] = {
-    "oodbench-signature": signed,
+    "oodbench-signature": signature_tables,
     "oodbench-F10": f10,
 }

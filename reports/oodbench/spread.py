@@ -9,13 +9,13 @@ from eyechart.errors import ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
 from eyechart.metrics.resampling import percentile
 from eyechart.metrics.statistical_tests import Correlation, FTest, correlation, empirical, f_test
-from eyechart.oodbench.divisions import HARD, ID, MINED
+from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 
 from ..answers import Floats, Ints
 from ..render import FRACTION, NumberCell, NumberFormat, Row, Table
 from ..runs import ComparableCases, Runs
-from .cases import about, distinct
-from .hard import hard, overlaps
+from .cases import data_notes, with_unique_titles
+from .hard_samples import hard_sample_groups, overlap_rows
 from .pairs import Pairs
 
 TIMES, SIZE = 1000, 500
@@ -31,16 +31,16 @@ BESIDE = "of OOD-H with hard samples"
 
 
 @dataclass(frozen=True)
-class Resampled:
+class ResamplingTest:
     """A statistic of OOD-H, the same of resampled hard samples (times,), and how far out the former is."""
 
-    observed: float
+    statistic: float
     baseline: Floats
 
     @property
     def p(self) -> float:
         """The p-value of the left tail."""
-        return empirical(self.observed, self.baseline)
+        return empirical(self.statistic, self.baseline)
 
     @property
     def p_ci(self) -> Interval:
@@ -57,49 +57,51 @@ class Spread:
     hard: Floats
     ood: Floats
     size: int
-    replaced: bool
-    samples: int
-    resampled: Mapping[str, Resampled]
+    with_replacement: bool
+    n_samples: int
+    tests: Mapping[str, ResamplingTest]
 
     @property
-    def variances(self) -> FTest:
+    def variance_test(self) -> FTest:
         """Whether they vary more on hard samples."""
         return f_test(self.hard, self.ood)
 
     @property
-    def aligned(self) -> Correlation:
+    def correlations(self) -> Correlation:
         """Whether the same models fall."""
         return correlation(self.hard, self.ood)
 
     @property
-    def drawn(self) -> str:
+    def baseline_label(self) -> str:
         """How the baseline was drawn."""
-        how = "with replacement" if self.replaced else "without replacement"
-        return f"{TIMES:,} times {self.size:,} of {self.samples:,} hard samples, {how}"
+        how = "with replacement" if self.with_replacement else "without replacement"
+        return f"{TIMES:,} times {self.size:,} of {self.n_samples:,} hard samples, {how}"
 
 
 def spreads(pool: Runs) -> list[Spread]:
     """Every division with two models or more that were asked about hard samples."""
-    return [spread(group) for group in hard(pool, "oodbench-F12", least=2)]
+    return [compute_spread(group) for group in hard_sample_groups(pool, "oodbench-F12", least=2)]
 
 
-def spread(group: ComparableCases) -> Spread:
+def compute_spread(group: ComparableCases) -> Spread:
     """The falls of one division's models, and those on resampled hard samples."""
     pairs = [entry.pairs for entry in group.cases]
-    mined = np.stack([right(each, MINED) for each in same(group, pairs)])
-    start, far = (np.array([share(right(each, name).sum(axis=0)) for each in pairs]) for name in (ID, HARD))
-    falls, ood = start - share(mined.sum(axis=1)), start - far
-    chosen, replaced = draws(mined.shape[1])
+    mined = np.stack([correct_counts(each, HARD_SAMPLES) for each in check_same_hard_samples(group, pairs)])
+    start, far = (
+        np.array([accuracy(correct_counts(each, name).sum(axis=0)) for each in pairs]) for name in (ID, OOD_H)
+    )
+    falls, ood = start - accuracy(mined.sum(axis=1)), start - far
+    chosen, replaced = draw_baseline(mined.shape[1])
     totals = np.stack([mined[:, rows].sum(axis=1) for rows in chosen])
-    tested = tests(start - share(totals), falls, ood)
+    tested = resampling_tests(start - accuracy(totals), falls, ood)
     return Spread(group, falls, ood, chosen.shape[1], replaced, mined.shape[1], tested)
 
 
-def same(group: ComparableCases, pairs: list[Pairs]) -> list[Pairs]:
+def check_same_hard_samples(group: ComparableCases, pairs: list[Pairs]) -> list[Pairs]:
     """The pairs, if all models were asked about the same hard samples."""
-    wanted = pairs[0].numbers[pairs[0].of(MINED)].tolist()
+    wanted = pairs[0].numbers[pairs[0].in_set(HARD_SAMPLES)].tolist()
     for entry, each in zip(group.cases, pairs, strict=True):
-        if each.numbers[each.of(MINED)].tolist() != wanted:
+        if each.numbers[each.in_set(HARD_SAMPLES)].tolist() != wanted:
             raise ReportError(
                 f"{entry.folder}: the answers to {entry.record.case} are not about the same hard samples as those of "
                 f"{group.cases[0].model}, though the division is. Run both again."
@@ -107,19 +109,19 @@ def same(group: ComparableCases, pairs: list[Pairs]) -> list[Pairs]:
     return pairs
 
 
-def right(pairs: Pairs, name: str) -> Ints:
+def correct_counts(pairs: Pairs, name: str) -> Ints:
     """(m, 2) right answers and answers to the pairs of a set."""
-    counts = pairs.tables[pairs.of(name)]
+    counts = pairs.tables[pairs.in_set(name)]
     return np.column_stack((counts[:, 0] + counts[:, 3], counts.sum(axis=1)))
 
 
-def share(totals: Ints) -> Floats:
+def accuracy(totals: Ints) -> Floats:
     """Right answers of answers (..., 2); NaN of none."""
     with np.errstate(invalid="ignore"):
         return np.asarray(totals[..., 0] / totals[..., 1], np.float64)
 
 
-def draws(n: int) -> tuple[Ints, bool]:
+def draw_baseline(n: int) -> tuple[Ints, bool]:
     """(times, size) places among n hard samples, and whether one may be drawn twice: 500 of more, else as many as n.
 
     The pair is what is drawn, since OOD-H and its hard samples are sets of pairs of one size in the published test.
@@ -130,20 +132,20 @@ def draws(n: int) -> tuple[Ints, bool]:
     return np.stack([rng.choice(n, SIZE, replace=False) for _ in range(TIMES)]), False
 
 
-def tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, Resampled]:
+def resampling_tests(baseline: Floats, falls: Floats, ood: Floats) -> dict[str, ResamplingTest]:
     """The variance of falls, and their correlations with those on all hard samples; `baseline` (times, models)."""
     each, observed = [correlation(falls, row) for row in baseline], correlation(falls, ood)
     return {
-        VARIANCE: Resampled(float(ood.var(ddof=1)), baseline.var(axis=1, ddof=1)),
-        PEARSON: Resampled(observed.pearson, np.array([found.pearson for found in each])),
-        SPEARMAN: Resampled(observed.spearman, np.array([found.spearman for found in each])),
+        VARIANCE: ResamplingTest(float(ood.var(ddof=1)), baseline.var(axis=1, ddof=1)),
+        PEARSON: ResamplingTest(observed.pearson, np.array([found.pearson for found in each])),
+        SPEARMAN: ResamplingTest(observed.spearman, np.array([found.spearman for found in each])),
     }
 
 
 def f12(pool: Runs, _: str | None) -> list[Table]:
     """Figure 12 as a table, with the tests on full sets and the overlap of hard samples with OOD-H."""
     found = spreads(pool)
-    return distinct(list(map(spread_table, found)), [each.group.cases for each in found])
+    return with_unique_titles(list(map(spread_table, found)), [each.group.cases for each in found])
 
 
 def spread_table(found: Spread) -> Table:
@@ -151,7 +153,7 @@ def spread_table(found: Spread) -> Table:
     said = (
         "1: do falls (ID − set, accuracy) vary more between models on hard samples? One-sided F-test.",
         "2: do the same models fall? Two-sided; brackets: 95 % intervals by Fisher's transformation; n: models.",
-        f"3 and 4: OOD-H against a baseline of {found.drawn}.",
+        f"3 and 4: OOD-H against a baseline of {found.baseline_label}.",
         "Baseline: its median and its 5 % and 95 % quantiles; p: of the left tail, with its Monte Carlo interval.",
         "A variance is in squared percentage points.",
         "5: hard samples that are in OOD-H before downsampling; brackets: 95 % intervals, Wilson over images.",
@@ -159,11 +161,11 @@ def spread_table(found: Spread) -> Table:
     return Table(
         f"{found.group.title}: hard samples against OOD-H over {len(found.hard)} models",
         ("Evidence", "Statistic", "Value", "Baseline", "p"),
-        (*full_sets(found), *baselines(found), *overlaps(found.group.cases[0])),
+        (*full_sets(found), *baselines(found), *overlap_rows(found.group.cases[0])),
         (
             *said,
             *[OWN] * (found.group.cases[0].option("hard") == "own"),
-            *about(found.group.cases),
+            *data_notes(found.group.cases),
         ),
         {"split": found.group.title, "asked": found.group.cases[0].prompt_settings},
     )
@@ -171,7 +173,7 @@ def spread_table(found: Spread) -> Table:
 
 def full_sets(found: Spread) -> list[Row]:
     """The F-test and both correlations."""
-    test, both = found.variances, found.aligned
+    test, both = found.variance_test, found.correlations
     head = f"F({test.df1}, {test.df2}), variance on hard samples to that on OOD-H"
     r, rho = coefficient(both.pearson, both.pearson_ci, both.n), coefficient(both.spearman, both.spearman_ci, both.n)
     return [
@@ -189,10 +191,10 @@ def coefficient(value: float, ci: Interval, n: int) -> NumberCell:
 def baselines(found: Spread) -> list[Row]:
     """The three resampling tests."""
     rows: list[Row] = []
-    for name, test in found.resampled.items():
+    for name, test in found.tests.items():
         evidence, what, style = ("3", "of falls on OOD-H", POINTS) if name == VARIANCE else ("4", BESIDE, COEFFICIENT)
         low, high = percentile(test.baseline, 0.9)
         baseline = NumberCell(float(np.median(test.baseline)), ci=(low, high), style=style)
         p = NumberCell(test.p, ci=(test.p_ci.low, test.p_ci.high), style=FRACTION)
-        rows.append((evidence, f"{name} {what}", NumberCell(test.observed, style=style), baseline, p))
+        rows.append((evidence, f"{name} {what}", NumberCell(test.statistic, style=style), baseline, p))
     return rows

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from eyechart.data.observations import REASONS
 
-from ..oodbench.cases import nothing
-from ..oodbench.pairs import Columns, read
+from ..oodbench.cases import nothing_to_show
+from ..oodbench.pairs import Columns, read_artifact
 from ..render import P_VALUE, PERCENT, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
 from .cases import ABSTENTION, WORDS
@@ -95,7 +95,7 @@ def unanswerable_levels(pool: Runs, name: str) -> list[Levels]:
     found = [each for each in levels(pool, name) if any(level.images == "UA" for level in each.levels)]
     if not found:
         what = "shows how models abstain on unanswerable images, and none was asked about"
-        raise nothing(pool, name, what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
+        raise nothing_to_show(pool, name, what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
     return found
 
 
@@ -154,7 +154,9 @@ def wordings(pool: Runs, _: str | None) -> list[Table]:
 def wordings_table(found: Shown) -> Table:
     """The models about the same images, a row a model and wording."""
     rows = [
-        (found.names[id(e)], *row) for e in found.group.cases for row in read(e.record, e.folder, "wordings", asked)
+        (found.names[id(e)], *row)
+        for e in found.group.cases
+        for row in read_artifact(e.record, e.folder, "wordings", asked)
     ]
     columns = ("Model", "Level", "Wording", "Text", "abstained", "Abstention")
     said = "Of the unanswerable images with an answer. Brackets: 95 % Wilson intervals over observations."

@@ -10,8 +10,8 @@ from eyechart.metrics.clusters import clustered_t_interval, effective_number
 from eyechart.metrics.intervals import fisher
 
 from ..answers import Bools, Floats, Ints, clustered_proportion
-from ..oodbench.measures import ends
-from ..oodbench.pairs import PREDICTIONS, Columns, read, whole
+from ..oodbench.measures import interval_or_none
+from ..oodbench.pairs import PREDICTIONS, Columns, parse_integers, read_artifact
 from ..render import CORRELATION, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
 from .cases import RANGE, SPECIES
@@ -90,7 +90,7 @@ def by_choices(pool: Runs, name: str = "realbirdid-F11") -> list[ByChoices]:
 def each_kind(found: Shown) -> Iterator[Chosen]:
     """Both kinds of images of every model."""
     for entry in found.group.cases:
-        sure = read(entry.record, entry.folder, PREDICTIONS, columns)
+        sure = read_artifact(entry.record, entry.folder, PREDICTIONS, columns)
         edges = binned(sure.choices)
         for kind in KINDS:
             chosen = sure.answerable == (kind == "A")
@@ -102,7 +102,7 @@ def columns(found: Columns) -> Sure:
     """The images that have an answer under their range list."""
     every = {name: np.array([float(text or "nan") for text in found[f"range.species.{name}"]]) for name in MEASURES}
     told = ~np.isnan(every["p"])
-    choices, answerable = whole(found["range.choices"]), np.array(found["answerable"]) == "1"
+    choices, answerable = parse_integers(found["range.choices"]), np.array(found["answerable"]) == "1"
     observations = np.unique(found["observation"], return_inverse=True)[1].astype(np.int64)
     return part(Sure(choices, answerable, observations, every), told)
 
@@ -143,7 +143,7 @@ def mean(values: Floats, observations: Ints, least: float, most: float) -> Numbe
     """A mean of numbers from `least` to `most`, with Student's interval, no further, of several observations."""
     if not len(values):
         return NumberCell(None, style=VALUE)
-    value, found = float(values.mean()), ends(clustered_t_interval(values, observations))
+    value, found = float(values.mean()), interval_or_none(clustered_t_interval(values, observations))
     ci = (min(value, max(least, found[0])), max(value, min(most, found[1]))) if found else None
     return NumberCell(value, ci=ci, style=VALUE)
 
@@ -161,7 +161,7 @@ def correlation(one: Ints, other: Floats, observations: Ints) -> NumberCell:
     x, y = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(one), rankdata(other)))
     r = float(np.clip((x * y).mean(), -1, 1))
     n = int(effective_number(x * y - r * (x**2 + y**2) / 2, observations) + 1e-9)
-    return NumberCell(r, len(one), ends(fisher(r, n, "spearman")), style=CORRELATION)
+    return NumberCell(r, len(one), interval_or_none(fisher(r, n, "spearman")), style=CORRELATION)
 
 
 def f11(pool: Runs, _: str | None) -> list[Table]:

@@ -5,16 +5,19 @@ from collections.abc import Sequence
 from eyechart.errors import ReportError
 from eyechart.spec import did_you_mean
 
-from ..oodbench.cases import nothing, told_apart
+from ..oodbench.cases import disambiguate_titles, nothing_to_show
 from ..render import NumberCell
 from ..runs import CaseRun, ComparableCases, Runs
 
 ALL, ELIGIBLE, RANGE = "all species", "eligible", "range"  # labels of numbers
 WORDS = "observations"  # of numbers about answers in words
 SPECIES, FLAT, FREE, ABSTENTION = "species", "flat_list", "free_form", "abstention"
-ASKS = {SPECIES: "asks models for a probability of every species", FLAT: "offers species and genera in one list",
-        FREE: "asks models for a species in free words",
-        ABSTENTION: "asks models in many wordings whether they can tell"}  # fmt: skip
+ASKS = {
+    SPECIES: "asks models for a probability of every species",
+    FLAT: "offers species and genera in one list",
+    FREE: "asks models for a species in free words",
+    ABSTENTION: "asks models in many wordings whether they can tell",
+}
 SHOWN = ("prompt", "templates", "wordings", "called", "extraction", "about")  # choices that a caption has
 
 
@@ -25,7 +28,9 @@ def homes(pool: Runs, protocol: str, name: str) -> list[ComparableCases]:
         for entry in group.with_protocols(protocol).cases:
             found.setdefault((place, tuple(sorted(entry.record.data.labels.items()))), []).append(entry)
     if not found:
-        raise nothing(pool, name, f"needs {protocol}, which {ASKS[protocol]}", f'pytest -k "realbirdid and {protocol}"')
+        raise nothing_to_show(
+            pool, name, f"needs {protocol}, which {ASKS[protocol]}", f'pytest -k "realbirdid and {protocol}"'
+        )
     return [pool.groups[place].select(sorted(of, key=by_name)) for (place, _), of in found.items()]
 
 
@@ -36,7 +41,7 @@ def by_name(entry: CaseRun) -> tuple[str, str]:
 
 def named(entries: Sequence[CaseRun]) -> list[str]:
     """The models' names, with the choices in which cases of one model differ."""
-    return told_apart([entry.model for entry in entries], [[entry] for entry in entries])
+    return disambiguate_titles([entry.model for entry in entries], [[entry] for entry in entries])
 
 
 def number(entry: CaseRun, name: str, labels: str, category: str) -> NumberCell:

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from ..answers import Floats, Ints, clustered_proportion
-from ..oodbench.cases import nothing
-from ..oodbench.pairs import PREDICTIONS, Columns, read
+from ..oodbench.cases import nothing_to_show
+from ..oodbench.pairs import PREDICTIONS, Columns, read_artifact
 from ..render import NumberCell, Row, Table
 from ..runs import CaseRun, Runs
 from .cases import ALL, ELIGIBLE, RANGE, SPECIES, number
@@ -63,7 +63,7 @@ class Case:
     @cached_property
     def images(self) -> Mapping[tuple[str, str], Images]:
         """The images of each set, by labels and set."""
-        return read(self.entry.record, self.entry.folder, PREDICTIONS, ordered_images)
+        return read_artifact(self.entry.record, self.entry.folder, PREDICTIONS, ordered_images)
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def swept(pool: Runs, name: str, labels: str | None) -> list[Swept]:
     if not found:
         both = all(sweep.of == "all" for row in GRIDS[name](ALL) for sweep, _ in row)
         kinds = "answerable and unanswerable birds together" if both else "answerable birds"
-        raise nothing(pool, name, f"needs {kinds}", f'pytest -k "realbirdid and {SPECIES}"')
+        raise nothing_to_show(pool, name, f"needs {kinds}", f'pytest -k "realbirdid and {SPECIES}"')
     return found
 
 
@@ -230,7 +230,7 @@ def drawable(panel: Panel, cases: Sequence[Case]) -> bool:
 
 def case(entry: CaseRun, name: str) -> Case:
     """One case."""
-    return Case(entry, name, read(entry.record, entry.folder, "curves", columns))
+    return Case(entry, name, read_artifact(entry.record, entry.folder, "curves", columns))
 
 
 def columns(found: Columns) -> Curves:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from ..oodbench.cases import nothing
+from ..oodbench.cases import nothing_to_show
 from ..render import Cell, NumberCell, Row, Table
 from ..runs import CaseRun, Runs
 from .cases import FLAT, SPECIES, number
@@ -64,7 +64,7 @@ def compared(pool: Runs, labels: str | None, name: str = "realbirdid-F4") -> lis
     found = [Compared(joined(one, other), tuple(methods(one, other))) for one, other in pairs]
     if not any(each.methods for each in found):
         what = "compares a flat list with a tree of the same model about the same images"
-        raise nothing(pool, name, what, 'pytest -k "realbirdid and (flat_list or species)"')
+        raise nothing_to_show(pool, name, what, 'pytest -k "realbirdid and (flat_list or species)"')
     return [each for each in found if each.methods]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..oodbench.cases import nothing
-from ..oodbench.pairs import Columns, read, whole
+from ..oodbench.cases import nothing_to_show
+from ..oodbench.pairs import Columns, parse_integers, read_artifact
 from ..render import FRACTION, NumberCell, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 from .model_families import described
@@ -85,16 +85,16 @@ def genera(pool: Runs, name: str) -> list[Genera]:
     for group in pool.groups:
         for entry in group.cases:
             if (file := entry.record.artifacts.get(GENERA)) and (group.title, file.sha256) not in found:
-                rows = read(entry.record, entry.folder, GENERA, table)
+                rows = read_artifact(entry.record, entry.folder, GENERA, table)
                 found[group.title, file.sha256] = Genera(group.select([entry]), rows)
     if not found:
-        raise nothing(pool, name, "shows which genera images are of", "pytest -k realbirdid")
+        raise nothing_to_show(pool, name, "shows which genera images are of", "pytest -k realbirdid")
     return list(found.values())
 
 
 def table(found: Columns) -> tuple[Genus, ...]:
     """The rows of the csv."""
-    numbers = [whole(found[name]).tolist() for name in ("species", "answerable", "unanswerable")]
+    numbers = [parse_integers(found[name]).tolist() for name in ("species", "answerable", "unanswerable")]
     return tuple(map(Genus, found["genus"], *numbers))
 
 
@@ -103,7 +103,9 @@ def t5(pool: Runs, _: str | None) -> list[Table]:
     found = [each for each in genera(pool, "realbirdid-T5") if each.totals[UNANSWERABLE]]
     if not found:
         what = "shows which genera unanswerable images are of, and all that were asked about are answerable"
-        raise nothing(pool, "realbirdid-T5", what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds")
+        raise nothing_to_show(
+            pool, "realbirdid-T5", what, "pytest -k realbirdid --eye-data=ROOT, with unanswerable birds"
+        )
     return [t5_table(each) for each in found]
 
 

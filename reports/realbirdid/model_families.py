@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..oodbench.cases import nothing
+from ..oodbench.cases import nothing_to_show
 from ..render import PERCENT, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs, collect_notes
 from .cases import ABSTENTION, ALL, ELIGIBLE, FREE, RANGE, WORDS, homes, named, number, under
@@ -78,7 +78,7 @@ def shown(pool: Runs, protocol: str, name: str, labels: str | None, default: str
     if not any(group.cases for group in kept):
         whose = "answers about unanswerable birds" if protocol == ABSTENTION else "answers without an error"
         what = f"needs numbers under '{chosen}', {REMEDIES.get(chosen, f'of {whose}')}"
-        raise nothing(pool, name, what, f'pytest -k "realbirdid and {protocol}"')
+        raise nothing_to_show(pool, name, what, f'pytest -k "realbirdid and {protocol}"')
     return [Shown(group, chosen) for group in kept if group.cases]
 
 

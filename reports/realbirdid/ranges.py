@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 from eyechart.metrics.intervals import t_interval
 
-from ..oodbench.cases import nothing
+from ..oodbench.cases import nothing_to_show
 from ..render import PERCENT, Cell, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, Runs
 from .cases import ELIGIBLE, RANGE, SPECIES, number
@@ -66,7 +66,7 @@ def effects(pool: Runs, name: str) -> list[Effects]:
     every = [Effects(found, tuple(each_effect(found))) for found in shown(pool, SPECIES, name, None, RANGE)]
     made = [each for each in every if each.some]
     if not made:
-        raise nothing(pool, name, "needs answerable birds with a list", f'pytest -k "realbirdid and {SPECIES}"')
+        raise nothing_to_show(pool, name, "needs answerable birds with a list", f'pytest -k "realbirdid and {SPECIES}"')
     return made
 
 

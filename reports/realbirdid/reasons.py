@@ -12,8 +12,8 @@ from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.resampling import clustered, quotients
 
 from ..answers import Floats, Ints
-from ..oodbench.measures import ends
-from ..oodbench.pairs import PREDICTIONS, Columns, read
+from ..oodbench.measures import interval_or_none
+from ..oodbench.pairs import PREDICTIONS, Columns, read_artifact
 from ..render import PERCENT, Cell, NumberCell, Row, Table
 from ..runs import Runs
 from .abstention import Level, Levels, given, unanswerable_levels
@@ -63,7 +63,7 @@ class Confusion:
             return [NumberCell(None, 0)] * len(totals)
         units = len({*self.counts[issue][1].tolist()})
         return [
-            NumberCell(total / n, n, ends(share_interval(self.draws(issue, at), total / n, units)))
+            NumberCell(total / n, n, interval_or_none(share_interval(self.draws(issue, at), total / n, units)))
             for at, total in enumerate(totals.tolist())
         ]
 
@@ -107,7 +107,7 @@ def matrices(each: Levels) -> Iterator[Confusion]:
     """The matrices of the models about the same images."""
     for entry in each.found.group.cases:
         wanted = [level for level in each.levels if level.entry is entry and level.images == "UA"]
-        yield from read(entry.record, entry.folder, PREDICTIONS, partial(tallied, levels=wanted))
+        yield from read_artifact(entry.record, entry.folder, PREDICTIONS, partial(tallied, levels=wanted))
 
 
 def tallied(found: Columns, levels: Sequence[Level]) -> list[Confusion]:

@@ -18,9 +18,8 @@ from eyechart.data.discovery import SplitRef
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.data.labels import label_set
 from eyechart.data.splits import open_split
-from eyechart.oodbench.divide import Detected, Rules, divide
+from eyechart.oodbench.division import Detector, DetectorOutput, DivisionSettings, build_division
 from eyechart.oodbench.division_files import write_division
-from eyechart.oodbench.divisions import Detector
 from eyechart.protocol.settings import Case
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.disputed import SheetOptions, write
@@ -186,9 +185,9 @@ def make_division(tmp_path: Path) -> Callable[..., Path]:
         dataset = open_split(SplitRef("oodbench", "mine", "coco", str(root / "mine"), part="val")).limited(limit, 42)
         random = np.random.default_rng(0)
         who = [Detector(f"clip[{name}]", "1 (01234567)", "ab") for name in ("a", "b<b>")]
-        found = [Detected(one, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {}) for one in who]
+        found = [DetectorOutput(one, random.normal(size=(len(dataset), 3)).astype(np.float32) * 4, {}) for one in who]
         parameters = {"seed": "42", "threshold": "0.3"} | ({"limit": str(limit)} if limit else {})
-        divided = divide(dataset, found, Rules(threshold=0.3, parameters=parameters, **rules))
+        divided = build_division(dataset, found, DivisionSettings(threshold=0.3, parameters=parameters, **rules))
         return write_division(tmp_path / "divisions" / "mine.json", divided, dataset)[0]
 
     return make

@@ -12,7 +12,7 @@ import pytest
 
 from eyechart.data.splits import available, open_split
 from eyechart.errors import ReportError
-from eyechart.oodbench.division_files import File, read_division, read_file
+from eyechart.oodbench.division_files import DivisionFile, read_division, read_file
 from eyechart.reports.__main__ import main
 from eyechart.reports.annotation.spot_check import SpotCheckOptions, write
 from eyechart.reports.annotation.spot_check_files import sheet_id
@@ -40,7 +40,7 @@ def answered(division: Path, said: dict[int, str], name: str = "answers.json") -
     return path
 
 
-def places(whole: File, name: str) -> list[int]:
+def places(whole: DivisionFile, name: str) -> list[int]:
     return [place for place, pair in enumerate(whole.pairs) if pair.set == name]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from eyechart.data.splits import available, open_split
-from eyechart.oodbench.division_csv import read_authors
+from eyechart.oodbench.division_csv import read_pairs
 from eyechart.oodbench.division_files import read_division
 from eyechart.toybox.coco import write
 from eyechart.toybox.styles import TRAINING
@@ -100,7 +100,7 @@ def test_the_authors_csv_names_the_same_pairs(world: World) -> None:
     dataset, folder = opened(world), world.folder / "divisions"
     divided = read_division(folder / "toys.json", dataset)
     for name in ("ID", "OOD-S", "OOD-H"):
-        found = read_authors(folder / f"toys-{name}.csv", dataset)
+        found = read_pairs(folder / f"toys-{name}.csv", dataset)
         assert found.rows.tolist() == divided.rows[[n == name for n in divided.sets] & divided.main].tolist()
 
 

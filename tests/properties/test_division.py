@@ -13,10 +13,20 @@ from eyechart.data.detection.annotation import Annotation
 from eyechart.data.file_index import whole_files
 from eyechart.data.rows import Row
 from eyechart.errors import ModelError
-from eyechart.oodbench.divide import Detected, Rules, candidates, divide, judged
-from eyechart.oodbench.division_files import content
-from eyechart.oodbench.divisions import HARD, ID, SIMPLE, Detector, Division
-from eyechart.oodbench.flags import agreed, drawn, flags, purified
+from eyechart.oodbench.division import (
+    ID,
+    OOD_H,
+    OOD_S,
+    Detector,
+    DetectorOutput,
+    Division,
+    DivisionSettings,
+    build_division,
+    candidate_pairs,
+    flag_failures,
+)
+from eyechart.oodbench.division_files import serialize_division
+from eyechart.oodbench.flags import combine_flags, compute_flags, draw_sample, purified_probabilities
 
 PRESENT, ABSENT, UNKNOWN = "present", "absent", "unknown"
 STATES = st.sampled_from([PRESENT, PRESENT, ABSENT, ABSENT, UNKNOWN])
@@ -49,11 +59,11 @@ class Scenes:
         index = tuple(Row(key, f"{key}.png", key) for key in keys)
         return Dataset("oodbench", "here", index, whole_files(()), categories, names=names, annotation=notation)
 
-    def detected(self, errors=()) -> list[Detected]:
+    def detected(self, errors=()) -> list[DetectorOutput]:
         """Every detector; the first gave no answer about some images."""
         told = dict.fromkeys(errors, "no answer")
         return [
-            Detected(Detector(f"d{place}[]", "1", ""), logits, {} if place else told)
+            DetectorOutput(Detector(f"d{place}[]", "1", ""), logits, {} if place else told)
             for place, logits in enumerate(self.logits)
         ]
 
@@ -103,7 +113,7 @@ def pairs(division: Division, dataset: Dataset) -> set[tuple[object, ...]]:
 @given(scenes(), SHARES)
 def test_it_is_the_papers_rule(world, threshold):
     for logits in world.logits:
-        found = flags(logits, world.present, world.absent, threshold)
+        found = compute_flags(logits, world.present, world.absent, threshold)
         for row, states in enumerate(world.states):
             for label, (probability, code) in oracle(logits[row], states, threshold).items():
                 assert found.probability[row, label] == pytest.approx(probability, rel=1e-9, abs=1e-300)
@@ -120,7 +130,7 @@ def test_purifying_leaves_a_label_its_rank_among_absent_ones(world):
     others = [place for place, state in enumerate(world.states[0]) if state == ABSENT and place != label]
     shared = np.isin(np.arange(len(logits)), [label, *others])
     alone = np.eye(len(logits), dtype=bool)
-    every = {y: purified([logits], [alone[y]], [shared & ~alone[y]])[0, y] for y in (label, *others)}
+    every = {y: purified_probabilities([logits], [alone[y]], [shared & ~alone[y]])[0, y] for y in (label, *others)}
     assert sum(every.values()) == pytest.approx(1)
     for y in others:
         if abs(every[y] - every[label]) > 1e-12:
@@ -130,10 +140,10 @@ def test_purifying_leaves_a_label_its_rank_among_absent_ones(world):
 @given(scenes(), SHARES)
 def test_pairs_are_of_one_set_each(world, threshold):
     notation, usable = world.dataset.annotation, np.ones(len(world.states), bool)
-    found = [judged(one, notation, usable, threshold) for one in world.detected()]
+    found = [flag_failures(one, notation, usable, threshold) for one in world.detected()]
     every = [
         {*zip(some.rows.tolist(), some.categories.tolist(), strict=True)}
-        for some in candidates(found, absent=False).values()
+        for some in candidate_pairs(found, absent=False).values()
     ]
     assert sum(map(len, every)) == len(set().union(*every)) == world.present.sum()
 
@@ -141,38 +151,40 @@ def test_pairs_are_of_one_set_each(world, threshold):
 @given(scenes(), SHARES, SHARES)
 def test_a_higher_threshold_flags_no_less(world, one, other):
     for logits in world.logits:
-        low, high = (flags(logits, world.present, world.absent, share).codes > 0 for share in sorted((one, other)))
+        low, high = (
+            compute_flags(logits, world.present, world.absent, share).codes > 0 for share in sorted((one, other))
+        )
         assert (low <= high).all()
 
 
 @given(scenes(), SHARES)
 def test_more_detectors_never_enlarge_what_all_flag(world, threshold):
-    every = [flags(logits, world.present, world.absent, threshold).codes > 0 for logits in world.logits]
+    every = [compute_flags(logits, world.present, world.absent, threshold).codes > 0 for logits in world.logits]
     for count in range(1, len(every)):
-        (hard, simple), (harder, more) = agreed(every[:count]), agreed(every[: count + 1])
+        (hard, simple), (harder, more) = combine_flags(every[:count]), combine_flags(every[: count + 1])
         assert (harder <= hard).all()
         assert ((hard | simple) <= (harder | more)).all()
 
 
 @given(scenes(2), SHARES)
 def test_of_two_detectors_one_set_is_the_intersection_and_one_the_difference(world, threshold):
-    one, other = (flags(logits, world.present, world.absent, threshold).codes > 0 for logits in world.logits)
-    hard, simple = agreed([one, other])
+    one, other = (compute_flags(logits, world.present, world.absent, threshold).codes > 0 for logits in world.logits)
+    hard, simple = combine_flags([one, other])
     assert (hard == (one & other)).all()
     assert (simple == (one ^ other)).all()
 
 
 @given(scenes(), SHARES, FEW, st.integers(0, 3), st.booleans())
 def test_one_seed_makes_one_file(world, threshold, most, seed, absent):
-    rules = Rules(threshold, most, seed, absent)
-    first, again = (divide(world.dataset, world.detected(), rules) for _ in range(2))
-    assert content(first, world.dataset) == content(again, world.dataset)
+    rules = DivisionSettings(threshold, most, seed, absent)
+    first, again = (build_division(world.dataset, world.detected(), rules) for _ in range(2))
+    assert serialize_division(first, world.dataset) == serialize_division(again, world.dataset)
 
 
 @given(scenes(), SHARES, FEW, st.booleans(), st.data())
 def test_the_order_of_images_and_categories_changes_nothing(world, threshold, most, absent, data):
     images, categories = (data.draw(st.permutations(range(size))) for size in world.present.shape)
-    dataset, rules = world.dataset, Rules(threshold, most, 42, absent)
+    dataset, rules = world.dataset, DivisionSettings(threshold, most, 42, absent)
     notation = dataset.annotation
     mixed = Annotation(
         *(part[images][:, categories] for part in (notation.counts, notation.known, notation.countable)),
@@ -182,41 +194,46 @@ def test_the_order_of_images_and_categories_changes_nothing(world, threshold, mo
     names, index = tuple(dataset.names[c] for c in categories), tuple(dataset.index[row] for row in images)
     other = replace(dataset, names=names, index=index, annotation=mixed)
     moved = [replace(one, logits=one.logits[images][:, categories]) for one in world.detected()]
-    assert pairs(divide(other, moved, rules), other) == pairs(divide(dataset, world.detected(), rules), dataset)
+    assert pairs(build_division(other, moved, rules), other) == pairs(
+        build_division(dataset, world.detected(), rules), dataset
+    )
 
 
 @given(st.integers(0, 99))
 def test_not_even_the_last_digit_hangs_on_the_order_of_categories(seed):
     random = np.random.default_rng(seed)
     logits, present, order = random.normal(size=(4, 200)), random.random((4, 200)) < 0.1, random.permutation(200)
-    found = purified(logits, present, ~present)[:, order]
-    again = purified(logits[:, order], present[:, order], ~present[:, order])
+    found = purified_probabilities(logits, present, ~present)[:, order]
+    again = purified_probabilities(logits[:, order], present[:, order], ~present[:, order])
     np.testing.assert_array_equal(found, again)
 
 
 @given(scenes(), SHARES, FEW)
 def test_the_main_benchmark_is_as_large_as_it_may_be(world, threshold, most):
-    divided = divide(world.dataset, world.detected(), Rules(threshold, most))
+    divided = build_division(world.dataset, world.detected(), DivisionSettings(threshold, most))
     sets, main = np.array(divided.sets, object), divided.main
-    sizes = {name: int((sets == name).sum()) for name in (ID, SIMPLE, HARD)}
-    for name in (SIMPLE, HARD):
+    sizes = {name: int((sets == name).sum()) for name in (ID, OOD_S, OOD_H)}
+    for name in (OOD_S, OOD_H):
         assert (main & (sets == name)).sum() == min(most, sizes[name])
-    rest = int(world.present.sum()) - sizes[SIMPLE] - sizes[HARD]
-    assert sizes[ID] == (main & (sets == ID)).sum() == min(rest, most, max(sizes[SIMPLE], sizes[HARD]))
+    rest = int(world.present.sum()) - sizes[OOD_S] - sizes[OOD_H]
+    assert sizes[ID] == (main & (sets == ID)).sum() == min(rest, most, max(sizes[OOD_S], sizes[OOD_H]))
 
 
 @given(scenes(), SHARES, st.data())
 def test_what_nobody_looked_for_changes_nothing(world, threshold, data):
     other = np.where(np.array(world.states) == UNKNOWN, data.draw(LOGITS), world.logits)
-    found, again = (divide(world.dataset, Scenes(world.states, each).detected(), Rules(threshold))
+    found, again = (build_division(world.dataset, Scenes(world.states, each).detected(), DivisionSettings(threshold))
                     for each in (world.logits, other))  # fmt: skip
-    assert content(found, world.dataset) == content(again, world.dataset)
+    assert serialize_division(found, world.dataset) == serialize_division(again, world.dataset)
 
 
 @given(scenes(), SHARES)
 def test_a_set_only_gains_absent_pairs_that_were_taken_for_present(world, threshold):
     dataset = world.dataset
-    few, many = (divide(dataset, world.detected(), Rules(threshold, absent=absent)) for absent in (False, True))
+    few, many = (
+        build_division(dataset, world.detected(), DivisionSettings(threshold, include_absent=absent))
+        for absent in (False, True)
+    )
     added = {pair for pair in pairs(many, dataset) - pairs(few, dataset) if not pair[4]}
     assert {pair for pair in pairs(few, dataset) if pair[2] != ID} == {
         pair for pair in pairs(many, dataset) - added if pair[2] != ID
@@ -234,49 +251,51 @@ def test_a_set_only_gains_absent_pairs_that_were_taken_for_present(world, thresh
 def test_an_image_without_an_answer_is_as_if_it_were_not_there(world, threshold, errors):
     kept = [row for row in range(len(world.states)) if row not in errors]
     assume(kept)
-    found = divide(world.dataset, world.detected({*errors} & {*range(len(world.states))}), Rules(threshold))
+    found = build_division(
+        world.dataset, world.detected({*errors} & {*range(len(world.states))}), DivisionSettings(threshold)
+    )
     fewer = replace(world.dataset, rows=tuple(kept))
     rest = [replace(one, logits=one.logits[kept]) for one in world.detected()]
-    assert pairs(found, world.dataset) == pairs(divide(fewer, rest, Rules(threshold)), fewer)
+    assert pairs(found, world.dataset) == pairs(build_division(fewer, rest, DivisionSettings(threshold)), fewer)
     assert len(found.left_out) == len(world.states) - len(kept)
 
 
 @given(scenes())
 def test_no_answer_at_all_is_refused(world):
     with pytest.raises(ModelError, match="No image of oodbench/here was answered by every detector: d0"):
-        divide(world.dataset, world.detected(range(len(world.states))), Rules())
+        build_division(world.dataset, world.detected(range(len(world.states))), DivisionSettings())
 
 
 @given(st.lists(st.text(max_size=3), unique=True, max_size=8), FEW, FEW, st.randoms(use_true_random=False))
 def test_a_draw_hangs_on_names_alone_and_a_larger_one_holds_a_smaller(names, one, other, random):
-    fewer, more = ({names[place] for place in drawn(names, size, 7, "x")} for size in sorted((one, other)))
+    fewer, more = ({names[place] for place in draw_sample(names, size, 7, "x")} for size in sorted((one, other)))
     assert fewer <= more
     mixed = random.sample(names, len(names))
-    assert {mixed[place] for place in drawn(mixed, max(one, other), 7, "x")} == more
+    assert {mixed[place] for place in draw_sample(mixed, max(one, other), 7, "x")} == more
 
 
 def test_equal_scores_are_no_failure():
-    found = flags([[1, 1, 1]], [[True, False, False]], [[False, True, False]], 0.5)
-    assert (found.beaten.tolist(), found.strangers.any()) == ([False], False)
+    found = compute_flags([[1, 1, 1]], [[True, False, False]], [[False, True, False]], 0.5)
+    assert (found.outscored.tolist(), found.top_absent.any()) == ([False], False)
     assert (found.probability[0, 0], found.unlikely[0, 0]) == (0.5, False)
 
 
 def test_equal_strangers_are_all_taken_for_present():
-    found = flags([[0, 2, 1, 2]], [[True, False, False, False]], [[False, True, True, True]])
-    assert found.strangers.tolist() == [[False, True, False, True]]
+    found = compute_flags([[0, 2, 1, 2]], [[True, False, False, False]], [[False, True, True, True]])
+    assert found.top_absent.tolist() == [[False, True, False, True]]
 
 
 def test_an_image_with_every_category_is_sure_of_each():
-    found = flags([[5.0, -80.0]], [[True, True]], [[False, False]], 1)
+    found = compute_flags([[5.0, -80.0]], [[True, True]], [[False, False]], 1)
     assert (found.probability.tolist(), found.codes.tolist()) == ([[1.0, 1.0]], [[0, 0]])
 
 
 REFUSED = {
-    "threshold 1.5": lambda: flags([[0.0]], [[True]], [[False]], 1.5),
-    "threshold nan": lambda: flags([[0.0]], [[True]], [[False]], float("nan")),
-    "logits inf": lambda: flags([[inf]], [[True]], [[False]], 0.5),
-    "failed none": lambda: agreed([]),
-    "most -1": lambda: drawn("a", -1, 0, ""),
+    "threshold 1.5": lambda: compute_flags([[0.0]], [[True]], [[False]], 1.5),
+    "threshold nan": lambda: compute_flags([[0.0]], [[True]], [[False]], float("nan")),
+    "logits inf": lambda: compute_flags([[inf]], [[True]], [[False]], 0.5),
+    "failed none": lambda: combine_flags([]),
+    "most -1": lambda: draw_sample("a", -1, 0, ""),
 }
 
 
@@ -289,10 +308,10 @@ def test_it_refuses(what):
 
 @pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
 def test_other_shapes_are_refused(shape):
-    with pytest.raises(ValueError, match=r"must be of one shape .* Got \(1, 1\), \("):
-        flags([[0.0]], np.ones(shape, bool), np.zeros(shape, bool), 0.5)
+    with pytest.raises(ValueError, match=r"must have one shape .* Got \(1, 1\), \("):
+        compute_flags([[0.0]], np.ones(shape, bool), np.zeros(shape, bool), 0.5)
 
 
 def test_a_category_both_present_and_absent_is_refused():
     with pytest.raises(ValueError, match="both present and absent in one image"):
-        flags([[0.0]], [[True]], [[True]], 0.5)
+        compute_flags([[0.0]], [[True]], [[True]], 0.5)

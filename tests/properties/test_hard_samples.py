@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.oodbench.hard_samples import Mined, Proposals, existing, hardness, mined, most_probable
+from eyechart.oodbench.hard_samples import (
+    HardSamples,
+    Proposals,
+    hardness,
+    keep_annotated,
+    mine_hard_samples,
+    propose_top_categories,
+)
 
 IMAGES, CATEGORIES = 4, 3
 KEYS = ["d", "b", "a", "c"]
@@ -24,7 +31,7 @@ def proposals(rows) -> Proposals:
     return Proposals(np.array(row, np.int64), np.array(category, np.int64), np.array(probability, np.float64))
 
 
-def listed(found: Mined) -> list[tuple[int, int, float]]:
+def listed(found: HardSamples) -> list[tuple[int, int, float]]:
     return [*zip(found.rows.tolist(), found.categories.tolist(), found.hardness.tolist(), strict=True)]
 
 
@@ -47,7 +54,7 @@ def oracle(rows, k, q, gamma):
 
 @given(FOUND, OPTIONS)
 def test_it_is_the_algorithm(rows, options):
-    found = listed(mined(proposals(rows), KEYS, **options))
+    found = listed(mine_hard_samples(proposals(rows), KEYS, **options))
     expected = oracle(rows, **options)
     assert [pair[:2] for pair in found] == [pair[:2] for pair in expected]
     assert [pair[2] for pair in found] == pytest.approx([pair[2] for pair in expected])
@@ -56,34 +63,36 @@ def test_it_is_the_algorithm(rows, options):
 @given(FOUND, OPTIONS, st.randoms(use_true_random=False))
 def test_the_order_of_proposals_does_not_matter(rows, options, rng):
     shuffled = rng.sample(rows, len(rows))
-    assert listed(mined(proposals(shuffled), KEYS, **options)) == listed(mined(proposals(rows), KEYS, **options))
+    assert listed(mine_hard_samples(proposals(shuffled), KEYS, **options)) == listed(
+        mine_hard_samples(proposals(rows), KEYS, **options)
+    )
 
 
 @given(FOUND, OPTIONS, st.permutations(range(IMAGES)))
 def test_the_order_of_images_does_not_matter(rows, options, order):
     moved = [(order.index(row), category, p) for row, category, p in rows]
-    found = listed(mined(proposals(moved), [KEYS[place] for place in order], **options))
+    found = listed(mine_hard_samples(proposals(moved), [KEYS[place] for place in order], **options))
     back = [(order[row], category, value) for row, category, value in found]
-    assert back == listed(mined(proposals(rows), KEYS, **options))
+    assert back == listed(mine_hard_samples(proposals(rows), KEYS, **options))
 
 
 @given(FOUND, OPTIONS)
 def test_more_is_kept_of_more(rows, options):
-    found = {pair[:2] for pair in listed(mined(proposals(rows), KEYS, **options))}
-    assert found <= {pair[:2] for pair in listed(mined(proposals(rows), KEYS, **(options | {"q": 100})))}
+    found = {pair[:2] for pair in listed(mine_hard_samples(proposals(rows), KEYS, **options))}
+    assert found <= {pair[:2] for pair in listed(mine_hard_samples(proposals(rows), KEYS, **(options | {"q": 100})))}
     assert {pair[1] for pair in found} == {row[1] for row in rows}
 
 
 @given(FOUND)
 def test_a_pair_is_there_once_and_the_hardest_come_first(rows):
-    found = listed(mined(proposals(rows), KEYS, k=4, q=100))
+    found = listed(mine_hard_samples(proposals(rows), KEYS, k=4, q=100))
     assert max(Counter(pair[:2] for pair in found).values(), default=1) == 1
     assert [pair[2] for pair in found] == sorted((pair[2] for pair in found), reverse=True)
 
 
 def test_the_hardest_of_an_image_and_a_fifth_of_a_category_are_the_default():
     rows = [(image, 0, p / 100) for image in range(10) for p in (10 + image, 50 + image)]
-    found = mined(proposals(rows), "abcdefghij")
+    found = mine_hard_samples(proposals(rows), "abcdefghij")
     assert found.rows.tolist() == [0, 1]
 
 
@@ -96,7 +105,7 @@ def test_less_probable_is_harder(p, other, gamma):
 
 @given(st.lists(st.lists(st.floats(0.01, 1) | st.just(float("nan")), min_size=3, max_size=3), max_size=9))
 def test_an_image_proposes_its_most_probable_category(rows):
-    found = most_probable(np.array(rows).reshape(-1, 3))
+    found = propose_top_categories(np.array(rows).reshape(-1, 3))
     scored = [place for place, row in enumerate(rows) if not np.isnan(row).any()]
     assert found.rows.tolist() == scored
     assert found.probabilities.tolist() == [max(rows[place]) for place in scored]
@@ -105,7 +114,7 @@ def test_an_image_proposes_its_most_probable_category(rows):
 
 @given(FOUND, st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=4, max_size=4))
 def test_what_is_not_annotated_is_counted(rows, present):
-    kept, others = existing(proposals(rows), present)
+    kept, others = keep_annotated(proposals(rows), present)
     expected = [one for one in rows if present[one[0]][one[1]]]
     assert [*zip(kept.rows, kept.categories, kept.probabilities, strict=True)] == expected
     assert len(kept) + others == len(rows)
@@ -115,17 +124,17 @@ FEW = proposals([(0, 0, 0.5)])
 REFUSED = {
     "probabilities 0": lambda: hardness([0.0]),
     "probabilities nan": lambda: hardness([float("nan")]),
-    "probabilities 1.5": lambda: most_probable([[1.5]]),
-    "probabilities (2, 0)": lambda: most_probable(np.empty((2, 0))),
+    "probabilities 1.5": lambda: propose_top_categories([[1.5]]),
+    "probabilities (2, 0)": lambda: propose_top_categories(np.empty((2, 0))),
     "gamma -1": lambda: hardness([0.5], -1),
-    "k 0": lambda: mined(FEW, KEYS, k=0),
-    "q 0": lambda: mined(FEW, KEYS, q=0),
-    "q 101": lambda: mined(FEW, KEYS, q=101),
-    "keys '1 repeated'": lambda: mined(FEW, ["a", "a"]),
-    "rows 0": lambda: mined(FEW, []),
-    "categories (0,)": lambda: mined(Proposals(FEW.rows, FEW.rows[:0], FEW.probabilities), KEYS),
-    "present (1, 1)": lambda: existing(FEW, [[1]]),
-    "rows 3": lambda: existing(proposals([(3, 0, 0.5)]), [[True]]),
+    "k 0": lambda: mine_hard_samples(FEW, KEYS, k=0),
+    "q 0": lambda: mine_hard_samples(FEW, KEYS, q=0),
+    "q 101": lambda: mine_hard_samples(FEW, KEYS, q=101),
+    "keys '1 repeated'": lambda: mine_hard_samples(FEW, ["a", "a"]),
+    "rows 0": lambda: mine_hard_samples(FEW, []),
+    "categories (0,)": lambda: mine_hard_samples(Proposals(FEW.rows, FEW.rows[:0], FEW.probabilities), KEYS),
+    "present (1, 1)": lambda: keep_annotated(FEW, [[1]]),
+    "rows 3": lambda: keep_annotated(proposals([(3, 0, 0.5)]), [[True]]),
 }
 
 

@@ -17,7 +17,7 @@ from eyechart.classification.out_of_prompt import KINDS, Kind, match_exactly, ou
 from eyechart.data.class_names import class_names
 from eyechart.errors import ModelError
 from eyechart.models.types import Floats
-from eyechart.parsers.abstention import abstains, words
+from eyechart.parsers.abstention import is_abstention, lowercase_words
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TEMPLATES = ("a photo of a {c}.", "art of the {c}.", "{c}")
@@ -109,7 +109,7 @@ def test_a_name_is_read_whatever_its_case_and_margins(names: list[str], data: st
 
 def occurs(answer: str, name: str) -> bool:
     """Whether the words of a name follow one another in an answer."""
-    said, wanted = words(answer), words(name)
+    said, wanted = lowercase_words(answer), lowercase_words(name)
     return bool(wanted) and any(said[start : start + len(wanted)] == wanted for start in range(len(said)))
 
 
@@ -168,7 +168,9 @@ def test_kinds_are_brute_forces(answers: list[str], names: list[str], known: lis
     for answer, kind in zip(
         out, out_of_prompt_kinds(out, names, known) if all(map(str.strip, out)) else (), strict=False
     ):
-        partial = bool(words(answer)) and any({*words(answer)} <= {*words(name)} for name in names)
+        partial = bool(lowercase_words(answer)) and any(
+            {*lowercase_words(answer)} <= {*lowercase_words(name)} for name in names
+        )
         inside = answer.lower().strip() in {name.lower().strip() for name in known}
         assert kind == ("IN" if inside else "Partial" if partial else "Wrong")
 
@@ -182,12 +184,12 @@ def test_an_answer_in_the_prompt_is_no_answer_out_of_it(names: list[str], data: 
 @given(st.text(max_size=20))
 def test_case_and_margins_do_not_change_whether_an_answer_declines(answer: str) -> None:
     assume(answer.upper().lower() == answer.lower())
-    assert abstains(answer) == abstains(f"\n {answer.upper()} ")
+    assert is_abstention(answer) == is_abstention(f"\n {answer.upper()} ")
 
 
 @pytest.mark.parametrize("vocabulary", ["openai", "mill", "kisel", "wordnet"])
 def test_no_class_name_declines(vocabulary: str) -> None:
-    assert [name for name in class_names(vocabulary).names if abstains(name)] == []
+    assert [name for name in class_names(vocabulary).names if is_abstention(name)] == []
 
 
 def published(table: str) -> list[dict[str, str]]:

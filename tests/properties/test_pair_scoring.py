@@ -15,7 +15,7 @@ from eyechart.estimates import Estimate
 from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES
 from eyechart.models.types import Usage
-from eyechart.oodbench.divisions import Division
+from eyechart.oodbench.division import Division
 from eyechart.oodbench.metrics import answer_shares, degradation, stage_accuracies, yes_no_measures
 from eyechart.oodbench.predictions import ExistencePredictions, ProgressionPredictions
 from eyechart.records import Metric
@@ -65,7 +65,7 @@ def told(pairs: list[Any], benchmark: str = "initial", images: list[int] | None 
         "variant": {"benchmark": benchmark},
     }
     return ExistencePredictions(
-        pictures(0), division, places=asked, answers=whole.reshape(-1, 2)[asked], said=(), **said
+        pictures(0), division, places=asked, answers=whole.reshape(-1, 2)[asked], completions=(), **said
     )
 
 
@@ -101,7 +101,7 @@ def pooled(found: ExistencePredictions, mask: Any) -> tuple[Any, Any]:
 def test_scikit_learn_finds_the_same_numbers(pairs: list[Any]) -> None:
     found = told(pairs)
     scored = numbers(found)
-    for name, mask in found.masks():
+    for name, mask in found.set_masks():
         right, said = pooled(found, mask)
         values = [scored[measure, name].value for measure in MEASURES]
         assert values == ([None] * 5 if not len(right) else pytest.approx(reference(right, said)))
@@ -122,7 +122,7 @@ def reference(right: Any, said: Any) -> list[float]:
 def test_shares_of_answers_are_those_of_answers_that_came(pairs: list[Any]) -> None:
     found = told(pairs)
     scored = numbers(found)
-    for name, mask in found.masks():
+    for name, mask in found.set_masks():
         came = found.answers[mask][found.answers[mask] != MISSING]
         for what, code in (("yes_rate", YES), ("unparsed", UNPARSED)):
             wanted = pytest.approx((came == code).mean()) if len(came) else None
@@ -133,7 +133,7 @@ def test_shares_of_answers_are_those_of_answers_that_came(pairs: list[Any]) -> N
 @given(st.lists(PAIR, min_size=1, max_size=12), st.sampled_from(["main", "initial"]))
 def test_sets_partition_the_pairs(pairs: list[Any], benchmark: str) -> None:
     found = told(pairs, benchmark)
-    masks = dict(found.masks())
+    masks = dict(found.set_masks())
     plain = [mask for name, mask in masks.items() if not name.endswith("'")]
     assert (np.sum(plain, axis=0) == found.division.main[found.places]).all()
     assert {name for name in masks if name.endswith("'")} == ({"OOD-S'", "OOD-H'"} if benchmark == "initial" else set())
@@ -248,7 +248,7 @@ def asked(samples: list[Any]) -> ProgressionPredictions:
         existence=table[:, 0],
         counting=table[:, 1],
         logic=table[:, 2],
-        said=(),
+        completions=(),
         variant={},
         **SAID,  # type: ignore[arg-type]
     )

@@ -10,17 +10,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
-from eyechart.parsers.reading import Reading
+from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.text import fold
 
 OPTIONS = ("tench", "goldfish", "great white shark", "cat", "a dog", "wig", "ibex", "yes", "iris")
 KEYS = ("1", "2", "3")
-READ: dict[str, Callable[[str], Reading[Any]]] = {
-    "letter": lambda text: letter.read(text, OPTIONS),
-    "class_name": lambda text: class_name.read(text, OPTIONS),
-    "json_answers": lambda text: json_answers.read(text, KEYS),
-    "yes_no": yes_no.read,
-    "number": number.read,
+READ: dict[str, Callable[[str], ParseResult[Any]]] = {
+    "letter": lambda text: letter.parse(text, OPTIONS),
+    "class_name": lambda text: class_name.parse(text, OPTIONS),
+    "json_answers": lambda text: json_answers.parse(text, KEYS),
+    "yes_no": yes_no.parse,
+    "number": number.parse,
 }
 PIECES = (
     *(
@@ -88,26 +88,26 @@ names = st.text(st.sampled_from("abcXYZ ,.'-éß"), max_size=8)
 @given(st.dictionaries(st.sampled_from(KEYS), names))
 def test_case_changes_no_more_of_an_object_than_its_texts(answers: dict[str, str]) -> None:
     said = "{" + ", ".join(f'"{key}": "{name}"' for key, name in answers.items()) + "}"
-    upper = json_answers.read(said.upper(), KEYS).lenient
+    upper = json_answers.parse(said.upper(), KEYS).lenient
     assert upper == ({key: answers[key].upper() if key in answers else None for key in KEYS} if answers else None)
 
 
 @given(texts)
 def test_a_letter_is_never_guessed(text: str) -> None:
-    said, read = fold(text), letter.read(text, OPTIONS).lenient
+    said, read = fold(text), letter.parse(text, OPTIONS).lenient
     assert read is None or "abcdefghi"[read] in said or OPTIONS[read] in said
 
 
 @given(texts)
 def test_no_letter_comes_from_words(text: str) -> None:
     kept = "".join(sign for sign in fold(text) if sign not in "abcdefghi")
-    assert letter.read(kept, ["1x", "2x", "3x"]).lenient is None
+    assert letter.parse(kept, ["1x", "2x", "3x"]).lenient is None
 
 
 @given(st.sampled_from(OPTIONS), st.text("aeiounst", min_size=1, max_size=3), st.booleans())
 def test_a_name_is_never_found_in_a_longer_word(name: str, more: str, first: bool) -> None:
     said = f"{more}{name}" if first else f"{name}{more}"
-    assert class_name.read(said, OPTIONS).lenient is None
+    assert class_name.parse(said, OPTIONS).lenient is None
 
 
 @given(
@@ -116,7 +116,7 @@ def test_a_name_is_never_found_in_a_longer_word(name: str, more: str, first: boo
     st.sampled_from((" ", ", ", " or ", " and ", "/", "\n", "")),
 )
 def test_two_labels_are_no_answer(one: str, other: str, between: str) -> None:
-    assert letter.read(f"{one}{between}{other}", OPTIONS).lenient is None
+    assert letter.parse(f"{one}{between}{other}", OPTIONS).lenient is None
 
 
 @given(
@@ -124,13 +124,13 @@ def test_two_labels_are_no_answer(one: str, other: str, between: str) -> None:
     st.sampled_from(("{}", "({})", "{})", "{}.", "**{}**", "Answer: {}", "The answer is {}.", "{} is correct.")),
 )
 def test_a_label_is_read_whichever_letter_it_is(index: int, form: str) -> None:
-    assert letter.read(form.format("ABCDEFGHI"[index]), OPTIONS).lenient == index
+    assert letter.parse(form.format("ABCDEFGHI"[index]), OPTIONS).lenient == index
 
 
 @given(st.integers(0, 8), st.sampled_from(("{}", '"{}"', "{}.", "Answer: {}", "The image shows {}.", "**{}**")))
 def test_a_name_is_read_whichever_it_is(index: int, form: str) -> None:
     said = form.format(OPTIONS[index])
-    assert class_name.read(said, OPTIONS).lenient == letter.read(said, OPTIONS).lenient == index
+    assert class_name.parse(said, OPTIONS).lenient == letter.parse(said, OPTIONS).lenient == index
 
 
 safe = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=8)
@@ -139,24 +139,24 @@ safe = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), ma
 @given(st.dictionaries(st.sampled_from(KEYS), safe, min_size=1), st.integers(1, 200))
 def test_an_object_that_is_cut_off_keeps_whole_pairs_and_makes_none_up(answers: dict[str, str], length: int) -> None:
     said = json.dumps(answers)[:length]
-    read = json_answers.read(said, KEYS).lenient or {}
+    read = json_answers.parse(said, KEYS).lenient or {}
     whole = {key: name for key, name in answers.items() if f"{json.dumps(key)}: {json.dumps(name)}" in said}
     assert {key: name for key, name in read.items() if name is not None} == whole
 
 
 @given(st.integers(0, 99), st.sampled_from(("{}", "{}.", "There are {} dogs.", "Answer: {}", "**{}**", "I count {}.")))
 def test_a_number_is_read_whichever_it_is(value: int, form: str) -> None:
-    assert number.read(form.format(value)).lenient == value
+    assert number.parse(form.format(value)).lenient == value
 
 
 @given(st.integers(0, 50), st.integers(51, 99), st.sampled_from((" or ", " to ", "-", ", ", " and ", "/", ".")))
 def test_two_numbers_are_no_count(one: int, other: int, between: str) -> None:
-    assert number.read(f"{one}{between}{other}").lenient is None
+    assert number.parse(f"{one}{between}{other}").lenient is None
 
 
 @given(texts)
 def test_a_yes_or_no_that_is_read_was_said(text: str) -> None:
-    read = yes_no.read(text).lenient
+    read = yes_no.parse(text).lenient
     assert read is None or ("y" if read else "n") in fold(text)
 
 
@@ -170,18 +170,18 @@ def test_every_letter_folds_alike_in_both_cases() -> None:
 )
 def test_a_list_does_not_change_the_count_before_it_unless_it_is_longer(count: int, items: int, form: str) -> None:
     said = form.format(count) + "\n".join(f"{item}. a dog" for item in range(1, items + 1))
-    assert number.read(said).lenient == (count if items <= count else None)
+    assert number.parse(said).lenient == (count if items <= count else None)
     bound = (
         f"At least {said}" if form == "{}\n" else said.replace("are ", "are at least ").replace("see ", "see at least ")
     )
-    assert number.read(bound).lenient == (count if items == count else None)
+    assert number.parse(bound).lenient == (count if items == count else None)
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=4), st.integers(1, 30))
 def test_parts_are_read_past_where_they_add_up_to_the_count(parts: list[int], count: int) -> None:
     said = f"There are {count} dogs: {', '.join(f'{part} brown' for part in parts)}"
     same = {count, *parts} == {count}
-    assert number.read(said).lenient == (count if same or sum(parts) == count else None)
+    assert number.parse(said).lenient == (count if same or sum(parts) == count else None)
 
 
 @given(
@@ -189,5 +189,5 @@ def test_parts_are_read_past_where_they_add_up_to_the_count(parts: list[int], co
 )
 def test_no_before_a_noun_is_no_second_answer(word: str, noun: str) -> None:
     answer = word.strip("*,.").lower() == "yes"
-    assert yes_no.read(f"{word} there is no {noun} in the image").lenient is answer
-    assert yes_no.read(f"{word} there is {noun} in the image. No.").lenient is (None if answer else False)
+    assert yes_no.parse(f"{word} there is no {noun} in the image").lenient is answer
+    assert yes_no.parse(f"{word} there is {noun} in the image. No.").lenient is (None if answer else False)

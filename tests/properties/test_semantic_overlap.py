@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.errors import DataError
-from eyechart.oodbench.semantic_overlap import phrases, semantic_overlap, spellings
+from eyechart.oodbench.semantic_overlap import name_forms, normalize_texts, semantic_overlap
 
 WORD = st.text("abcdehnosty", min_size=2, max_size=8)
 NAME = st.lists(WORD, min_size=1, max_size=3).map(" ".join)
@@ -109,7 +109,7 @@ def test_a_synonym_counts_as_the_name(name, other):
 
 @given(st.lists(NAME, min_size=1, max_size=3), st.lists(st.text(max_size=20), max_size=3))
 def test_everything_is_spelled_in_single_spaces(names, texts):
-    for spelled in (phrases(texts), *spellings(names)):
+    for spelled in (normalize_texts(texts), *name_forms(names)):
         assert spelled.split() == spelled.strip().split(" ") or not spelled.strip()
         assert spelled == f" {spelled.strip()} " or spelled == "  "
 
@@ -118,7 +118,7 @@ def test_pairs_are_flagged_in_their_order_and_unread_images_do_not_overlap():
     texts = {"1": ["A dog", "Two cats"], "2": ["A cat"], "4": []}
     found = semantic_overlap(["a/2.png", "1.jpg", "3", "1", "4"], ["dog", "cat", "cat", "dog", "dog"], texts)
     assert found.flags.tolist() == [False, True, False, True, False]
-    assert found.seen.tolist() == [True, True, False, True, False]
+    assert found.has_text.tolist() == [True, True, False, True, False]
     assert (found.hits, found.rate) == (2, 0.4)
 
 

@@ -14,9 +14,8 @@ from eyechart.data.dataset import Dataset
 from eyechart.data.detection.annotation import Annotation
 from eyechart.data.file_index import whole_files
 from eyechart.data.rows import Row
-from eyechart.oodbench.divide import Detected, Rules, divide
+from eyechart.oodbench.division import Detector, DetectorOutput, DivisionSettings, build_division
 from eyechart.oodbench.division_files import read_division, write_division
-from eyechart.oodbench.divisions import Detector
 
 from .paired import ratio, seconds
 
@@ -31,7 +30,7 @@ class World:
     """Images, what is in them, and what detectors say."""
 
     dataset: Dataset
-    detected: tuple[Detected, ...]
+    detected: tuple[DetectorOutput, ...]
     present: np.ndarray
 
 
@@ -45,14 +44,16 @@ def world(seed: int = 0) -> World:
     index = tuple(Row(key, f"{key}.jpg", f"{n:064x}") for n, key in enumerate(keys))
     dataset = Dataset("oodbench", "coco", index, whole_files(()), CATEGORIES, names=names, annotation=notation)
     logits = [(random.normal(size=present.shape) * 2 + 6 * present).astype(np.float32) for _ in range(DETECTORS)]
-    found = [Detected(Detector(f"d{place}[]", "1", ""), each, {}) for place, each in enumerate(logits)]
+    found = [DetectorOutput(Detector(f"d{place}[]", "1", ""), each, {}) for place, each in enumerate(logits)]
     return World(dataset, tuple(found), present)
 
 
 def ours(given: World, folder: Path) -> Path:
     """Flags, agreement, draws, the file and the authors' csv; nothing that was reckoned before is kept."""
     dataset = replace(given.dataset)
-    divided = divide(dataset, given.detected, Rules(THRESHOLD, MOST, parameters={"threshold": "0.05"}))
+    divided = build_division(
+        dataset, given.detected, DivisionSettings(THRESHOLD, MOST, parameters={"threshold": "0.05"})
+    )
     return write_division(folder / "coco.json", divided, dataset)[0]
 
 

@@ -9,11 +9,11 @@ from time import perf_counter
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
 
 READERS = {
-    "letter": letter.read,
-    "class_name": class_name.read,
-    "json_answers": json_answers.read,
-    "yes_no": lambda text, _: yes_no.read(text),
-    "number": lambda text, _: number.read(text),
+    "letter": letter.parse,
+    "class_name": class_name.parse,
+    "json_answers": json_answers.parse,
+    "yes_no": lambda text, _: yes_no.parse(text),
+    "number": lambda text, _: number.parse(text),
 }
 CORPUS = Path(__file__).parents[1] / "golden/hard_answers.jsonl"
 TIMES = 8

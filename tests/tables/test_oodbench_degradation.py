@@ -7,7 +7,7 @@ import pytest
 from eyechart.errors import ReportError
 from eyechart.metrics.degradation import degradation
 from eyechart.reports.__main__ import main
-from eyechart.reports.oodbench.degradation import together
+from eyechart.reports.oodbench.degradation import pooled_degradations
 from eyechart.reports.tables import tables
 
 GOOD, POOR, DEAF = "yn", "ny", "nn"
@@ -49,10 +49,10 @@ def test_every_fall_has_its_interval_and_its_p_value(three):
 
 def test_a_fall_is_that_of_its_pairs(three):
     pool = three.bench.pool()
-    ((_, fall, *_),) = together(pool, "x")
+    ((_, fall, *_),) = pooled_degradations(pool, "x")
     pairs = pool.groups[0].cases[0].pairs
     own = degradation(pairs.tables[pairs.of("ID")], pairs.tables[pairs.of("OOD-H")], 2000, 42)
-    assert (fall.found["mcc"].delta, fall.found["mcc"].ci, fall.found["mcc"].p) == own["mcc"][:3]
+    assert (fall.measures["mcc"].delta, fall.measures["mcc"].ci, fall.measures["mcc"].p) == own["mcc"][:3]
 
 
 def test_data_sets_are_pooled_then_shown_alone(three):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eyechart.errors import ReportError
 from eyechart.reports.figures import draw
-from eyechart.reports.oodbench.logits import counted
+from eyechart.reports.oodbench.logits import build_histogram
 
 FIGURES = ("oodbench-F14", "oodbench-F15", "oodbench-F16")
 BIN = ("what", "name", "present", "low", "high", "count")
@@ -71,7 +71,7 @@ def test_without_a_second_detector_the_remedy_is_named(bench):
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.floats(0, 1))
 def test_a_quantile_is_in_the_bin_of_the_value_it_stands_for(values, q):
-    bins = counted((value, value + 1, 1) for value in values)
+    bins = build_histogram((value, value + 1, 1) for value in values)
     found = bins.quantile(q)
     assert sum(value + 1 < found for value in values) <= q * len(values) + 1e-6
     assert sum(value > found for value in values) <= (1 - q) * len(values) + 1e-6

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from eyechart.errors import ReportError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
-from eyechart.oodbench.metrics import measured, shares
+from eyechart.oodbench.metrics import measure_estimates, share_estimates
 from eyechart.records import File
 
 SAID = {"OOD-H": "yn" * 5 + "ny" * 2 + "y?" + "!n", "ID": "yn" * 6 + "nn", "OOD-H'": "yy"}
@@ -63,8 +63,8 @@ def test_a_data_sets_table_has_the_intervals_of_its_record(entry, existing):
     chosen = entry.pairs.of("OOD-H") & entry.pairs.answered
     images = entry.pairs.images[chosen]
     numbers = [
-        *measured("OOD-H", entry.pairs.tables[chosen], images, images.max() + 1, 42),
-        *shares("OOD-H", entry.pairs.answers[chosen], images, 42),
+        *measure_estimates("OOD-H", entry.pairs.tables[chosen], images, images.max() + 1, 42),
+        *share_estimates("OOD-H", entry.pairs.answers[chosen], images, 42),
     ]
     heads = ("Accuracy", "F1", "Precision", "Recall", "MCC", "Yes", "Unparsed")
     for number, head in zip(numbers, heads, strict=True):

@@ -8,18 +8,18 @@ import msgspec
 import pytest
 
 from eyechart.errors import ReportError
-from eyechart.oodbench.division_files import File, Pair, Who
+from eyechart.oodbench.division_files import DetectorEntry, DivisionFile, PairEntry
 from eyechart.reports.__main__ import main
 
 # Two hundred pairs out of distribution of as many images, and what is no part of them.
 OOD = [
-    Pair(f"val2017/{n:012}", "cat", ("OOD-S", "OOD-H")[n % 2], n % 3 == 0, True, ("20", "22")[n % 2])
+    PairEntry(f"val2017/{n:012}", "cat", ("OOD-S", "OOD-H")[n % 2], n % 3 == 0, True, ("20", "22")[n % 2])
     for n in range(200)
 ]
 OTHERS = [
-    Pair("val2017/000000000000", "dog", "ID", True, True, "00"),
-    Pair("val2017/000000000001", "dog", "OOD-S", True, False, "10"),
-    Pair("val2017/000000000002", "dog", "Hard", True, True, "00"),
+    PairEntry("val2017/000000000000", "dog", "ID", True, True, "00"),
+    PairEntry("val2017/000000000001", "dog", "OOD-S", True, False, "10"),
+    PairEntry("val2017/000000000002", "dog", "Hard", True, True, "00"),
 ]
 
 
@@ -28,8 +28,12 @@ def given(tmp_path, monkeypatch):
     """A division and three models' captions, of which each names a cat in some and a dog in all."""
     monkeypatch.chdir(tmp_path)
     parts = {"benchmark": "oodbench", "split": "coco-train", "fingerprint": "f", "annotation": "a"}
-    found = File(**parts, detectors=(Who("a", "1", "0"), Who("b", "1", "0")), parameters={"threshold": "0.05"},
-                 pairs=(*OOD, *OTHERS))  # fmt: skip
+    found = DivisionFile(
+        **parts,
+        detectors=(DetectorEntry("a", "1", "0"), DetectorEntry("b", "1", "0")),
+        parameters={"threshold": "0.05"},
+        pairs=(*OOD, *OTHERS),
+    )
     (tmp_path / "division.json").write_bytes(msgspec.json.encode(found))
     for model, cats in {"some": 3, "more": 6, "many": 100}.items():
         captions(tmp_path / f"{model}.json", cats)

@@ -160,6 +160,6 @@ def assert_table_6(rows, model) -> None:
 
 @pytest.mark.parametrize("text", [text for kind in TEXTS.values() for text in kind])
 def test_an_answer_out_of_the_prompt_is_read_from_json_and_names_no_class_in_any_reading(text) -> None:
-    said = json_answers.read(f'{{"1": "{text}"}}', ["1"]).strict["1"]
+    said = json_answers.parse(f'{{"1": "{text}"}}', ["1"]).strict["1"]
     assert said == text
-    assert class_name.read(said, NAMES).lenient is None
+    assert class_name.parse(said, NAMES).lenient is None

@@ -17,9 +17,9 @@ from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.types import Classifier, Encoder, Floats, Identity
 from eyechart.oodbench import __main__ as divide
-from eyechart.oodbench.__main__ import cells, said
-from eyechart.oodbench.divisions import HARD, ID, MINED, SIMPLE, LeftOut
-from eyechart.oodbench.split_division import Made, made
+from eyechart.oodbench.__main__ import summary_lines, table_row
+from eyechart.oodbench.case_division import DivisionResult, compute_division
+from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S, LeftOutImage
 
 Make = Callable[..., Dataset]
 NAN = float("nan")
@@ -74,12 +74,14 @@ class Bench:
 
     store: Store
 
-    def __call__(self, dataset: Dataset, judges: dict[str, Any], limit: int | None = None, **chosen: str) -> Made:
+    def __call__(
+        self, dataset: Dataset, judges: dict[str, Any], limit: int | None = None, **chosen: str
+    ) -> DivisionResult:
         def ask(spec: str) -> Any:
             return judges[spec]
 
         chosen = {"detectors": "+".join(judges), "threshold": "0.25"} | chosen
-        return made(Runner(self.store, limit, 42, lambda *_: None), dataset, ask, chosen)
+        return compute_division(Runner(self.store, limit, 42, lambda *_: None), dataset, ask, chosen)
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def judges(*logits: Sequence[Sequence[float]]) -> dict[str, Judge]:
     return {f"judge[{place}]": Judge(f"judge[{place}]", each) for place, each in enumerate(logits)}
 
 
-def sets(found: Made) -> dict[str, list[tuple[int, int]]]:
+def sets(found: DivisionResult) -> dict[str, list[tuple[int, int]]]:
     """Each set's pairs."""
     one, kept = found.division, dict[str, list[tuple[int, int]]]()
     for place, name in enumerate(one.sets):
@@ -101,16 +103,16 @@ def sets(found: Made) -> dict[str, list[tuple[int, int]]]:
 
 def test_one_detector_flags_by_both_cases(bench: Bench, annotated: Make) -> None:
     found = bench(annotated(HERE), judges(SEEN))
-    assert sets(found)[HARD] == [(0, 0), (2, 0)]  # beaten by the absent one, and too unlikely beside it
-    assert found.division.flags[[name == HARD for name in found.division.sets]].tolist() == [[3], [2]]
-    assert SIMPLE not in sets(found)
+    assert sets(found)[OOD_H] == [(0, 0), (2, 0)]  # beaten by the absent one, and too unlikely beside it
+    assert found.division.flags[[name == OOD_H for name in found.division.sets]].tolist() == [[3], [2]]
+    assert OOD_S not in sets(found)
 
 
 def test_what_both_flag_is_hard_and_what_one_flags_is_simple(bench: Bench, annotated: Make) -> None:
     other = [[0, 0, 9], [0, 9, 0], [0, 0, 0], [9, 0, 0]]
     found = bench(annotated(HERE), judges(SEEN, other))
-    assert sets(found)[HARD] == [(0, 0)]
-    assert sets(found)[SIMPLE] == [(1, 0), (2, 0)]
+    assert sets(found)[OOD_H] == [(0, 0)]
+    assert sets(found)[OOD_S] == [(1, 0), (2, 0)]
     assert len(sets(found)[ID]) == 2
 
 
@@ -129,7 +131,7 @@ def test_it_is_said_that_nothing_is_known_to_be_absent_and_only_then(bench: Benc
 
 def test_what_nobody_looked_for_beats_nothing(bench: Bench, annotated: Make) -> None:
     found = bench(annotated([[1, 0, -1]]), judges([[2, 0, 9]]))
-    assert HARD not in sets(found)
+    assert OOD_H not in sets(found)
 
 
 def test_a_detector_is_asked_once_and_the_division_is_the_same(bench: Bench, annotated: Make) -> None:
@@ -143,8 +145,8 @@ def test_an_image_without_numbers_is_left_out_counted_and_listed(bench: Bench, a
     found = bench(annotated(HERE), judges(SEEN, [SEEN[0], [NAN, 0, 0], *SEEN[2:]]))
     assert 1 not in found.division.rows
     (left,) = found.division.left_out
-    assert left == LeftOut("s01", "judge[1]", left.why)
-    assert "judge[1] answered with NaN or infinity" in left.why
+    assert left == LeftOutImage("s01", "judge[1]", left.reason)
+    assert "judge[1] answered with NaN or infinity" in left.reason
     note, _ = found.division.notes
     assert note.startswith("1 × image left out of the division: judge[1] gave no answer; the first is imagenet/memory:")
 
@@ -152,7 +154,7 @@ def test_an_image_without_numbers_is_left_out_counted_and_listed(bench: Bench, a
 def test_a_broken_picture_is_left_out(bench: Bench, annotated: Make) -> None:
     found = bench(annotated(HERE, broken=frozenset({2})), judges(SEEN))
     assert [one.key for one in found.division.left_out] == ["s02"]
-    assert cells(annotated(HERE), found)[1:3] == ("3", "5")  # images and their pairs
+    assert table_row(annotated(HERE), found)[1:3] == ("3", "5")  # images and their pairs
 
 
 def test_no_numbers_at_all_are_refused(bench: Bench, annotated: Make) -> None:
@@ -195,11 +197,11 @@ def test_how_images_were_chosen_is_told(bench: Bench, annotated: Make) -> None:
 def test_absent_ones_that_win_are_taken_in(bench: Bench, annotated: Make) -> None:
     found = bench(annotated(HERE), judges(SEEN), absent="yes").division
     absent = np.flatnonzero(~found.present)
-    assert [(found.rows[at], found.categories[at], found.sets[at]) for at in absent] == [(0, 2, HARD)]
+    assert [(found.rows[at], found.categories[at], found.sets[at]) for at in absent] == [(0, 2, OOD_H)]
 
 
-def mined_by(found: Made) -> list[tuple[int, int]]:
-    return sets(found).get(MINED, [])
+def mined_by(found: DivisionResult) -> list[tuple[int, int]]:
+    return sets(found).get(HARD_SAMPLES, [])
 
 
 def test_hard_samples_are_the_first_detectors_own(bench: Bench, annotated: Make) -> None:
@@ -218,14 +220,14 @@ def test_detections_of_a_file_are_named_by_their_bytes(bench: Bench, annotated: 
     path.write_text('[{"image_id": "id 0", "category_id": "c0", "score": 0.5}]')
     found = bench(annotated(HERE), judges(SEEN), hard=str(path)).division
     assert found.parameters["hard"] == f"found.json ({sha256(path.read_bytes()).hexdigest()[:8]})"
-    assert found.sets.count(MINED) == 1
+    assert found.sets.count(HARD_SAMPLES) == 1
 
 
 def test_the_summary_counts_both_benchmarks_and_names_exclusions(bench: Bench, annotated: Make) -> None:
     dataset = annotated(HERE, excluded=(Exclusion("box", "it is empty", 2, "7"),))
     found = bench(dataset, judges(SEEN), most="1", absent="yes", hard="own")
-    assert cells(dataset, found) == ("imagenet/memory", "4", "7", "1", "0", "1", "0", "3")
-    lines = [*said(dataset, found, Path("x.json"))]
+    assert table_row(dataset, found) == ("imagenet/memory", "4", "7", "1", "0", "1", "0", "3")
+    lines = [*summary_lines(dataset, found, Path("x.json"))]
     assert lines[1] == "  judge[0]: 2 of 7 pairs flagged (28.6%), 1 by case 1, 2 by case 2"
     assert lines[2:4] == ["  absent categories that a detector took for present: 1", "  hard samples: 2"]
     assert "  note: 2 × box left out: it is empty; the first is 7" in lines
@@ -233,7 +235,7 @@ def test_the_summary_counts_both_benchmarks_and_names_exclusions(bench: Bench, a
 
 def test_a_division_of_no_pairs_is_said(bench: Bench, annotated: Make) -> None:
     dataset = annotated([[0, 0, 0]] * 4)
-    lines = [*said(dataset, bench(dataset, judges(SEEN)), Path("x.json"))]
+    lines = [*summary_lines(dataset, bench(dataset, judges(SEEN)), Path("x.json"))]
     assert "  note: no pair is in any set, so there is nothing to ask about" in lines
 
 

@@ -12,17 +12,29 @@ import pytest
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.oodbench.divide import Detected, Rules, annotation_of, divide
-from eyechart.oodbench.division_csv import read_authors
-from eyechart.oodbench.division_files import content, read_division, sha256_of, truth_of, write_division
-from eyechart.oodbench.divisions import Detector, Division
-from eyechart.oodbench.hard_samples import Mined
+from eyechart.oodbench.division import (
+    Detector,
+    DetectorOutput,
+    Division,
+    DivisionSettings,
+    build_division,
+    require_annotation,
+)
+from eyechart.oodbench.division_csv import read_pairs
+from eyechart.oodbench.division_files import (
+    division_sha256,
+    labels_sha256,
+    read_division,
+    serialize_division,
+    write_division,
+)
+from eyechart.oodbench.hard_samples import HardSamples
 
 Make = Callable[..., Dataset]
 CAT, DOG, CREAM = "cat", "dog", "crème brûlée, burnt"
 COUNTS = [[1, 0, 0], [1, 0, -1], [2, 3, 1], [0, 0, 1], [1, 1, 1]]
 LOGITS = [[[0, 9, 0]] * 5, [[0, 0, 9], [9, 0, 0], [0, 0, 0], [0, 9, 0], [0, 0, 0]]]
-MINED = Mined(np.array([4, 2]), np.array([1, 0]), np.array([0.1 + 0.2, 0.25]))
+MINED = HardSamples(np.array([4, 2]), np.array([1, 0]), np.array([0.1 + 0.2, 0.25]))
 
 
 @dataclass(frozen=True)
@@ -47,11 +59,13 @@ class Folder:
         return path
 
 
-def divided(dataset: Dataset, mined: Mined = MINED, most: int = 2) -> Division:
+def divided(dataset: Dataset, mined: HardSamples = MINED, most: int = 2) -> Division:
     detectors = [Detector("conse[]", "1 (01234567)", "ab"), Detector("open_clip[a,b=c]", "1 (01234567)", "cd")]
-    found = [Detected(who, np.array(said, np.float32), {}) for who, said in zip(detectors, LOGITS, strict=True)]
+    found = [DetectorOutput(who, np.array(said, np.float32), {}) for who, said in zip(detectors, LOGITS, strict=True)]
     found[1] = replace(found[1], errors={3: 'imagenet/memory: s03: "no" answer\n'})
-    return divide(dataset, found, Rules(most=most, absent=True, parameters={"b": "2", "a": "1"}), mined)
+    return build_division(
+        dataset, found, DivisionSettings(max_pairs=most, include_absent=True, parameters={"b": "2", "a": "1"}), mined
+    )
 
 
 @pytest.fixture
@@ -64,16 +78,16 @@ def folder(annotated: Make, tmp_path: Path) -> Folder:
 
 def test_it_comes_back_byte_for_byte(folder: Folder) -> None:
     again = read_division(folder.path, folder.dataset)
-    assert content(again, folder.dataset) == folder.path.read_bytes()
-    assert sha256_of(again, folder.dataset) == sha256_of(folder.division, folder.dataset)
+    assert serialize_division(again, folder.dataset) == folder.path.read_bytes()
+    assert division_sha256(again, folder.dataset) == division_sha256(folder.division, folder.dataset)
 
 
 def test_what_is_asked_hangs_on_the_pairs_and_not_on_the_logits_last_bits(folder: Folder) -> None:
     found, dataset = folder.division, folder.dataset
     others = tuple(replace(one, scores_sha256="0" * 64) for one in found.detectors)
-    assert sha256_of(replace(found, detectors=others), dataset) != sha256_of(found, dataset)
-    assert truth_of(replace(found, detectors=others), dataset) == truth_of(found, dataset)
-    assert truth_of(replace(found, present=~found.present), dataset) != truth_of(found, dataset)
+    assert division_sha256(replace(found, detectors=others), dataset) != division_sha256(found, dataset)
+    assert labels_sha256(replace(found, detectors=others), dataset) == labels_sha256(found, dataset)
+    assert labels_sha256(replace(found, present=~found.present), dataset) != labels_sha256(found, dataset)
 
 
 def test_nothing_is_lost(folder: Folder) -> None:
@@ -102,7 +116,7 @@ def test_the_authors_csv_holds_the_main_benchmark(folder: Folder) -> None:
 
 
 def test_an_empty_set_has_a_csv_and_an_earlier_one_is_no_more(folder: Folder) -> None:
-    nothing = Mined(MINED.rows[:0], MINED.categories[:0], MINED.hardness[:0])
+    nothing = HardSamples(MINED.rows[:0], MINED.categories[:0], MINED.hardness[:0])
     found = divided(folder.dataset, nothing, most=0)
     written = write_division(folder.path, found, folder.dataset)
     assert sorted(written) == sorted(folder.path.parent.iterdir())
@@ -174,7 +188,7 @@ def test_what_is_no_division_is_refused(folder: Folder, data: bytes) -> None:
 def test_a_byte_order_mark_is_no_part_of_a_file(folder: Folder) -> None:
     data = folder.path.read_bytes()
     folder.path.write_bytes(BOM_UTF8 + data)
-    assert content(read_division(folder.path, folder.dataset), folder.dataset) == data
+    assert serialize_division(read_division(folder.path, folder.dataset), folder.dataset) == data
 
 
 def test_a_file_that_is_not_there_is_refused(folder: Folder) -> None:
@@ -194,7 +208,7 @@ def test_another_annotation_is_seen(folder: Folder, annotated: Make) -> None:
 
 
 def test_a_mined_pair_may_be_in_a_set_too(folder: Folder) -> None:
-    found = divided(folder.dataset, Mined(MINED.rows[:1] * 0, MINED.categories[:1] * 0, MINED.hardness[:1]))
+    found = divided(folder.dataset, HardSamples(MINED.rows[:1] * 0, MINED.categories[:1] * 0, MINED.hardness[:1]))
     write_division(folder.path, found, folder.dataset)
     again = read_division(folder.path, folder.dataset)
     first = (again.rows == 0) & (again.categories == 0)
@@ -207,7 +221,7 @@ PLAIN = {"id": f"id 2,{DOG},YES", "key": "s02, DOG ,yes", "file": "02.png,dog,Ye
 
 @pytest.mark.parametrize("line", PLAIN.values(), ids=PLAIN)
 def test_an_image_goes_by_any_of_its_names(folder: Folder, line: str) -> None:
-    found = read_authors(folder.csv(HEAD, line, "id 0,dog,NO"), folder.dataset)
+    found = read_pairs(folder.csv(HEAD, line, "id 0,dog,NO"), folder.dataset)
     assert [found.rows.tolist(), found.categories.tolist(), found.present.tolist()] == [[2, 0], [1, 1], [True, False]]
 
 
@@ -228,28 +242,28 @@ FAULTS = {
 @pytest.mark.parametrize("line", FAULTS)
 def test_a_malformed_line_is_reported(folder: Folder, line: str) -> None:
     with pytest.raises(DataError) as refusal:
-        read_authors(folder.csv(HEAD, "id 2,cat,YES", line, "id 0,cat,YES"), folder.dataset)
+        read_pairs(folder.csv(HEAD, "id 2,cat,YES", line, "id 0,cat,YES"), folder.dataset)
     assert str(refusal.value) == f"{folder.path.with_suffix('.csv')}: {FAULTS[line]}. Correct or remove them."
 
 
 def test_every_malformed_line_is_counted(folder: Folder) -> None:
     with pytest.raises(DataError, match=r"line 2 has .*; line 11 has 1 cells, expected 3; and 2 more lines. Correct"):
-        read_authors(folder.csv(HEAD, *"abcdefghijkl"), folder.dataset)
+        read_pairs(folder.csv(HEAD, *"abcdefghijkl"), folder.dataset)
 
 
 @pytest.mark.parametrize("lines", [(), ("id 2,dog,YES",), ("img_id,category",), ('"a',)])
 def test_a_csv_without_header_is_refused(folder: Folder, lines: tuple[str, ...]) -> None:
     with pytest.raises(DataError, match=r"Expected the header img_id,category,answer, then an image"):
-        read_authors(folder.csv(*lines), folder.dataset)
+        read_pairs(folder.csv(*lines), folder.dataset)
 
 
 def test_names_that_two_images_have_are_nobodys(folder: Folder) -> None:
     twins = replace(folder.dataset, index=tuple(replace(row, file="1.png") for row in folder.dataset.index))
     with pytest.raises(DataError, match=r"line 2 names the image '1\.png'"):
-        read_authors(folder.csv(HEAD, "1.png,dog,YES"), twins)
+        read_pairs(folder.csv(HEAD, "1.png,dog,YES"), twins)
 
 
 def test_the_annotation_is_that_of_the_chosen_images(folder: Folder) -> None:
     fewer = folder.dataset.limited(3, 42)
-    found = read_authors(folder.csv(HEAD, f"{annotation_of(fewer).image_ids[-1]},cat,YES"), fewer)
+    found = read_pairs(folder.csv(HEAD, f"{require_annotation(fewer).image_ids[-1]},cat,YES"), fewer)
     assert found.rows.tolist() == [2]

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from eyechart.parsers import class_name, json_answers, letter, number, yes_no
-from eyechart.parsers.reading import Reading
+from eyechart.parsers.parse_result import ParseResult
 
 CORPUS = Path(__file__).parents[1] / "golden/hard_answers.jsonl"
 ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
-PARSERS: dict[str, Callable[[str, Any], Reading[Any]]] = {
-    "letter": letter.read,
-    "class_name": class_name.read,
-    "json_answers": json_answers.read,
-    "yes_no": lambda text, _: yes_no.read(text),
-    "number": lambda text, _: number.read(text),
+PARSERS: dict[str, Callable[[str, Any], ParseResult[Any]]] = {
+    "letter": letter.parse,
+    "class_name": class_name.parse,
+    "json_answers": json_answers.parse,
+    "yes_no": lambda text, _: yes_no.parse(text),
+    "number": lambda text, _: number.parse(text),
 }
 
 
@@ -55,4 +55,4 @@ def test_a_megabyte_of_noise_is_read_in_one_pass(kind: str) -> None:
     """Reading that goes back over what it has read would not end in a day; tests/speed has the times."""
     context = next(row["context"] for row in ROWS if row["kind"] == kind)
     for row in (row for row in ROWS if "times" in row and row["kind"] == kind):
-        assert isinstance(PARSERS[kind](said(row) * 100, context), Reading)
+        assert isinstance(PARSERS[kind](said(row) * 100, context), ParseResult)

@@ -83,7 +83,7 @@ def test_it_answers_many_prompts_at_once_as_each_alone(model: Hf) -> None:
 
 def _named(texts: Iterable[str]) -> list[str | None]:
     """The names that answers about two pictures give, None twice for one that is not as asked."""
-    read = [json_answers.read(text, ("1", "2")).strict or {} for text in texts]
+    read = [json_answers.parse(text, ("1", "2")).strict or {} for text in texts]
     return [found.get(key) for found in read for key in ("1", "2")]
 
 

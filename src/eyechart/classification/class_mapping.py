@@ -20,7 +20,7 @@ from eyechart.inference.arrays import read_or_compute
 from eyechart.inference.class_weights import EncodeTexts, class_weights, cosine_similarity
 from eyechart.inference.store import Key, Store
 from eyechart.models.types import Floats, TextEncoder
-from eyechart.parsers.abstention import words
+from eyechart.parsers.abstention import lowercase_words
 from eyechart.protocol.context import Context
 
 BARE = ("{c}",)
@@ -146,10 +146,10 @@ def _by_letters(answers: Sequence[str], names: Sequence[str]) -> list[set[int]]:
 def _by_words(answers: Sequence[str], names: Sequence[str]) -> list[set[int]]:
     classes: dict[Words, list[int]] = {}
     for index, name in enumerate(names):
-        classes.setdefault(tuple(words(name)), []).append(index)
+        classes.setdefault(tuple(lowercase_words(name)), []).append(index)
     classes.pop((), None)
     longest = max(map(len, classes), default=0)
-    return [_spans(words(answer), classes, longest) for answer in answers]
+    return [_spans(lowercase_words(answer), classes, longest) for answer in answers]
 
 
 def _spans(said: Sequence[str], classes: Mapping[Words, Sequence[int]], longest: int) -> set[int]:

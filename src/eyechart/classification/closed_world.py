@@ -151,8 +151,8 @@ def to_class(context: Context, text: str | None, reading: str) -> int:
 def parse_name(context: Context, text: str, reading: str) -> int | None:
     """The place in the list of a name; of two classes with one name the first has it."""
     if reading == "authors":
-        return compat.authors_name(text, context.candidate_names)
-    found = class_name.read(text, context.candidate_names)
+        return compat.parse_authors_name(text, context.candidate_names)
+    found = class_name.parse(text, context.candidate_names)
     exact = int(match_exactly([text], context.candidate_names)[0])
     read = found.strict if reading == "strict" else found.lenient
     return read if read is not None else exact if exact >= 0 else None
@@ -160,7 +160,7 @@ def parse_name(context: Context, text: str, reading: str) -> int | None:
 
 def parse_id(context: Context, text: str, reading: str) -> int | None:
     """The place in the list of a number; to a lenient reader a name says it as well."""
-    found = number.read(text)
+    found = number.parse(text)
     read = found.strict if reading != "lenient" else found.lenient
     if read is None:
         return parse_name(context, text, reading) if reading == "lenient" else None

@@ -12,8 +12,8 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.inference.requests import Generate, RequestTemplate
 from eyechart.inference.responses import Response
 from eyechart.parsers import json_answers
-from eyechart.parsers.reading import Reading
-from eyechart.parsers.text import after_thinking
+from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context
 from eyechart.protocol.prompts import Prompt, get_prompt
@@ -224,20 +224,25 @@ def split_by_image(asked: Generate, said: Sequence[Response], *, json: bool) -> 
     """Tell the answers of every reply apart, image by image."""
     for request, (question, reply) in enumerate(zip(asked.requests, said, strict=True)):
         keys = answer_keys(len(question.images))
-        read = json_answers.read(reply.text, keys) if json else None
-        spoken = after_thinking(reply.text) if reply.finished else read_complete_name(reply.text)
+        read = json_answers.parse(reply.text, keys) if json else None
+        spoken = remove_thinking(reply.text) if reply.finished else read_complete_name(reply.text)
         plain = reply.text if reply.finished else spoken
         for place, (row, key) in enumerate(zip(question.images, keys, strict=True)):
             strict, lenient = answers_for_key(read, key) if read else (plain, spoken)
             cut = not reply.finished and (read is None or lenient is None)
-            if read and read.lenient is None and len(keys) == 1 and not BRACES.intersection(after_thinking(reply.text)):
+            if (
+                read
+                and read.lenient is None
+                and len(keys) == 1
+                and not BRACES.intersection(remove_thinking(reply.text))
+            ):
                 lenient = spoken  # one image needs no key to tell whose answer this is
             yield ParsedAnswer(
                 row, request, place, none_if_blank(strict), none_if_blank(lenient), reply.text, reply.error, cut
             )
 
 
-def answers_for_key(read: Reading[json_answers.Answers], key: str) -> tuple[str | None, str | None]:
+def answers_for_key(read: ParseResult[json_answers.Answers], key: str) -> tuple[str | None, str | None]:
     """One image's answer under the two readings."""
     strict, lenient = ((each or {}).get(key) for each in (read.strict, read.lenient))
     return strict, lenient

@@ -256,10 +256,10 @@ def ask_for_letters(
 def parse_letter(context: Context, text: str, options: AnswerOptions) -> tuple[int, int]:
     """The class under the strict reading and under the chosen one, -1 for none."""
     offered = [context.names[place] for place in options.classes]
-    reading = letter.read(text, offered)
+    reading = letter.parse(text, offered)
     strict = -1 if reading.strict is None else options.classes[reading.strict]
     if context.options["reading"] == "mill":
-        return strict, options.classes[compat.mill_letter(text, offered, context.runner.seed)]
+        return strict, options.classes[compat.parse_mill_letter(text, offered, context.runner.seed)]
     if context.options["reading"] != "lenient":  # the authors' scorer takes the letter alone
         return strict, strict
     return strict, -1 if reading.lenient is None else options.classes[reading.lenient]

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eyechart.parsers.abstention import abstains, words
+from eyechart.parsers.abstention import is_abstention, lowercase_words
 
 Kind = Literal["Partial", "IN", "Abstain", "Wrong"]
 KINDS: tuple[Kind, ...] = ("Partial", "IN", "Abstain", "Wrong")
@@ -46,7 +46,7 @@ def out_of_prompt_kinds(answers: Sequence[str], names: Sequence[str], known: Seq
     ['Abstain', 'IN', 'Partial', 'Wrong']
     """
     listed, others = {normalise_text(name) for name in names}, {normalise_text(name) for name in known}
-    sets = {frozenset(words(name)) for name in names}
+    sets = {frozenset(lowercase_words(name)) for name in names}
     if within := [answer for answer in answers if normalise_text(answer) in listed]:
         raise ValueError(f"The answer '{within[0]}' stands in the prompt's list: give those out of it alone.")
     return [_kind(answer, sets, others) for answer in answers]
@@ -64,11 +64,11 @@ def normalise_text(text: str) -> str:
 
 
 def _kind(answer: str, sets: Iterable[frozenset[str]], known: set[str]) -> Kind:
-    if abstains(answer):
+    if is_abstention(answer):
         return "Abstain"
     if normalise_text(answer) in known:
         return "IN"
-    said = frozenset(words(answer))
+    said = frozenset(lowercase_words(answer))
     return "Partial" if said and any(said <= each for each in sets) else "Wrong"
 
 

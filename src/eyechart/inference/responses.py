@@ -11,7 +11,7 @@ import msgspec
 from eyechart.data.dataset import Dataset
 from eyechart.inference.store import Entry, Writer
 from eyechart.models.types import Answer, Model, Usage
-from eyechart.parsers.json_tokens import storable
+from eyechart.parsers.json_tokens import replace_surrogates
 from eyechart.spec import ModelSpec
 
 FILE, SERVED = "replies.jsonl", "usage.jsonl"
@@ -90,7 +90,7 @@ def total_usage(entry: Entry, done: Done) -> Usage:
 
 def append(writer: Writer, place: int, answer: Answer) -> StoredResponse:
     """Keep one reply as it comes."""
-    reply = Response(storable(answer.text), answer.tokens, answer.finished, storable(answer.error))
+    reply = Response(replace_surrogates(answer.text), answer.tokens, answer.finished, replace_surrogates(answer.error))
     writer.append(encode_header(place, answer.usage), msgspec.json.encode(reply))
     return reply, answer.usage
 

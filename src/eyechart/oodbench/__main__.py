@@ -24,48 +24,47 @@ from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.device import pick
 from eyechart.models.registry import backend, create, offers
-from eyechart.oodbench.divide import annotation_of, answered
+from eyechart.oodbench.case_division import NONE, OWN, DivisionResult, compute_division
+from eyechart.oodbench.division import HARD_SAMPLES, OOD_H, OOD_S, SETS, Division, require_annotation, usable_images
 from eyechart.oodbench.division_files import write_division
-from eyechart.oodbench.divisions import HARD, MINED, SETS, SIMPLE, Division
-from eyechart.oodbench.flags import BEATEN, UNLIKELY
+from eyechart.oodbench.flags import OUTSCORED, UNLIKELY
 from eyechart.oodbench.options import DETECTOR_TEMPLATES, MOST, THRESHOLD
-from eyechart.oodbench.split_division import NONE, OWN, Made, made
 from eyechart.paths import STORE
 from eyechart.protocol.options import OptionValues, is_fraction
 from eyechart.spec import did_you_mean, parse_spec
 
-INITIAL = (f"{SIMPLE}'", f"{HARD}'")
+INITIAL = (f"{OOD_S}'", f"{OOD_H}'")
 HEADS = ("split", "images", "pairs", *SETS, *INITIAL)
 PROGRAM = "python -m eyechart.oodbench"
 DETECTORS = {"encoder", "classifier", "matcher"}
 PLACES = "Give folders that can be written to: --out=DIR for divisions, --store=DIR for answers."
 
 
-def cells(dataset: Dataset, found: Made) -> tuple[str, ...]:
+def table_row(dataset: Dataset, found: DivisionResult) -> tuple[str, ...]:
     """A row of the table: how many images and pairs there are, and pairs of each set of both benchmarks."""
-    usable = answered(dataset, found.detected)
-    numbers = [int(usable.sum()), pairs(dataset, found)]
-    main = [of_set(found.division, name, initial=False) for name in SETS]
-    initial = [of_set(found.division, name, initial=True) for name in (SIMPLE, HARD)]
+    usable = usable_images(dataset, found.outputs)
+    numbers = [int(usable.sum()), count_pairs(dataset, found)]
+    main = [count_set(found.division, name, initial=False) for name in SETS]
+    initial = [count_set(found.division, name, initial=True) for name in (OOD_S, OOD_H)]
     return f"{dataset.benchmark}/{dataset.split}", *(f"{number:,}" for number in (*numbers, *main, *initial))
 
 
-def pairs(dataset: Dataset, found: Made) -> int:
+def count_pairs(dataset: Dataset, found: DivisionResult) -> int:
     """How many categories are in the images that every detector answered about, taken together."""
-    return int(annotation_of(dataset).present[answered(dataset, found.detected)].sum())
+    return int(require_annotation(dataset).present[usable_images(dataset, found.outputs)].sum())
 
 
-def of_set(division: Division, name: str, *, initial: bool) -> int:
+def count_set(division: Division, name: str, *, initial: bool) -> int:
     """How many pairs of a set are in the main benchmark, or in the initial one."""
     here = np.array(division.sets, np.object_) == name
     return int((here if initial else here & division.main).sum())
 
 
-def said(dataset: Dataset, found: Made, path: Path) -> Iterator[str]:
+def summary_lines(dataset: Dataset, found: DivisionResult, path: Path) -> Iterator[str]:
     """Where it is, what each detector flagged, and what is not in it."""
     yield f"{dataset.benchmark}/{dataset.split}: {path}"
-    yield from (flagged(dataset, found, place) for place in range(len(found.detected)))
-    absent, hard = int((~found.division.present).sum()), found.division.sets.count(MINED)
+    yield from (detector_summary(dataset, found, place) for place in range(len(found.outputs)))
+    absent, hard = int((~found.division.present).sum()), found.division.sets.count(HARD_SAMPLES)
     if absent:
         yield f"  absent categories that a detector took for present: {absent:,}"
     if hard:
@@ -75,12 +74,12 @@ def said(dataset: Dataset, found: Made, path: Path) -> Iterator[str]:
     yield from (f"  note: {note}" for note in found.division.notes)
 
 
-def flagged(dataset: Dataset, found: Made, place: int) -> str:
+def detector_summary(dataset: Dataset, found: DivisionResult, place: int) -> str:
     """What one detector flagged; every flagged pair is in the initial benchmark."""
-    division, every = found.division, pairs(dataset, found)
-    counted = division.present & (np.array(division.sets, np.object_) != MINED)
+    division, every = found.division, count_pairs(dataset, found)
+    counted = division.present & (np.array(division.sets, np.object_) != HARD_SAMPLES)
     codes = division.flags[counted, place]
-    case1, case2, either = (int((codes & case > 0).sum()) for case in (BEATEN, UNLIKELY, BEATEN | UNLIKELY))
+    case1, case2, either = (int((codes & case > 0).sum()) for case in (OUTSCORED, UNLIKELY, OUTSCORED | UNLIKELY))
     of = f" ({either / every:.1%})" if every else ""
     return (
         f"  {division.detectors[place].spec}: {either:,} of {every:,} pairs flagged{of}, {case1:,} by case 1, "
@@ -91,23 +90,23 @@ def flagged(dataset: Dataset, found: Made, place: int) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Divide every split that is there; a refusal is a sentence on stderr, the others go on, and the status is 2."""
     escape_unprintable()
-    options = parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     try:
-        check(options)
-        refs = wanted(options.root, options.split)
+        check_options(options)
+        refs = select_splits(options.root, options.split)
     except EyechartError as error:
-        refuse(str(error))
+        report_error(str(error))
         return 2
-    lender = Lender(offline=options.offline)
-    found = [divided for ref in refs if (divided := of_split(ref, options, lender))]
+    lender = DetectorPool(offline=options.offline)
+    found = [divided for ref in refs if (divided := divide_split(ref, options, lender))]
     if found:
-        print(align_columns([HEADS, *(cells(*each) for each in found)]))
+        print(align_columns([HEADS, *(table_row(*each) for each in found)]))
     for dataset, result in found:
-        print("\n".join(["", *said(dataset, result, options.out / f"{dataset.split}.json")]))
+        print("\n".join(["", *summary_lines(dataset, result, options.out / f"{dataset.split}.json")]))
     return 0 if len(found) == len(refs) else 2
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(
         prog=PROGRAM,
@@ -121,40 +120,44 @@ def parser() -> argparse.ArgumentParser:
     text = "who divides: an encoder, a matcher, or a classifier of the categories; repeatable, and usually two"
     more("--detector", metavar="SPEC", action="append", default=[], help=text)
     more("--templates", metavar="NAME", default="1", help=f"{told['detector_templates']} (default: 1)")
-    more("--threshold", metavar="T", type=share, default="0.05", help=f"{told['threshold']} (default: 0.05)")
-    more("--most-pairs", metavar="N", type=count, default=3000, help=f"{told['most']} (default: 3000)")
-    more("--seed", metavar="N", type=whole, default=42, help="the seed of every choice (default: 42)")
+    more(
+        "--threshold", metavar="T", type=parse_probability, default="0.05", help=f"{told['threshold']} (default: 0.05)"
+    )
+    more("--most-pairs", metavar="N", type=parse_positive_integer, default=3000, help=f"{told['most']} (default: 3000)")
+    more("--seed", metavar="N", type=parse_integer, default=42, help="the seed of every choice (default: 42)")
     more("--absent", action="store_true", help="take in absent categories that a detector took for present, too")
     text = "mine hard samples, too: own (of the first detector's probabilities), or a file of COCO results"
     more("--hard", metavar="FILE", default=NONE, help=text)
     more("--split", metavar="NAME", action="append", default=[], help="only this split; repeatable")
-    more("--limit", metavar="N", type=count, help="only this many images of each split, a seeded choice")
+    more(
+        "--limit", metavar="N", type=parse_positive_integer, help="only this many images of each split, a seeded choice"
+    )
     more("--store", metavar="DIR", type=Path, default=STORE, help="where answers are kept")
     more("--out", metavar="DIR", type=Path, default=Path("divisions"), help="where to write (default: divisions)")
     more("--offline", action="store_true", help="never open a connection")
     return found
 
 
-def share(text: str) -> str:
+def parse_probability(text: str) -> str:
     """A number from 0 to 1, in the one spelling that is recorded."""
     if not is_fraction(text):
         raise argparse.ArgumentTypeError(f"expected a probability from 0 to 1, got '{text}'")
     return str(float(text))
 
 
-def whole(text: str, least: int = 0) -> int:
+def parse_integer(text: str, least: int = 0) -> int:
     """A whole number."""
     if not text.isdecimal() or int(text) < least:
         raise argparse.ArgumentTypeError(f"expected a whole number from {least} up, got '{text}'")
     return int(text)
 
 
-def count(text: str) -> int:
+def parse_positive_integer(text: str) -> int:
     """A number of things."""
-    return whole(text, 1)
+    return parse_integer(text, 1)
 
 
-def check(options: argparse.Namespace) -> None:
+def check_options(options: argparse.Namespace) -> None:
     """Refuse what can be refused before anything is read."""
     templates(options.templates)
     for given in options.detector:
@@ -169,7 +172,7 @@ def check(options: argparse.Namespace) -> None:
             )
 
 
-def wanted(root: str | None, names: Sequence[str]) -> list[SplitRef]:
+def select_splits(root: str | None, names: Sequence[str]) -> list[SplitRef]:
     """The annotated splits of the root, or those of them that are named."""
     packaged = [str(ref) for ref in available()]
     found = {ref.split: ref for ref in available(root) if ref.benchmark == BENCHMARK}
@@ -190,28 +193,30 @@ def wanted(root: str | None, names: Sequence[str]) -> list[SplitRef]:
     return [found[name] for name in dict.fromkeys(names or found)]
 
 
-def of_split(ref: SplitRef, options: argparse.Namespace, lender: "Lender") -> tuple[Dataset, Made] | None:
+def divide_split(
+    ref: SplitRef, options: argparse.Namespace, lender: "DetectorPool"
+) -> tuple[Dataset, DivisionResult] | None:
     """Divide a split and write what comes of it; nothing where that cannot be."""
     try:
         opened = open_split(ref, cache=options.store / "index", offline=options.offline)
         dataset = opened.limited(options.limit, options.seed)
-        bar = lender.about(str(ref))
-        runner = Runner(Store(options.store, on_wait=refuse), options.limit, options.seed, bar)
-        found = made(runner, dataset, lender, choices(options))
+        bar = lender.start_split(str(ref))
+        runner = Runner(Store(options.store, on_wait=report_error), options.limit, options.seed, bar)
+        found = compute_division(runner, dataset, lender, option_values(options))
         write_division(options.out / f"{dataset.split}.json", found.division, dataset)
     except EyechartError as error:
-        refuse(f"{ref}: {error}")
+        report_error(f"{ref}: {error}")
         return None
     except OSError as error:
         where, why = error.filename or options.out, error.strerror or error
-        refuse(f"{ref}: {where} cannot be used ({why}). {PLACES}")
+        report_error(f"{ref}: {where} cannot be used ({why}). {PLACES}")
         return None
     finally:
         lender.bar.close()
     return dataset, found
 
 
-def choices(options: argparse.Namespace) -> OptionValues:
+def option_values(options: argparse.Namespace) -> OptionValues:
     """What a case of pytest would have been given."""
     return {
         "detectors": "+".join(options.detector) or OWN,
@@ -223,45 +228,45 @@ def choices(options: argparse.Namespace) -> OptionValues:
     }
 
 
-def refuse(sentence: str) -> None:
+def report_error(sentence: str) -> None:
     """Say what cannot be."""
     print(f"{PROGRAM}: {sentence}", file=sys.stderr)
 
 
 @dataclass
-class Bar:
+class ProgressBar:
     """How far a detector is with a split, on stderr."""
 
     title: str = ""
-    drawn: "tqdm[Any] | None" = None
+    bar: "tqdm[Any] | None" = None
 
     def __call__(self, done: int, total: int, unit: str) -> None:
         """Show it; the first call says how much was answered before."""
-        if self.drawn is None:
-            self.drawn = tqdm(
+        if self.bar is None:
+            self.bar = tqdm(
                 desc=self.title, total=total, initial=done, unit=f" {unit}", mininterval=progress_interval()
             )
-        self.drawn.update(done - self.drawn.n)
+        self.bar.update(done - self.bar.n)
         if done == total:
             self.close()
 
     def close(self) -> None:
         """Leave the line as it is."""
-        if self.drawn is not None:
-            self.drawn.close()
-            self.drawn = None
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
 
 
 @dataclass
-class Lender:
+class DetectorPool:
     """Makes every detector once."""
 
     offline: bool
     split: str = ""
-    bar: Bar = field(default_factory=Bar)
+    bar: ProgressBar = field(default_factory=ProgressBar)
     models: dict[str, Any] = field(default_factory=dict)
 
-    def about(self, split: str) -> Bar:
+    def start_split(self, split: str) -> ProgressBar:
         """Begin with a split."""
         self.split = split
         return self.bar

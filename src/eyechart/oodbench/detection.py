@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from eyechart.data.detection.annotation import Annotation
 from eyechart.estimates import Estimate
 from eyechart.metrics.clusters import clustered_wilson
-from eyechart.oodbench.detectors import detected
-from eyechart.oodbench.divide import Detected, annotation_of, judged
-from eyechart.oodbench.flags import BEATEN, UNLIKELY, Flags
+from eyechart.oodbench.detectors import run_detector
+from eyechart.oodbench.division import DetectorOutput, flag_failures, require_annotation
+from eyechart.oodbench.flags import OUTSCORED, UNLIKELY, Flags
 from eyechart.oodbench.options import DETECTOR_TEMPLATES, THRESHOLD
 from eyechart.oodbench.predictions import LABELS
 from eyechart.protocol.base import Predictions, Protocol, Rows
@@ -26,9 +26,9 @@ LOGIT_BINS, SHARE_BINS = 40, 20
 class DetectionPredictions(Predictions):
     """A detector's logits (n, k) and flags, over images that it answered about (`usable` (n,)), and the annotation."""
 
-    detected: Detected
+    output: DetectorOutput
     flags: Flags
-    notation: Annotation
+    annotation: Annotation
     usable: np.ndarray
     keys: tuple[str, ...]
     names: tuple[str, ...]
@@ -37,11 +37,11 @@ class DetectionPredictions(Predictions):
     @property
     def errors(self) -> Mapping[int, str]:  # type: ignore[override]
         """Every image without logits."""
-        return self.detected.errors
+        return self.output.errors
 
     def label_hashes(self) -> dict[str, str]:
         """Return the sha256 of the annotation."""
-        return {LABELS: self.notation.sha256}
+        return {LABELS: self.annotation.sha256}
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the pairs; one that is flagged is one that the detector got wrong."""
@@ -50,7 +50,7 @@ class DetectionPredictions(Predictions):
 
     def data_notes(self) -> Iterator[str]:
         """Yield what of the annotation was left out."""
-        yield from map(str, self.notation.excluded)
+        yield from map(str, self.annotation.excluded)
 
     def samples(self) -> Rows:
         """Yield every present pair: whether it is flagged, and its purified probability."""
@@ -59,7 +59,7 @@ class DetectionPredictions(Predictions):
         codes = flags.codes
         for row, category in zip(*(part.tolist() for part in np.nonzero(flags.present)), strict=True):
             code, share = int(codes[row, category]), flags.probability[row, category]
-            cells = [int(code & BEATEN > 0), int(code & UNLIKELY > 0), f"{share:.6g}"]
+            cells = [int(code & OUTSCORED > 0), int(code & UNLIKELY > 0), f"{share:.6g}"]
             yield [self.keys[row], category, self.names[category], *cells]
 
     def files(self) -> dict[str, Rows]:
@@ -70,15 +70,15 @@ class DetectionPredictions(Predictions):
         """Yield every category's counts in bins of logits, present and absent, and of purified probabilities."""
         yield ["what", "category", "name", "present", "low", "high", "count"]
         seen = self.usable[:, None]
-        logits = np.asarray(self.detected.logits, np.float64)
-        masks = {1: self.notation.present & seen, 0: self.notation.absent & seen}
-        edges = edges_of(logits[masks[0] | masks[1]])
+        logits = np.asarray(self.output.logits, np.float64)
+        masks = {1: self.annotation.present & seen, 0: self.annotation.absent & seen}
+        edges = bin_edges(logits[masks[0] | masks[1]])
         for category, name in enumerate(self.names):
             for here, mask in masks.items():
                 values = logits[mask[:, category], category]
-                yield from binned(["logit", category, name, here], values, edges)
+                yield from histogram_rows(["logit", category, name, here], values, edges)
             shares = self.flags.probability[masks[1][:, category], category]
-            yield from binned(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
+            yield from histogram_rows(["probability", category, name, 1], shares, np.linspace(0, 1, SHARE_BINS + 1))
 
 
 class Detection(Protocol[DetectionPredictions]):
@@ -90,15 +90,15 @@ class Detection(Protocol[DetectionPredictions]):
 
     def predict(self, context: Context) -> DetectionPredictions:
         """Compute the logits of every image and category, and flag the failures."""
-        notation, chosen = annotation_of(context.dataset), context.options
-        found = detected(context.runner, context.model, context.spec, context.dataset, chosen["detector_templates"])
+        notation, chosen = require_annotation(context.dataset), context.options
+        found = run_detector(context.runner, context.model, context.spec, context.dataset, chosen["detector_templates"])
         usable = np.ones(len(context.dataset), np.bool_)
         usable[[*found.errors]] = False
         told = {"names": "split", "templates": found.detector.templates, "source": notation.source}
         return DetectionPredictions(
-            detected=found,
-            flags=judged(found, notation, usable, float(chosen["threshold"])),
-            notation=notation,
+            output=found,
+            flags=flag_failures(found, notation, usable, float(chosen["threshold"])),
+            annotation=notation,
             usable=usable,
             keys=context.dataset.keys,
             names=context.dataset.names,
@@ -114,7 +114,7 @@ def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
     flags = predictions.flags
     codes, n, images = flags.codes[flags.present], int(flags.present.sum()), np.nonzero(flags.present)[0]
     method = "wilson" if len(np.unique(images)) == n else "clustered wilson"
-    for name, mask in (("flagged", codes > 0), ("case1", codes & BEATEN > 0), ("case2", codes & UNLIKELY > 0)):
+    for name, mask in (("flagged", codes > 0), ("case1", codes & OUTSCORED > 0), ("case2", codes & UNLIKELY > 0)):
         value, interval = (
             (int(mask.sum()) / n, clustered_wilson(mask.astype(np.float64), images)) if n else (None, None)
         )
@@ -122,13 +122,13 @@ def flagged_shares(predictions: DetectionPredictions) -> Iterator[Estimate]:
         yield Estimate(name=name, labels=LABELS, title=title, value=value, n=n, interval=interval, method=method)
 
 
-def edges_of(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def bin_edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The ends of the bins that all categories share."""
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
     return np.linspace(low, high if high > low else low + 1, LOGIT_BINS + 1)
 
 
-def binned(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:
+def histogram_rows(head: list[Any], values: NDArray[np.float64], edges: NDArray[np.float64]) -> Rows:
     """The bins that hold something."""
     counts, _ = np.histogram(values, edges)
     for place in np.flatnonzero(counts).tolist():

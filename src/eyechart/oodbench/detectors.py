@@ -14,23 +14,22 @@ from eyechart.inference.class_weights import ClassPrompts, cosine_similarity, fi
 from eyechart.inference.image_runner import image_name
 from eyechart.inference.runner import Runner
 from eyechart.models.types import Classifier, Encoder, Floats, Matcher, Model
-from eyechart.oodbench.divide import Detected
-from eyechart.oodbench.divisions import Detector
+from eyechart.oodbench.division import Detector, DetectorOutput
 
 
-def detected(runner: Runner, model: Model, spec: str, dataset: Dataset, templates_by: str) -> Detected:
+def run_detector(runner: Runner, model: Model, spec: str, dataset: Dataset, templates_by: str) -> DetectorOutput:
     """Ask a detector about every image, once, and tell its logits over the data set's categories."""
     chosen = templates(templates_by)
     wording = ClassPrompts(dataset.names, chosen.formats, "split", f"{chosen.name} ({chosen.sha256[:8]})")
     if isinstance(model, Matcher):
-        kept, logits = matched(runner, model, dataset, wording)
+        kept, logits = matcher_logits(runner, model, dataset, wording)
     elif isinstance(model, Encoder):
-        kept, logits = compared(runner, model, dataset, wording)
+        kept, logits = encoder_logits(runner, model, dataset, wording)
     elif isinstance(model, Classifier):
 
         def classify(images: Sequence[Any]) -> Floats:
             found = np.asarray(model.classify(images))
-            of_one_vocabulary(found, dataset, spec)  # with the first batch, not after the last image
+            check_class_count(found, dataset, spec)  # with the first batch, not after the last image
             return found
 
         kept = runner.kept("class_logits", model, dataset, classify)
@@ -39,13 +38,13 @@ def detected(runner: Runner, model: Model, spec: str, dataset: Dataset, template
         raise SpecError(f"{spec} is no detector. Expected an encoder, a matcher, or a classifier of the categories.")
     if all_failed(kept):
         logits = np.full((len(dataset), dataset.classes), np.nan, np.float32)
-    of_one_vocabulary(logits, dataset, spec)
+    check_class_count(logits, dataset, spec)
     digest = sha256(np.ascontiguousarray(logits, "<f4").tobytes()).hexdigest()
-    errors = {**unusable(logits, dataset, spec), **kept.errors}
-    return Detected(Detector(spec, wording.templates_name, digest), logits, errors)
+    errors = {**nonfinite_errors(logits, dataset, spec), **kept.errors}
+    return DetectorOutput(Detector(spec, wording.templates_name, digest), logits, errors)
 
 
-def unusable(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
+def nonfinite_errors(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
     """The images about which a detector says no number for some category, which its text may be the fault of."""
     odd = ~np.isfinite(logits)
     return {
@@ -55,7 +54,7 @@ def unusable(logits: Floats, dataset: Dataset, spec: str) -> dict[int, str]:
     }
 
 
-def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
+def check_class_count(logits: Floats, dataset: Dataset, spec: str) -> None:
     """Refuse a detector that speaks of other categories."""
     if logits.shape[1] != dataset.classes:
         raise ModelError(
@@ -64,14 +63,18 @@ def of_one_vocabulary(logits: Floats, dataset: Dataset, spec: str) -> None:
         )
 
 
-def compared(runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts) -> tuple[CachedArray, Floats]:
+def encoder_logits(
+    runner: Runner, model: Encoder, dataset: Dataset, wording: ClassPrompts
+) -> tuple[CachedArray, Floats]:
     """Cosines times the model's own scale."""
     seen, weights = runner.features(model, dataset), runner.weights(model, wording)
     found = seen.values if all_failed(seen) else cosine_similarity(seen.values, weights) * runner.scale(model)
     return seen, found
 
 
-def matched(runner: Runner, model: Matcher, dataset: Dataset, wording: ClassPrompts) -> tuple[CachedArray, Floats]:
+def matcher_logits(
+    runner: Runner, model: Matcher, dataset: Dataset, wording: ClassPrompts
+) -> tuple[CachedArray, Floats]:
     """The matching head's logits of every prompt, their mean a category."""
     texts = fill_templates(wording.names, wording.templates)
     asked = sha256("\n".join(texts).encode()).hexdigest()

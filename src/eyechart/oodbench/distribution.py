@@ -11,28 +11,28 @@ from eyechart.errors import DataError
 from eyechart.estimates import Estimate
 from eyechart.metrics.distribution import Equivalence, equivalence
 from eyechart.models.types import Floats
-from eyechart.oodbench.division_files import truth_of
-from eyechart.oodbench.divisions import HARD, SIMPLE, Division
-from eyechart.oodbench.existence import made
+from eyechart.oodbench.case_division import load_division
+from eyechart.oodbench.division import OOD_H, OOD_S, Division
+from eyechart.oodbench.division_files import labels_sha256
+from eyechart.oodbench.existence import division_parameters
 from eyechart.oodbench.options import DIVIDED, REFERENCE, unused, warnings
 from eyechart.oodbench.predictions import LABELS
-from eyechart.oodbench.split_division import division
 from eyechart.protocol.base import Predictions, Protocol, Rows, with_key
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import OptionValues, RequestedValues, flag
 from eyechart.records import OutcomeCounts
 
 APART = "OOD"
-LEAST, NONE = 4, "none"  # pairs a side; no reference
+MIN_PAIRS, NONE = 4, "none"  # pairs a side; no reference
 
 
 @dataclass(frozen=True)
-class Sample:
+class PairFeatures:
     """The pairs of a split whose images have features: places in its division, their features and categories."""
 
     dataset: Dataset
     division: Division
-    places: np.ndarray
+    indices: np.ndarray
     features: Floats
     categories: np.ndarray
     errors: dict[str, str]
@@ -42,25 +42,25 @@ class Sample:
 class DistributionPredictions(Predictions):
     """A split's pairs beside those of the reference, and how far apart they are."""
 
-    here: Sample
-    reference: Sample
-    found: Equivalence
+    split: PairFeatures
+    reference: PairFeatures
+    result: Equivalence
     variant: Mapping[str, str]
 
     @property
     def keys(self) -> tuple[str, ...]:  # type: ignore[override]
         """The images of the split."""
-        return self.here.dataset.keys
+        return self.split.dataset.keys
 
     @property
     def errors(self) -> Mapping[int, str]:  # type: ignore[override]
         """The images of the split without features; those of the reference are images of another split."""
-        return {row: self.here.errors[key] for row, key in enumerate(self.keys) if key in self.here.errors}
+        return {row: self.split.errors[key] for row, key in enumerate(self.keys) if key in self.split.errors}
 
     @property
-    def sides(self) -> dict[str, Sample]:
+    def sides(self) -> dict[str, PairFeatures]:
         """Both samples by their names."""
-        return {"split": self.here, "reference": self.reference}
+        return {"split": self.split, "reference": self.reference}
 
     def error_messages(self) -> list[str]:
         """Return every image of both samples without features."""
@@ -72,7 +72,7 @@ class DistributionPredictions(Predictions):
 
     def notes(self) -> Iterator[str]:
         """Yield whether the second sample is the first again."""
-        here, other = (hashes(sample.dataset) for sample in self.sides.values())
+        here, other = (image_hashes(sample.dataset) for sample in self.sides.values())
         if here & other:
             yield (
                 f"{len(here & other):,} of {len(here):,} images are in {self.reference.dataset.split} too, byte for "
@@ -81,10 +81,10 @@ class DistributionPredictions(Predictions):
 
     def label_hashes(self) -> dict[str, str]:
         """Return the sha256 of the pairs of both divisions."""
-        here, other = self.here, self.reference
+        here, other = self.split, self.reference
         return {
-            LABELS: truth_of(here.division, here.dataset),
-            f"{LABELS}, reference": truth_of(other.division, other.dataset),
+            LABELS: labels_sha256(here.division, here.dataset),
+            f"{LABELS}, reference": labels_sha256(other.division, other.dataset),
         }
 
     def count_outcomes(self) -> OutcomeCounts:
@@ -95,7 +95,7 @@ class DistributionPredictions(Predictions):
         """Yield every pair that is compared."""
         yield ["sample", "key", "category", "name", "set"]
         for side, sample in self.sides.items():
-            for place in sample.places.tolist():
+            for place in sample.indices.tolist():
                 category = int(sample.division.categories[place])
                 key = sample.dataset.keys[sample.division.rows[place]]
                 yield [side, key, category, sample.dataset.names[category], sample.division.sets[place]]
@@ -122,22 +122,26 @@ class Distribution(Protocol[DistributionPredictions]):
 
     def unavailable(self, context: Context) -> str:
         """Return why the reference is no second sample of the split's categories."""
-        return unlike(context.options, context.dataset, context.open_split)
+        return reference_problem(context.options, context.dataset, context.open_split)
 
     def predict(self, context: Context) -> DistributionPredictions:
         """Compare the split's OOD pairs with those of the reference."""
         benchmark, _, split = context.options["reference"].rpartition("/")
-        if why := unlike(context.options, context.dataset, context.open_split):
+        if why := reference_problem(context.options, context.dataset, context.open_split):
             raise DataError(
                 f"{flag(self.name, 'reference', why)}. "
                 "Expected a split of the same data set, such as its training images."
             )
         other = context.open_split(benchmark, split)
-        here, reference = sampled(context), sampled(replace(context, dataset=other))
+        here, reference = pair_features(context), pair_features(replace(context, dataset=other))
         found = equivalence(
             reference.features, reference.categories, here.features, here.categories, seed=context.runner.seed
         )
-        variant = {**context.options, **made(context, here.division), "bandwidth": f"{found.bandwidth:.6g}"}
+        variant = {
+            **context.options,
+            **division_parameters(context, here.division),
+            "bandwidth": f"{found.bandwidth:.6g}",
+        }
         return DistributionPredictions(here, reference, found, variant)
 
 
@@ -146,7 +150,7 @@ def distribution_distance(predictions: DistributionPredictions) -> Iterator[Esti
 
     Source: arXiv 2602.18094, appendix on S-MMD; Gretton et al. 2012, "A Kernel Two-Sample Test".
     """
-    apart, n = predictions.found, len(predictions.here.places) + len(predictions.reference.places)
+    apart, n = predictions.result, len(predictions.split.indices) + len(predictions.reference.indices)
     for name, value, interval, method in (
         ("mmd2", apart.mmd2, apart.ci, "bootstrap"),
         ("mmd2_tau", apart.tau, None, "half-splits"),
@@ -158,12 +162,12 @@ def distribution_distance(predictions: DistributionPredictions) -> Iterator[Esti
         yield named(value=value, n=n, interval=interval, method=method)
 
 
-def hashes(dataset: Dataset) -> set[str]:
+def image_hashes(dataset: Dataset) -> set[str]:
     """Return the sha256 of every image in play."""
     return {dataset.index[row].sha256 for row in dataset.selected}
 
 
-def unlike(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, str], Dataset]) -> str:
+def reference_problem(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, str], Dataset]) -> str:
     """Why a split cannot be compared with the reference; "" where it can, or none is asked for."""
     given, here = chosen.get("reference", NONE), f"{dataset.benchmark}/{dataset.split}"
     if given == NONE:
@@ -175,18 +179,18 @@ def unlike(chosen: OptionValues, dataset: Dataset, open_split: Callable[[str, st
     return f"{given} has other categories than {here}" if other else ""
 
 
-def sampled(context: Context) -> Sample:
+def pair_features(context: Context) -> PairFeatures:
     """The OOD pairs of the main benchmark with their images' features."""
-    divided = division(context)
+    divided = load_division(context)
     seen = context.runner.features(context.image_encoder, context.dataset)
-    wanted = np.isin(np.array(divided.sets), (SIMPLE, HARD)) & divided.main
+    wanted = np.isin(np.array(divided.sets), (OOD_S, OOD_H)) & divided.main
     places = np.flatnonzero(wanted & ~np.isin(divided.rows, [*seen.errors]))
-    if len(places) < LEAST:
+    if len(places) < MIN_PAIRS:
         name = f"{context.dataset.benchmark}/{context.dataset.split}"
         raise DataError(
-            f"{name} has {len(places)} pairs out of distribution with features, expected at least {LEAST}. Take more "
-            "images, or another threshold."
+            f"{name} has {len(places)} OOD pairs with features, expected at least {MIN_PAIRS}. Use more images, or "
+            "another threshold."
         )
     errors = {context.dataset.keys[row]: error for row, error in seen.errors.items()}
     features = np.asarray(seen.values[divided.rows[places]])
-    return Sample(context.dataset, divided, places, features, divided.categories[places], errors)
+    return PairFeatures(context.dataset, divided, places, features, divided.categories[places], errors)

@@ -11,14 +11,14 @@ import numpy as np
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.oodbench.divisions import MINED, SETS, Division, Pairs
+from eyechart.oodbench.division import HARD_SAMPLES, SETS, Division, Pairs
 
 HEADER = ("img_id", "category", "answer")
 ANSWERS = {"yes": True, "no": False}
-SHOWN = 10  # lines that a message names
+MAX_FAULTS = 10  # lines that a message names
 
 
-def authors(division: Division, dataset: Dataset, name: str) -> bytes:
+def set_to_csv(division: Division, dataset: Dataset, name: str) -> bytes:
     """The csv of a set's main benchmark."""
     file = StringIO(newline="")
     csv.writer(file, lineterminator="\n").writerows(_rows(division, dataset, name))
@@ -38,10 +38,12 @@ def read_set(path: Path, dataset: Dataset) -> Division:
 
     Raises DataError as `read_authors`, and for a file whose name ends in none.
     """
-    name = next((name for name in (*SETS, MINED) if f"-{path.stem}".endswith(f"-{name}")), None)
+    name = next((name for name in (*SETS, HARD_SAMPLES) if f"-{path.stem}".endswith(f"-{name}")), None)
     if name is None:
-        raise DataError(f"{path} does not say which set it is. Let its name end in {', '.join(SETS)} or {MINED}.csv.")
-    pairs = read_authors(path, dataset)
+        raise DataError(
+            f"{path} does not say which set it is. Let its name end in {', '.join(SETS)} or {HARD_SAMPLES}.csv."
+        )
+    pairs = read_pairs(path, dataset)
     n = len(pairs)
     return Division(
         rows=pairs.rows,
@@ -58,7 +60,7 @@ def read_set(path: Path, dataset: Dataset) -> Division:
     )
 
 
-def read_authors(path: Path, dataset: Dataset) -> Pairs:
+def read_pairs(path: Path, dataset: Dataset) -> Pairs:
     """Read the pairs of a csv, in its order; an image may go by its id, its key, or its file with or without suffix.
 
     Raises DataError with the number and fault of every line (the first ten) that is no pair of this data set as it is
@@ -77,8 +79,8 @@ def read_authors(path: Path, dataset: Dataset) -> Pairs:
     reader = _Reader(dataset)
     faults = [f"line {number} {fault}" for number, cells in numbered[1:] if (fault := reader.read(cells))]
     if faults:
-        more = f"; and {len(faults) - SHOWN:,} more lines" if len(faults) > SHOWN else ""
-        raise DataError(f"{path}: {'; '.join(faults[:SHOWN])}{more}. Correct or remove them.")
+        more = f"; and {len(faults) - MAX_FAULTS:,} more lines" if len(faults) > MAX_FAULTS else ""
+        raise DataError(f"{path}: {'; '.join(faults[:MAX_FAULTS])}{more}. Correct or remove them.")
     return reader.pairs
 
 

@@ -15,15 +15,15 @@ import numpy as np
 from eyechart.atomic import write_atomic
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
-from eyechart.oodbench.division_csv import authors, read_set
-from eyechart.oodbench.divisions import HARD, ID, MINED, SETS, SIMPLE, Detector, Division, Ints, LeftOut
+from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H, OOD_S, SETS, Detector, Division, Ints, LeftOutImage
+from eyechart.oodbench.division_csv import read_set, set_to_csv
 
 SCHEMA = 1
-KNOWN, DIGITS = (*SETS, MINED), {*"0123"}
+KNOWN, DIGITS = (*SETS, HARD_SAMPLES), {*"0123"}
 REMEDY = "Make it again with: python -m eyechart.oodbench ROOT"
 
 
-class Pair(msgspec.Struct, frozen=True, array_like=True):
+class PairEntry(msgspec.Struct, frozen=True, array_like=True):
     """One pair: key, category, set, whether of the main benchmark, whether present, flags, and hardness if mined."""
 
     key: str
@@ -35,15 +35,15 @@ class Pair(msgspec.Struct, frozen=True, array_like=True):
     hardness: float | None = None
 
 
-class Missing(msgspec.Struct, frozen=True, array_like=True):
+class LeftOutEntry(msgspec.Struct, frozen=True, array_like=True):
     """An image without pairs: its key, the detector that gave no answer, and why."""
 
     key: str
     detector: str
-    why: str
+    reason: str
 
 
-class Who(msgspec.Struct, frozen=True):
+class DetectorEntry(msgspec.Struct, frozen=True):
     """A detector, its prompts, and the sha256 of its logits."""
 
     spec: str
@@ -51,7 +51,7 @@ class Who(msgspec.Struct, frozen=True):
     scores_sha256: str
 
 
-class File(msgspec.Struct, frozen=True, kw_only=True):
+class DivisionFile(msgspec.Struct, frozen=True, kw_only=True):
     """The whole file."""
 
     schema: int = SCHEMA
@@ -59,41 +59,41 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     split: str
     fingerprint: str
     annotation: str
-    detectors: tuple[Who, ...]
+    detectors: tuple[DetectorEntry, ...]
     parameters: Mapping[str, str]
     notes: tuple[str, ...] = ()
-    left_out: tuple[Missing, ...] = ()
-    pairs: tuple[Pair, ...]
+    left_out: tuple[LeftOutEntry, ...] = ()
+    pairs: tuple[PairEntry, ...]
 
 
-def content(division: Division, dataset: Dataset) -> bytes:
+def serialize_division(division: Division, dataset: Dataset) -> bytes:
     """The bytes of a division's file."""
-    whole = File(
+    whole = DivisionFile(
         benchmark=dataset.benchmark,
         split=dataset.split,
         fingerprint=division.fingerprint,
         annotation=division.annotation,
-        detectors=tuple(Who(one.spec, one.templates, one.scores_sha256) for one in division.detectors),
+        detectors=tuple(DetectorEntry(one.spec, one.templates, one.scores_sha256) for one in division.detectors),
         parameters=dict(sorted(division.parameters.items())),
         notes=division.notes,
-        left_out=tuple(Missing(one.key, one.detector, one.why) for one in division.left_out),
+        left_out=tuple(LeftOutEntry(one.key, one.detector, one.reason) for one in division.left_out),
         pairs=tuple(_pairs(division, dataset)),
     )
-    return encoded(whole)
+    return encode_file(whole)
 
 
-def encoded(whole: File) -> bytes:
+def encode_file(whole: DivisionFile) -> bytes:
     """The bytes of a file, a pair a line."""
     head = msgspec.json.encode(msgspec.structs.replace(whole, pairs=()))
     return head.removesuffix(b"[]}") + b"[\n" + b",\n".join(map(msgspec.json.encode, whole.pairs)) + b"\n]}\n"
 
 
-def sha256_of(division: Division, dataset: Dataset) -> str:
+def division_sha256(division: Division, dataset: Dataset) -> str:
     """The fingerprint of a division's file."""
-    return sha256(content(division, dataset)).hexdigest()
+    return sha256(serialize_division(division, dataset)).hexdigest()
 
 
-def truth_of(division: Division, dataset: Dataset) -> str:
+def labels_sha256(division: Division, dataset: Dataset) -> str:
     """The fingerprint of what is asked and what is right, whatever detectors' logits are to the last bit."""
     asked = ((one.key, one.category, one.set, one.main, one.present) for one in _pairs(division, dataset))
     return sha256(msgspec.json.encode(tuple(asked))).hexdigest()
@@ -102,20 +102,20 @@ def truth_of(division: Division, dataset: Dataset) -> str:
 def write_division(path: Path, division: Division, dataset: Dataset) -> tuple[Path, ...]:
     """Write the file, and beside it the authors' csv of each set's main benchmark; what was written."""
     tables = {name: path.with_name(f"{path.stem}-{name}.csv") for name in KNOWN}
-    if MINED not in division.sets:
-        tables.pop(MINED).unlink(missing_ok=True)  # of an earlier division, which the file replaces
+    if HARD_SAMPLES not in division.sets:
+        tables.pop(HARD_SAMPLES).unlink(missing_ok=True)  # of an earlier division, which the file replaces
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, content(division, dataset))
+    write_atomic(path, serialize_division(division, dataset))
     for name, table in tables.items():
-        write_atomic(table, authors(division, dataset, name))
+        write_atomic(table, set_to_csv(division, dataset, name))
     return path, *tables.values()
 
 
-def _pairs(division: Division, dataset: Dataset) -> Iterator[Pair]:
+def _pairs(division: Division, dataset: Dataset) -> Iterator[PairEntry]:
     keys, names = dataset.keys, dataset.names
     for place, name in enumerate(division.sets):
         hard = float(division.hardness[place])
-        yield Pair(
+        yield PairEntry(
             keys[division.rows[place]],
             names[division.categories[place]],
             name,
@@ -150,16 +150,16 @@ def read_division(path: Path, dataset: Dataset) -> Division:
         fingerprint=found.fingerprint,
         annotation=found.annotation,
         notes=found.notes,
-        left_out=tuple(LeftOut(one.key, one.detector, one.why) for one in found.left_out),
+        left_out=tuple(LeftOutImage(one.key, one.detector, one.reason) for one in found.left_out),
     )
     _as_annotated(path, division, dataset)
     return division
 
 
-def read_file(path: Path) -> File:
+def read_file(path: Path) -> DivisionFile:
     """Read a division file as it is, whatever the data; what it says is checked for its form alone."""
     try:
-        found = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=File)
+        found = msgspec.json.decode(path.read_bytes().removeprefix(BOM_UTF8), type=DivisionFile)
     except OSError as error:
         raise DataError(f"The division {path} cannot be read ({error.strerror}). {REMEDY}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -172,13 +172,13 @@ def read_file(path: Path) -> File:
     return found
 
 
-def _fault(pair: Pair, detectors: int) -> str:
+def _fault(pair: PairEntry, detectors: int) -> str:
     """What is wrong with the form of a pair."""
     if pair.set not in KNOWN:
         return f"is of the set '{pair.set}', expected one of {', '.join(KNOWN)}"
     if len(pair.flags) != detectors or set(pair.flags) - DIGITS:
         return f"has the flags '{pair.flags}', expected one digit from 0 to 3 for each of {detectors} detectors"
-    if pair.set != MINED and detectors and pair.set != _set_of(pair.flags):
+    if pair.set != HARD_SAMPLES and detectors and pair.set != _set_of(pair.flags):
         return f"is of the set {pair.set}, and its flags '{pair.flags}' are those of {_set_of(pair.flags)}"
     return ""
 
@@ -186,17 +186,17 @@ def _fault(pair: Pair, detectors: int) -> str:
 def _set_of(flags: str) -> str:
     """The set that flags make."""
     flagged = len(flags) - flags.count("0")
-    return HARD if flagged == len(flags) else SIMPLE if flagged else ID
+    return OOD_H if flagged == len(flags) else OOD_S if flagged else ID
 
 
-def _digits(found: File) -> Ints:
+def _digits(found: DivisionFile) -> Ints:
     """The flags (m, detectors) of a file whose form is right."""
     every = "".join(pair.flags for pair in found.pairs).encode("ascii")
     codes = np.frombuffer(every, np.uint8).astype(np.int64) - ord("0")
     return codes.reshape(len(found.pairs), len(found.detectors))
 
 
-def _same_data(path: Path, found: File, dataset: Dataset) -> None:
+def _same_data(path: Path, found: DivisionFile, dataset: Dataset) -> None:
     notation = dataset.notation.sha256 if dataset.notation else ""
     here = {"images": (found.fingerprint, dataset.fingerprint), "annotations": (found.annotation, notation)}
     for what, (its, ours) in here.items():
@@ -207,7 +207,7 @@ def _same_data(path: Path, found: File, dataset: Dataset) -> None:
             )
 
 
-def _places(path: Path, found: File, dataset: Dataset) -> tuple[Ints, Ints]:
+def _places(path: Path, found: DivisionFile, dataset: Dataset) -> tuple[Ints, Ints]:
     """Each pair's row and category; both must be there."""
     every = []
     for what, names, wanted in (
@@ -238,7 +238,7 @@ def _as_annotated(path: Path, division: Division, dataset: Dataset) -> None:
             f"{path}: pair {wrong[0]} says that '{dataset.names[division.categories[wrong[0]]]}' {said} in "
             f"{dataset.keys[division.rows[wrong[0]]]}, against the annotation, as do {len(wrong):,} in all. {REMEDY}"
         )
-    mined = np.array([name == MINED for name in division.sets], np.bool_)
+    mined = np.array([name == HARD_SAMPLES for name in division.sets], np.bool_)
     ids = (mined * len(dataset) + division.rows) * dataset.classes + division.categories
     _, first, counts = np.unique(ids, return_index=True, return_counts=True)
     if (counts > 1).any():

@@ -7,11 +7,20 @@ import numpy as np
 from eyechart.inference.responses import Response
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Usage
-from eyechart.oodbench.divisions import Division
+from eyechart.oodbench.case_division import division_label, load_division
+from eyechart.oodbench.division import Division
 from eyechart.oodbench.options import EXISTENCE, IN_A_DIVISION, unused, warnings
 from eyechart.oodbench.predictions import ExistencePredictions
-from eyechart.oodbench.split_division import called, division
-from eyechart.oodbench.yes_no_prompts import WORDINGS, Heard, Query, existence_prompts, parsers, put, readable, yes
+from eyechart.oodbench.yes_no_prompts import (
+    PROMPT_NAMES,
+    PairResponses,
+    Query,
+    ask,
+    check_reading,
+    existence_prompts,
+    parse_yes_no,
+    parser_versions,
+)
 from eyechart.parsers.truncation import read_complete_word
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
@@ -40,38 +49,38 @@ class Existence(Protocol[ExistencePredictions]):
 
     def predict(self, context: Context) -> ExistencePredictions:
         """Ask set by set, so that each has its time, and read the answers."""
-        reading = readable(context.options["reading"])
-        divided = division(context)
-        chosen = by_set(divided, asked_about(divided, context.options["benchmark"]))
-        heard = {name: ask(context, divided, of) for name, of in chosen.items()}
-        said = [reply for each in heard.values() for reply in each.said]
+        reading = check_reading(context.options["reading"])
+        divided = load_division(context)
+        chosen = indices_by_set(divided, selected_pairs(divided, context.options["benchmark"]))
+        heard = {name: ask_pairs(context, divided, of) for name, of in chosen.items()}
+        said = [reply for each in heard.values() for reply in each.responses]
         pairs = [*zip(said[::2], said[1::2], strict=True)]
         return ExistencePredictions(
             division=divided,
             dataset=context.dataset,
             seed=context.runner.seed,
             names=context.names,
-            variant=variant(context, divided),
+            variant=build_variant(context, divided),
             errors={place: error for place, pair in enumerate(pairs) if (error := first_error(pair))},
             usage=(usage := sum((each.usage for each in heard.values()), Usage())),
             cost=context.model.cost(usage),
-            sets={name: each.took for name, each in heard.items()},
+            timings={name: each.timing for name, each in heard.items()},
             places=np.array([place for of in chosen.values() for place in of], np.int64),
-            answers=np.array([answers(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
-            said=tuple((one.text, other.text) for one, other in pairs),
+            answers=np.array([answer_codes(pair, reading) for pair in pairs], np.int64).reshape(-1, 2),
+            completions=tuple((one.text, other.text) for one, other in pairs),
             truncated=np.array([[is_truncated(each, reading) for each in pair] for pair in pairs], np.bool_).reshape(
                 -1, 2
             ),
         )
 
 
-def asked_about(divided: Division, benchmark: str) -> np.ndarray:
+def selected_pairs(divided: Division, benchmark: str) -> np.ndarray:
     """Places of the pairs of the main benchmark, or of the initial one."""
     chosen = divided.main if benchmark == "main" else np.ones(len(divided), np.bool_)
     return np.flatnonzero(chosen)
 
 
-def by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
+def indices_by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
     """The places of each set, in their order."""
     found: dict[str, list[int]] = {}
     for place in places.tolist():
@@ -79,11 +88,11 @@ def by_set(divided: Division, places: np.ndarray) -> dict[str, list[int]]:
     return found
 
 
-def ask(context: Context, divided: Division, places: Sequence[int]) -> Heard:
+def ask_pairs(context: Context, divided: Division, places: Sequence[int]) -> PairResponses:
     """Both questions about each pair, side by side."""
-    kinds = WORDINGS[context.options["reasoning"]]
+    kinds = PROMPT_NAMES[context.options["reasoning"]]
     pairs = [(int(divided.rows[place]), int(divided.categories[place])) for place in places]
-    return put(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
+    return ask(context, [Query(kind, row, category) for row, category in pairs for kind in kinds])
 
 
 def first_error(replies: Sequence[Response]) -> str:
@@ -91,16 +100,16 @@ def first_error(replies: Sequence[Response]) -> str:
     return next((reply.error for reply in replies if reply.error), "")
 
 
-def answers(pair: Sequence[Response], reading: str) -> list[int]:
+def answer_codes(pair: Sequence[Response], reading: str) -> list[int]:
     """Both answers of a pair; without one of them the pair is left out whole, since yes and no would be unbalanced."""
-    return [MISSING] * len(pair) if first_error(pair) else [answer(reply, reading) for reply in pair]
+    return [MISSING] * len(pair) if first_error(pair) else [answer_code(reply, reading) for reply in pair]
 
 
-def answer(reply: Response, reading: str) -> int:
+def answer_code(reply: Response, reading: str) -> int:
     """A reply as one of the four outcomes."""
     if reply.error:
         return MISSING
-    said = None if is_truncated(reply, reading) else yes(complete_text(reply, reading), reading)
+    said = None if is_truncated(reply, reading) else parse_yes_no(complete_text(reply, reading), reading)
     return UNPARSED if said is None else YES if said else NO
 
 
@@ -114,24 +123,24 @@ def is_truncated(reply: Response, reading: str) -> bool:
     return not reply.error and not reply.finished and not complete_text(reply, reading)
 
 
-def variant(context: Context, divided: Division) -> dict[str, str]:
+def build_variant(context: Context, divided: Division) -> dict[str, str]:
     """Every choice, the division's own where it is read from a file, and the wording and parsers."""
     asked = existence_prompts(context.options["reasoning"])
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in asked),
-        "parser": parsers(context.options["reading"], "yes_no"),
+        "parser": parser_versions(context.options["reading"], "yes_no"),
         "names": context.names_source,
     }
-    return {**context.options, **made(context, divided), **told}
+    return {**context.options, **division_parameters(context, divided), **told}
 
 
-def made(context: Context, divided: Division) -> dict[str, str]:
+def division_parameters(context: Context, divided: Division) -> dict[str, str]:
     """How the division was made, by which detectors, from data of which format; a file may not say it all."""
     notation = context.dataset.annotation
     return {
         **{name: "unknown" for name in (each.name for each in IN_A_DIVISION) if name in context.options},
         **divided.parameters,
-        "division": called(context, divided),
+        "division": division_label(context, divided),
         "detectors": "+".join(one.spec for one in divided.detectors) or "unknown",
         "source": notation.source if notation else "",
     }

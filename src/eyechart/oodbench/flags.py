@@ -12,8 +12,8 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Float64s = NDArray[np.float64]
 THRESHOLD = 0.05
-MOST = 3000  # pairs a set, two questions each
-BEATEN, UNLIKELY = 1, 2
+MAX_PAIRS = 3000  # pairs a set, two questions each
+OUTSCORED, UNLIKELY = 1, 2
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Flags:
     """
 
     probability: Float64s
-    beaten: Bools
-    strangers: Bools
+    outscored: Bools
+    top_absent: Bools
     unlikely: Bools
     present: Bools
 
@@ -37,14 +37,14 @@ class Flags:
 
         Source: arXiv 2602.18094, section 4; the numbers are ours.
 
-        >>> flags([[2.0, 1.0, 0.0]], [[False, True, False]], [[True, False, True]], 0.05).codes
+        >>> compute_flags([[2.0, 1.0, 0.0]], [[False, True, False]], [[True, False, True]], 0.05).codes
         array([[0, 1, 0]])
         """
-        both = BEATEN * (self.beaten[:, None] & self.present) + UNLIKELY * self.unlikely
+        both = OUTSCORED * (self.outscored[:, None] & self.present) + UNLIKELY * self.unlikely
         return both.astype(np.int64)
 
 
-def purified(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float64s:
+def purified_probabilities(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float64s:
     """The probability of each present category, the image's other categories taken out of the softmax.
 
     Args: `logits` (n, k), `present` and `absent` (n, k) bool; what is neither, nobody looked for, and is taken out.
@@ -52,16 +52,16 @@ def purified(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> Float6
     Raises: ValueError for shapes that differ, a category both present and absent, and a logit that is no number.
     Source: arXiv 2602.18094, section 4, "Purify".
 
-    >>> purified([[2.0, 2.0, 2.0]], [[True, True, False]], [[False, False, True]]).tolist()
+    >>> purified_probabilities([[2.0, 2.0, 2.0]], [[True, True, False]], [[False, False, True]]).tolist()
     [[0.5, 0.5, nan]]
     """
-    score, here, away = checked(logits, present, absent)
+    score, here, away = check_arrays(logits, present, absent)
     others = np.sort(np.where(away, score, -np.inf), axis=1)  # a sum of one order, so that that of categories is none
     rest = logsumexp(others, axis=1, keepdims=True)
     return np.where(here, expit(score - rest), np.nan)
 
 
-def flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: float = THRESHOLD) -> Flags:
+def compute_flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: float = THRESHOLD) -> Flags:
     """What one detector fails on: images where an absent category beats all present ones, and unlikely present ones.
 
     Args: as `purified`; `threshold` in [0, 1], a probability.
@@ -69,16 +69,16 @@ def flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: f
     Raises: ValueError as `purified`, and for a threshold out of range.
     Source: arXiv 2602.18094, section 4, the two cases of failure detection.
 
-    >>> found = flags([[4.0, 0.0, 1.0]], [[True, True, False]], [[False, False, True]], 0.3)
-    >>> found.beaten.tolist(), found.unlikely.tolist()
+    >>> found = compute_flags([[4.0, 0.0, 1.0]], [[True, True, False]], [[False, False, True]], 0.3)
+    >>> found.outscored.tolist(), found.unlikely.tolist()
     ([False], [[False, True, False]])
-    >>> flags([[2.0, 1.0, 2.0]], [[False, True, False]], [[True, False, True]]).strangers
+    >>> compute_flags([[2.0, 1.0, 2.0]], [[False, True, False]], [[True, False, True]]).top_absent
     array([[ True, False,  True]])
     """
     if not 0 <= threshold <= 1:
-        raise ValueError(f"The 'threshold' parameter of flags must be in [0, 1]. Got {threshold} instead.")
-    score, here, away = checked(logits, present, absent)
-    probability = purified(score, here, away)
+        raise ValueError(f"The 'threshold' parameter of compute_flags must be in [0, 1]. Got {threshold} instead.")
+    score, here, away = check_arrays(logits, present, absent)
+    probability = purified_probabilities(score, here, away)
     best = np.where(here, score, -np.inf).max(axis=1, initial=-np.inf)
     others = np.where(away, score, -np.inf)
     top = others.max(axis=1, initial=-np.inf)
@@ -87,35 +87,35 @@ def flags(logits: ArrayLike, present: ArrayLike, absent: ArrayLike, threshold: f
     return Flags(probability, beaten, strangers, probability < threshold, here)
 
 
-def checked(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tuple[Float64s, Bools, Bools]:
+def check_arrays(logits: ArrayLike, present: ArrayLike, absent: ArrayLike) -> tuple[Float64s, Bools, Bools]:
     """The three arrays, which must be of one shape and of numbers.
 
     Raises: ValueError as `purified` says.
     Source: own definition.
 
-    >>> checked([[float("nan")]], [[True]], [[False]])
+    >>> check_arrays([[float("nan")]], [[True]], [[False]])
     Traceback (most recent call last):
-    ValueError: The 'logits' parameter of flags must be finite for every category that is present or absent. Got nan.
+    ValueError: The 'logits' parameter of compute_flags must be finite for present and absent categories. Got nan.
     """
     score = np.ascontiguousarray(logits, np.float64)  # how an array lies in memory would change the order of sums
     here, away = np.ascontiguousarray(present, np.bool_), np.ascontiguousarray(absent, np.bool_)
     if score.ndim != 2 or score.shape != here.shape or score.shape != away.shape:
         raise ValueError(
-            "The 'logits', 'present' and 'absent' parameters of flags must be of one shape (images, categories). "
-            f"Got {score.shape}, {here.shape} and {away.shape} instead."
+            "The 'logits', 'present' and 'absent' parameters of compute_flags must have one shape (images, "
+            f"categories). Got {score.shape}, {here.shape} and {away.shape} instead."
         )
     if (here & away).any():
         raise ValueError("A category is both present and absent in one image. Expected at most one of the two.")
     odd = score[(here | away) & ~np.isfinite(score)]
     if odd.size:
         raise ValueError(
-            "The 'logits' parameter of flags must be finite for every category that is present or absent. "
+            "The 'logits' parameter of compute_flags must be finite for present and absent categories. "
             f"Got {odd.flat[0]}."
         )
     return score, here, away
 
 
-def agreed(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
+def combine_flags(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
     """What all detectors fail on (OOD-H), and what some of them do (OOD-S).
 
     Args: one array of bool a detector, all of one shape. With one detector, OOD-S is empty; with two, it is the
@@ -123,19 +123,19 @@ def agreed(failed: Sequence[ArrayLike]) -> tuple[Bools, Bools]:
     Raises: ValueError for no detector.
     Source: arXiv 2602.18094, section 4 and appendix E.2.
 
-    >>> hard, simple = agreed([[True, True, False], [True, False, False]])
+    >>> hard, simple = combine_flags([[True, True, False], [True, False, False]])
     >>> hard.tolist(), simple.tolist()
     ([True, False, False], [False, True, False])
     """
     if not failed:
-        raise ValueError("The 'failed' parameter of agreed must hold one array a detector. Got none instead.")
+        raise ValueError("The 'failed' parameter of combine_flags must hold one array a detector. Got none instead.")
     every = np.stack([np.asarray(each, np.bool_) for each in failed])
     hard: Bools = np.all(every, axis=0)
     simple: Bools = np.any(every, axis=0) & ~hard
     return hard, simple
 
 
-def drawn(names: Iterable[str], most: int, seed: int, what: str) -> list[int]:
+def draw_sample(names: Iterable[str], most: int, seed: int, what: str) -> list[int]:
     """A random choice of at most `most`, which neither the order of the names nor that of anything else changes.
 
     Args: `names` of what is chosen from, each once; `what` tells draws of one seed apart.
@@ -143,10 +143,11 @@ def drawn(names: Iterable[str], most: int, seed: int, what: str) -> list[int]:
     Raises: ValueError for a negative number.
     Source: arXiv 2602.18094, appendix A (random downsampling); the order by hash is ours.
 
-    >>> drawn(["a", "b", "c"], 2, 42, "OOD-H") == sorted(2 - place for place in drawn("cba", 2, 42, "OOD-H"))
+    >>> chosen = draw_sample(["a", "b", "c"], 2, 42, "OOD-H")
+    >>> chosen == sorted(2 - place for place in draw_sample("cba", 2, 42, "OOD-H"))
     True
     """
     if most < 0:
-        raise ValueError(f"The 'most' parameter of drawn must be at least 0. Got {most} instead.")
+        raise ValueError(f"The 'most' parameter of draw_sample must be at least 0. Got {most} instead.")
     order = sorted((sha256(f"{seed}|{what}|{name}".encode()).digest(), place) for place, name in enumerate(names))
     return sorted(place for _, place in order[:most])

@@ -35,7 +35,7 @@ class Proposals:
 
 
 @dataclass(frozen=True)
-class Mined:
+class HardSamples:
     """The hard pairs, each once, the hardest first: `rows`, `categories` and focal `hardness`, all (pairs,)."""
 
     rows: Ints
@@ -65,7 +65,7 @@ def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
     return np.asarray((1 - p) ** gamma * np.abs(np.log(p)))
 
 
-def most_probable(probabilities: ArrayLike) -> Proposals:
+def propose_top_categories(probabilities: ArrayLike) -> Proposals:
     """One proposal an image: its most probable category, the first of equally probable ones.
 
     Args: `probabilities` (n, k) in [0, 1] of an encoder or classifier; a row with NaN is unscored and proposes nothing.
@@ -73,13 +73,13 @@ def most_probable(probabilities: ArrayLike) -> Proposals:
     Raises: ValueError for another shape, no category, or a largest probability outside (0, 1].
     Source: arXiv 2602.18094, Algorithm 1, with the image as its only candidate box; own definition.
 
-    >>> found = most_probable([[0.2, 0.8], [float("nan"), 0.1], [0.6, 0.4]])
+    >>> found = propose_top_categories([[0.2, 0.8], [float("nan"), 0.1], [0.6, 0.4]])
     >>> found.rows.tolist(), found.categories.tolist(), found.probabilities.tolist()
     ([0, 2], [1, 0], [0.8, 0.6])
     """
     p = np.asarray(probabilities, dtype=np.float64)
     fits = p.ndim == 2 and p.shape[-1] > 0
-    demand(fits, "most_probable", "probabilities", "an array of 2 dimensions with at least one category", p)
+    demand(fits, "propose_top_categories", "probabilities", "an array of 2 dimensions with at least one category", p)
     rows = np.flatnonzero(~np.isnan(p).any(1))
     best = p[rows].argmax(1)
     values = p[rows, best]
@@ -87,7 +87,7 @@ def most_probable(probabilities: ArrayLike) -> Proposals:
     return Proposals(rows, best, values)
 
 
-def existing(found: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
+def keep_annotated(found: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
     """The proposals whose category is annotated in their image, and how many are not.
 
     Args: `found` with rows below n and categories below k; `present` (n, k), which categories are in which images.
@@ -96,20 +96,22 @@ def existing(found: Proposals, present: ArrayLike) -> tuple[Proposals, int]:
     Source: own definition; the paper asks about categories that are there (section 3), and does not say what it does
     with false alarms.
 
-    >>> _, others = existing(most_probable([[0.2, 0.8], [0.6, 0.4]]), [[True, False], [True, False]])
+    >>> _, others = keep_annotated(propose_top_categories([[0.2, 0.8], [0.6, 0.4]]), [[True, False], [True, False]])
     >>> others
     1
     """
     table = np.asarray(present)
     fits = table.ndim == 2 and table.dtype.kind == "b"
-    demand(fits, "existing", "present", "a boolean array of 2 dimensions", table)
-    rows = integers("existing", "rows", found.rows, ndim=1, below=table.shape[0], least=0)
-    categories = integers("existing", "categories", found.categories, ndim=1, below=table.shape[1], least=0)
+    demand(fits, "keep_annotated", "present", "a boolean array of 2 dimensions", table)
+    rows = integers("keep_annotated", "rows", found.rows, ndim=1, below=table.shape[0], least=0)
+    categories = integers("keep_annotated", "categories", found.categories, ndim=1, below=table.shape[1], least=0)
     kept = table[rows, categories]
     return Proposals(rows[kept], categories[kept], found.probabilities[kept]), int((~kept).sum())
 
 
-def mined(found: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = TOP_Q, gamma: float = GAMMA) -> Mined:
+def mine_hard_samples(
+    found: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = TOP_Q, gamma: float = GAMMA
+) -> HardSamples:
     """The hardest k proposals of each category in each image, and of those the hardest q per cent of each category.
 
     The number kept is rounded up, so that no category loses all. Equal hardness goes by the image's key, so that
@@ -122,25 +124,27 @@ def mined(found: Proposals, keys: Sequence[str], *, k: int = TOP_K, q: float = T
     Source: arXiv 2602.18094, Algorithm 1.
 
     >>> found = Proposals(np.array([0, 0, 1, 2]), np.array([5, 5, 5, 7]), np.array([0.9, 0.3, 0.2, 0.8]))
-    >>> hard = mined(found, ["a", "b", "c"], q=50)
+    >>> hard = mine_hard_samples(found, ["a", "b", "c"], q=50)
     >>> hard.rows.tolist(), hard.categories.tolist(), hard.hardness.round(3).tolist()
     ([1, 2], [5, 7], [1.03, 0.009])
     """
-    k = whole("mined", "k", k, least=1)
-    demand(0 < q <= 100, "mined", "q", "above 0 and at most 100", q)
-    demand(len({*keys}) == len(keys), "mined", "keys", "all different", f"{len(keys) - len({*keys})} repeated")
-    rows = integers("mined", "rows", found.rows, ndim=1, below=len(keys), least=0)
-    categories = integers("mined", "categories", found.categories, ndim=1, least=0)
+    k = whole("mine_hard_samples", "k", k, least=1)
+    demand(0 < q <= 100, "mine_hard_samples", "q", "above 0 and at most 100", q)
+    demand(
+        len({*keys}) == len(keys), "mine_hard_samples", "keys", "all different", f"{len(keys) - len({*keys})} repeated"
+    )
+    rows = integers("mine_hard_samples", "rows", found.rows, ndim=1, below=len(keys), least=0)
+    categories = integers("mine_hard_samples", "categories", found.categories, ndim=1, least=0)
     scores = hardness(found.probabilities, gamma)
     for name, values in (("categories", categories), ("probabilities", scores)):
-        demand(len(values) == len(rows), "mined", name, f"of length {len(rows)}, one a proposal", values)
+        demand(len(values) == len(rows), "mine_hard_samples", name, f"of length {len(rows)}, one a proposal", values)
     ranks = np.empty(len(keys), np.int64)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
     order = np.lexsort((categories, ranks[rows], -scores))
     order = order[_places(rows[order], categories[order]) < k]
     order = order[_hardest(categories[order], q)]
     order = order[_places(rows[order], categories[order]) == 0]
-    return Mined(rows[order], categories[order], scores[order])
+    return HardSamples(rows[order], categories[order], scores[order])
 
 
 def _hardest(categories: Ints, q: float) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from eyechart.metrics.degradation import degradation as falls_of
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, row_sums
 from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
-from eyechart.oodbench.divisions import ID
+from eyechart.oodbench.division import ID
 from eyechart.oodbench.predictions import LABELS, ExistencePredictions, ProgressionPredictions
 
 TIMES = 2000
@@ -26,7 +26,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
-def estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
+def set_estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
     """A number of a set of pairs, by default with a bootstrap interval over images."""
     how = {"method": "bootstrap", "labels": LABELS} | more
     return Estimate(name=name, category=category, value=value, n=n, interval=interval, **how)
@@ -37,34 +37,36 @@ def yes_no_measures(predictions: ExistencePredictions) -> Iterator[Estimate]:
 
     Source: arXiv 2602.18094, section 4.1.
     """
-    for name, mask in answered(predictions).items():
+    for name, mask in answered_pairs(predictions).items():
         counts, images = tables(predictions.answers[mask], predictions.expected[mask]), predictions.images[mask]
-        yield from measured(name, counts, images, len(predictions.keys), predictions.seed)
+        yield from measure_estimates(name, counts, images, len(predictions.keys), predictions.seed)
 
 
 def answer_shares(predictions: ExistencePredictions) -> Iterator[Estimate]:
     """Yield the share of answers of every set that say yes, and of those that could not be read."""
-    for name, mask in answered(predictions).items():
-        yield from shares(name, predictions.answers[mask], predictions.images[mask], predictions.seed)
+    for name, mask in answered_pairs(predictions).items():
+        yield from share_estimates(name, predictions.answers[mask], predictions.images[mask], predictions.seed)
 
 
 def degradation(predictions: ExistencePredictions) -> Iterator[Estimate]:
     """Yield how far each measure falls from ID to every other set, and the p-value of the fall."""
-    masks = answered(predictions)
+    masks = answered_pairs(predictions)
     counts = {name: tables(predictions.answers[mask], predictions.expected[mask]) for name, mask in masks.items()}
     images = {name: predictions.images[mask] for name, mask in masks.items()}
     for name in counts:
         if name != ID and ID in counts:
-            yield from fallen(name, (counts[ID], counts[name]), (images[ID], images[name]), predictions.seed)
+            yield from degradation_estimates(
+                name, (counts[ID], counts[name]), (images[ID], images[name]), predictions.seed
+            )
 
 
-def answered(found: ExistencePredictions) -> dict[str, Bools]:
+def answered_pairs(found: ExistencePredictions) -> dict[str, Bools]:
     """The pairs of each set that have both answers, or a set's resamples would differ in size."""
     both = (found.answers != MISSING).all(axis=1)
-    return {name: mask & both for name, mask in found.masks()}
+    return {name: mask & both for name, mask in found.set_masks()}
 
 
-def measured(name: str, counts: Ints, images: Ints, all_images: int, seed: int) -> Iterator[Estimate]:
+def measure_estimates(name: str, counts: Ints, images: Ints, all_images: int, seed: int) -> Iterator[Estimate]:
     """Accuracy, F1, precision, recall and MCC, with bootstrap intervals over images, which several pairs share.
 
     For comparisons all images of the split are drawn, with all pairs of each.
@@ -83,10 +85,10 @@ def measured(name: str, counts: Ints, images: Ints, all_images: int, seed: int) 
     for measure in MEASURES:
         more = {"n_clusters": units, "higher_is_better": True, "bootstrap": partial(bootstrap, measure)}
         more |= {"title": name} if measure == "acc" else {}
-        yield estimate(measure, name, float(values[measure]), n, intervals.get(measure), **more)
+        yield set_estimate(measure, name, float(values[measure]), n, intervals.get(measure), **more)
 
 
-def shares(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estimate]:
+def share_estimates(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estimate]:
     """The share of answers that say yes, and of those that could not be read, with intervals over images."""
     counted = [(answers == what).sum(axis=1) for what in (YES, UNPARSED)]
     rows = np.stack([*counted, np.full(len(answers), answers.shape[1])], axis=1).astype(np.int64)
@@ -95,18 +97,20 @@ def shares(name: str, answers: Ints, images: Ints, seed: int) -> Iterator[Estima
         value = float(rows[:, place].sum() / n) if n else float("nan")
         draws, count = quotients(drawn[:, place], drawn[:, 2]), len(np.unique(images))
         interval = share_interval(draws, value, count) if n else None
-        yield estimate(what, name, value, n, interval, n_clusters=count)
+        yield set_estimate(what, name, value, n, interval, n_clusters=count)
 
 
-def fallen(name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int) -> Iterator[Estimate]:
+def degradation_estimates(
+    name: str, counts: tuple[Ints, Ints], images: tuple[Ints, Ints], seed: int
+) -> Iterator[Estimate]:
     """How far each measure falls from ID to a set, and how often permutations of whole images fall as far."""
     n = sum(int(rows.sum()) for rows in counts)
     falls: Mapping[str, Degradation] = falls_of(*counts, TIMES, seed, clusters=images)
     units = len(np.unique(np.concatenate(images)))
     for measure, fall in falls.items():
-        yield estimate(f"{measure}_delta", name, fall.delta, n, fall.ci, n_clusters=units)
+        yield set_estimate(f"{measure}_delta", name, fall.delta, n, fall.ci, n_clusters=units)
     for measure, fall in falls.items():
-        yield estimate(f"{measure}_p", name, fall.p, n, fall.p_ci, method="permutation", n_clusters=units)
+        yield set_estimate(f"{measure}_p", name, fall.p, n, fall.p_ci, method="permutation", n_clusters=units)
 
 
 def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
@@ -115,31 +119,31 @@ def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
     Source: arXiv 2602.18094, section 4.2.
     """
     rows, seed = found.images, found.seed
-    for name, mask in complete(found):
-        right = np.column_stack([found.right[mask], np.ones(int(mask.sum()), np.int64)])
+    for name, mask in complete_samples(found):
+        right = np.column_stack([found.correct[mask], np.ones(int(mask.sum()), np.int64)])
         drawn = clustered(right, rows[mask], TIMES, seed)
         n = len(right)
         for place, stage in enumerate(STAGES):
             value = float(right[:, place].mean()) if n else float("nan")
             draws, images = quotients(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
             interval = share_interval(draws, value, images) if n else None
-            bootstrap = partial(resampled, right[:, [place, 3]], rows[mask], len(found.keys), seed)
+            bootstrap = partial(bootstrap_shares, right[:, [place, 3]], rows[mask], len(found.keys), seed)
             more = {
                 "n_clusters": images,
                 "higher_is_better": True,
                 "bootstrap": bootstrap,
                 "title": f"{name} {STAGES[stage]}",
             }
-            yield estimate(stage, name, value, n, interval, **more)
+            yield set_estimate(stage, name, value, n, interval, **more)
 
 
-def resampled(counts: Ints, images: Ints, all_images: int, seed: int) -> Floats:
+def bootstrap_shares(counts: Ints, images: Ints, all_images: int, seed: int) -> Floats:
     """The shares of resamples of all images of the split, of how many samples (n, 2) are right and are there."""
     part, whole = row_sums(counts, images, all_images).T
     return drawn_shares(part, whole, DRAWS, seed)
 
 
-def complete(found: ProgressionPredictions) -> Iterator[tuple[str, Bools]]:
+def complete_samples(found: ProgressionPredictions) -> Iterator[tuple[str, Bools]]:
     """Every set, with which samples of it have all answers."""
     sets = np.array(found.set_names, dtype=object)
     yield from ((name, (sets == name) & ~found.missing) for name in dict.fromkeys(found.set_names))

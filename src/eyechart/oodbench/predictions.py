@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from eyechart.data.dataset import Dataset
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Usage
-from eyechart.oodbench.division_files import truth_of
-from eyechart.oodbench.divisions import HARD, SIMPLE, Division
+from eyechart.oodbench.division import OOD_H, OOD_S, Division
+from eyechart.oodbench.division_files import labels_sha256
 from eyechart.oodbench.yes_no_prompts import QUESTIONS
 from eyechart.protocol.base import Predictions, Rows, answered_images, truncation_note, with_key
 from eyechart.protocol.result import make_usage_record
@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 PRIME = "'"  # of the initial benchmark, as in the paper's tables
 LABELS = "OODBench"
-WORD = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
+ANSWER_TEXT = {YES: "yes", NO: "no", UNPARSED: "", MISSING: ""}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class PairPredictions(Predictions):
     errors: Mapping[int, str]
     usage: Usage
     cost: float | None
-    sets: Mapping[str, SubsetTiming]
+    timings: Mapping[str, SubsetTiming]
     truncated: Bools | None = field(default=None, kw_only=True)
     seed: int = field(default=0, kw_only=True)
 
@@ -51,21 +51,21 @@ class PairPredictions(Predictions):
 
     @property
     @abstractmethod
-    def pairs(self) -> Ints:
+    def pair_indices(self) -> Ints:
         """The place in the division that each question, or the first of several, is about."""
 
     @property
     def images(self) -> Ints:
         """The image of each question: several questions about one image are no independent samples."""
-        return self.division.rows[self.pairs]
+        return self.division.rows[self.pair_indices]
 
-    def cut(self, answers: Ints) -> Bools:
+    def truncated_mask(self, answers: Ints) -> Bools:
         """Return which answers ended at the token limit before they answered, in the shape of `answers`."""
         return np.zeros(answers.shape, np.bool_) if self.truncated is None else self.truncated
 
     def label_hashes(self) -> dict[str, str]:
         """Return the sha256 of the pairs of the division."""
-        return {LABELS: truth_of(self.division, self.dataset)}
+        return {LABELS: labels_sha256(self.division, self.dataset)}
 
     def error_messages(self) -> list[str]:
         """Return every error with its image."""
@@ -77,7 +77,9 @@ class PairPredictions(Predictions):
 
     def usage_record(self) -> UsageRecord:
         """Return what the answers took, set by set."""
-        return make_usage_record(sum(took.answers for took in self.sets.values()), self.usage, self.cost, self.sets)
+        return make_usage_record(
+            sum(took.answers for took in self.timings.values()), self.usage, self.cost, self.timings
+        )
 
     def notes(self) -> Iterator[str]:
         """Yield how many answers could not be read or were cut, and whether there was nothing to ask about."""
@@ -123,10 +125,10 @@ class ExistencePredictions(PairPredictions):
 
     places: Ints
     answers: Ints
-    said: tuple[tuple[str, str], ...]
+    completions: tuple[tuple[str, str], ...]
 
     @property
-    def pairs(self) -> Ints:
+    def pair_indices(self) -> Ints:
         """The pairs that were asked about."""
         return self.places
 
@@ -136,23 +138,23 @@ class ExistencePredictions(PairPredictions):
         here = self.division.present[self.places]
         return np.stack([here, ~here], axis=1)
 
-    def masks(self) -> Iterator[tuple[str, Bools]]:
+    def set_masks(self) -> Iterator[tuple[str, Bools]]:
         """Every set that has a pair, with which pairs are its: the initial ones only where all of them were asked."""
         sets, main = np.array(self.division.sets)[self.places], self.division.main[self.places]
         for name in dict.fromkeys(self.division.sets):
             yield name, (sets == name) & main
         if self.variant["benchmark"] == "initial":
-            yield from ((f"{name}{PRIME}", sets == name) for name in (SIMPLE, HARD))
+            yield from ((f"{name}{PRIME}", sets == name) for name in (OOD_S, OOD_H))
 
     def describe_count(self) -> str:
         """Return how many pairs there are."""
-        return f"{len(self.pairs)} pairs"
+        return f"{len(self.pair_indices)} pairs"
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the answers by what became of them."""
         read = self.answers >= 0
         correct = read & ((self.answers == YES) == self.expected)
-        unread, cut = self.answers == UNPARSED, self.cut(self.answers)
+        unread, cut = self.answers == UNPARSED, self.truncated_mask(self.answers)
         return OutcomeCounts(
             correct=int(correct.sum()),
             wrong=int((read & ~correct).sum()),
@@ -165,7 +167,7 @@ class ExistencePredictions(PairPredictions):
         """Yield every question: what was expected, answered and said."""
         columns = ("pair", "key", "category", "name", "set", "main", "present")
         yield [*columns, "question", "expected", "answer", "correct", "said", "error", "truncated"]
-        cut = self.cut(self.answers)
+        cut = self.truncated_mask(self.answers)
         for place, pair in enumerate(self.places.tolist()):
             for side, name in enumerate(QUESTIONS):
                 answer, expected = int(self.answers[place, side]), bool(self.expected[place, side])
@@ -173,10 +175,10 @@ class ExistencePredictions(PairPredictions):
                 error = self.errors.get(place, "") if answer == MISSING else ""
                 cells = [
                     name,
-                    WORD[int(expected)],
-                    WORD[answer],
+                    ANSWER_TEXT[int(expected)],
+                    ANSWER_TEXT[answer],
                     correct,
-                    self.said[place][side],
+                    self.completions[place][side],
                     error,
                     int(cut[place, side]),
                 ]
@@ -198,10 +200,10 @@ class ProgressionPredictions(PairPredictions):
     existence: Ints
     counting: Ints
     logic: Ints
-    said: tuple[tuple[str, str, str], ...]
+    completions: tuple[tuple[str, str, str], ...]
 
     @property
-    def pairs(self) -> Ints:
+    def pair_indices(self) -> Ints:
         """The pair of the first category of each sample."""
         return self.first
 
@@ -217,7 +219,7 @@ class ProgressionPredictions(PairPredictions):
         return found
 
     @property
-    def right(self) -> Ints:
+    def correct(self) -> Ints:
         """(s, 3): whether existence, counting, and logic together with counting were answered rightly."""
         more = self.counts[:, 0] > self.counts[:, 1]
         counting = self.counting == self.counts[:, 1]
@@ -225,14 +227,14 @@ class ProgressionPredictions(PairPredictions):
 
     def describe_count(self) -> str:
         """Return how many samples there are."""
-        return f"{len(self.pairs)} samples"
+        return f"{len(self.pair_indices)} samples"
 
     def count_outcomes(self) -> OutcomeCounts:
         """Count the answers, three a sample; a logical answer counts as right where it is, whatever the number."""
         answers = np.stack([self.existence, self.counting, self.logic], axis=1)
         more = self.counts[:, 0] > self.counts[:, 1]
         right = np.stack([answers[:, 0] == YES, answers[:, 1] == self.counts[:, 1], answers[:, 2] == more], axis=1)
-        read, unread, cut = answers >= 0, answers == UNPARSED, self.cut(answers)
+        read, unread, cut = answers >= 0, answers == UNPARSED, self.truncated_mask(answers)
         return OutcomeCounts(
             correct=int((read & right).sum()),
             wrong=int((read & ~right).sum()),
@@ -255,9 +257,9 @@ class ProgressionPredictions(PairPredictions):
         pair = [int(self.first[sample]), int(self.second[sample])]
         categories = [int(divided.categories[place]) for place in pair]
         existence, counting, logic = (int(said[sample]) for said in (self.existence, self.counting, self.logic))
-        answers = [WORD[existence], "" if counting < 0 else counting, WORD[logic]]
-        both = [cell for told in zip(self.said[sample], answers, strict=True) for cell in told]
-        right = [""] * 3 if self.missing[sample] else self.right[sample].tolist()
+        answers = [ANSWER_TEXT[existence], "" if counting < 0 else counting, ANSWER_TEXT[logic]]
+        both = [cell for told in zip(self.completions[sample], answers, strict=True) for cell in told]
+        right = [""] * 3 if self.missing[sample] else self.correct[sample].tolist()
         names = [self.names[category] for category in categories]
         where = [self.keys[divided.rows[pair[0]]], divided.sets[pair[0]]]
         counts, error = self.counts[sample].tolist(), self.errors.get(sample, "")

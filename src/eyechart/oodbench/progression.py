@@ -10,14 +10,20 @@ from eyechart.data.detection.annotation import Annotation
 from eyechart.inference.responses import Response
 from eyechart.metrics.yes_no import MISSING, UNPARSED
 from eyechart.models.types import Usage
-from eyechart.oodbench.divide import annotation_of
-from eyechart.oodbench.divisions import SETS, Division
-from eyechart.oodbench.existence import answer, by_set, complete_text, first_error, is_truncated, made
-from eyechart.oodbench.flags import drawn
+from eyechart.oodbench.case_division import load_division
+from eyechart.oodbench.division import SETS, Division, require_annotation
+from eyechart.oodbench.existence import (
+    answer_code,
+    complete_text,
+    division_parameters,
+    first_error,
+    indices_by_set,
+    is_truncated,
+)
+from eyechart.oodbench.flags import draw_sample
 from eyechart.oodbench.options import DIVIDED, unused, warnings
 from eyechart.oodbench.predictions import ProgressionPredictions
-from eyechart.oodbench.split_division import division
-from eyechart.oodbench.yes_no_prompts import Heard, Query, count, parsers, put, readable
+from eyechart.oodbench.yes_no_prompts import PairResponses, Query, ask, check_reading, parse_count, parser_versions
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
 from eyechart.protocol.options import READING, OptionValues, RequestedValues
@@ -38,7 +44,7 @@ def progression_prompts() -> tuple[Prompt, Prompt, Prompt]:
     return get_prompt("existence"), get_prompt("progression_counting"), get_prompt("progression_logic")
 
 
-def couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: str) -> list[tuple[int, int]]:
+def draw_couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: str) -> list[tuple[int, int]]:
     """Couples of different categories of one image, none twice, at most so many.
 
     Which one is asked about first is drawn for each couple. The paper says that every image is "paired with two
@@ -50,7 +56,7 @@ def couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: str) -
     Raises: ValueError for a negative number.
     Source: arXiv 2602.18094, section 5.5.
 
-    >>> couples([("a", "cup"), ("a", "egg"), ("b", "cup")], 10, 42, "ID") in ([(0, 1)], [(1, 0)])
+    >>> draw_couples([("a", "cup"), ("a", "egg"), ("b", "cup")], 10, 42, "ID") in ([(0, 1)], [(1, 0)])
     True
     """
     ordered = sorted(range(len(names)), key=lambda place: names[place])
@@ -59,16 +65,16 @@ def couples(names: Sequence[tuple[str, str]], most: int, seed: int, what: str) -
         images.setdefault(names[place][0], []).append(place)
     every = [couple for places in images.values() for couple in combinations(places, 2)]
     keys = [f"{names[one][0]}|{names[one][1]}|{names[other][1]}" for one, other in every]
-    chosen = drawn(keys, most, seed, f"{what}|couples")
-    return [turned(*every[place], f"{seed}|{what}|{keys[place]}") for place in chosen]
+    chosen = draw_sample(keys, most, seed, f"{what}|couples")
+    return [random_order(*every[place], f"{seed}|{what}|{keys[place]}") for place in chosen]
 
 
-def turned(one: int, other: int, what: str) -> tuple[int, int]:
+def random_order(one: int, other: int, what: str) -> tuple[int, int]:
     """A couple in one of its two orders.
 
     Source: own definition.
 
-    >>> sorted(turned(1, 2, "anything"))
+    >>> sorted(random_order(1, 2, "anything"))
     [1, 2]
     """
     return (one, other) if Random(what).random() < 0.5 else (other, one)
@@ -95,12 +101,15 @@ class Progression(Protocol[ProgressionPredictions]):
 
     def predict(self, context: Context) -> ProgressionPredictions:
         """Ask set by set, so that each has its time, and read the answers."""
-        reading = readable(context.options["reading"])
-        divided, notation = division(context), annotation_of(context.dataset)
-        chosen = {name: sampled(context, divided, notation, name, places) for name, places in of_sets(divided).items()}
-        heard = {name: ask(context, divided, found) for name, found in chosen.items()}
+        reading = check_reading(context.options["reading"])
+        divided, notation = load_division(context), require_annotation(context.dataset)
+        chosen = {
+            name: draw_samples(context, divided, notation, name, places)
+            for name, places in countable_by_set(divided).items()
+        }
+        heard = {name: ask_samples(context, divided, found) for name, found in chosen.items()}
         pairs = np.array([couple for found in chosen.values() for couple in found], np.int64).reshape(-1, 2)
-        said = [reply for each in heard.values() for reply in each.said]
+        said = [reply for each in heard.values() for reply in each.responses]
         stages = [said[stage::3] for stage in range(3)]
         counts = notation.counts[divided.rows[pairs], divided.categories[pairs]].astype(np.int64)
         samples = [*zip(*stages, strict=True)]
@@ -109,31 +118,31 @@ class Progression(Protocol[ProgressionPredictions]):
             dataset=context.dataset,
             seed=context.runner.seed,
             names=context.names,
-            variant=variant(context, divided),
+            variant=build_variant(context, divided),
             errors={place: error for place, replies in enumerate(samples) if (error := first_error(replies))},
             usage=(usage := sum((each.usage for each in heard.values()), Usage())),
             cost=context.model.cost(usage),
-            sets={name: each.took for name, each in heard.items()},
+            timings={name: each.timing for name, each in heard.items()},
             first=pairs[:, 0],
             second=pairs[:, 1],
             counts=counts,
-            existence=np.array([answer(reply, reading) for reply in stages[0]], np.int64),
-            counting=np.array([number(reply, reading) for reply in stages[1]], np.int64),
-            logic=np.array([answer(reply, reading) for reply in stages[2]], np.int64),
-            said=tuple((one.text, two.text, three.text) for one, two, three in samples),
+            existence=np.array([answer_code(reply, reading) for reply in stages[0]], np.int64),
+            counting=np.array([count_code(reply, reading) for reply in stages[1]], np.int64),
+            logic=np.array([answer_code(reply, reading) for reply in stages[2]], np.int64),
+            completions=tuple((one.text, two.text, three.text) for one, two, three in samples),
             truncated=np.array(
                 [[is_truncated(each, reading) for each in sample] for sample in samples], np.bool_
             ).reshape(-1, 3),
         )
 
 
-def of_sets(divided: Division) -> dict[str, list[int]]:
+def countable_by_set(divided: Division) -> dict[str, list[int]]:
     """The places of the main benchmark's pairs, where the category is there, by set."""
     there = np.flatnonzero(divided.main & divided.present)
-    return {name: places for name, places in by_set(divided, there).items() if name in SETS}
+    return {name: places for name, places in indices_by_set(divided, there).items() if name in SETS}
 
 
-def sampled(
+def draw_samples(
     context: Context, divided: Division, notation: Annotation, name: str, places: Sequence[int]
 ) -> list[Couple]:
     """Couples of categories whose things can be counted."""
@@ -142,11 +151,11 @@ def sampled(
     keys, names = context.dataset.keys, context.dataset.names  # whatever names are asked about
     pairs = [(keys[divided.rows[place]], names[divided.categories[place]]) for place in usable]
     most = int(divided.parameters.get("most", context.options["most"]))
-    found = couples(pairs, most, context.runner.seed, name)
+    found = draw_couples(pairs, most, context.runner.seed, name)
     return [(usable[first], usable[second]) for first, second in found]
 
 
-def ask(context: Context, divided: Division, found: Sequence[Couple]) -> Heard:
+def ask_samples(context: Context, divided: Division, found: Sequence[Couple]) -> PairResponses:
     """The three questions of each sample, side by side."""
     kinds = progression_prompts()
     queries = []
@@ -154,22 +163,22 @@ def ask(context: Context, divided: Division, found: Sequence[Couple]) -> Heard:
         row, one, other = int(divided.rows[first]), int(divided.categories[first]), int(divided.categories[second])
         for asked, about in zip(kinds, ((one, 0), (other, 0), (one, other)), strict=True):
             queries.append(Query(asked.name, row, *about))
-    return put(context, queries)
+    return ask(context, queries)
 
 
-def number(reply: Response, reading: str) -> int:
+def count_code(reply: Response, reading: str) -> int:
     """A reply as a number, or as one of the outcomes without one."""
     if reply.error:
         return MISSING
-    said = None if is_truncated(reply, reading) else count(complete_text(reply, reading), reading)
+    said = None if is_truncated(reply, reading) else parse_count(complete_text(reply, reading), reading)
     return UNPARSED if said is None else said
 
 
-def variant(context: Context, divided: Division) -> dict[str, str]:
+def build_variant(context: Context, divided: Division) -> dict[str, str]:
     """Every choice, and the wording and parsers."""
     told = {
         "prompt": ", ".join(f"{each.name} ({each.sha256[:8]})" for each in progression_prompts()),
-        "parser": parsers(context.options["reading"], "yes_no", "number"),
+        "parser": parser_versions(context.options["reading"], "yes_no", "number"),
         "names": context.names_source,
     }
-    return {**context.options, **made(context, divided), **told}
+    return {**context.options, **division_parameters(context, divided), **told}

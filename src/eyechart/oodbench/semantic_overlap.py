@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import DataError
-from eyechart.oodbench.corpora import stem
+from eyechart.oodbench.training_corpus import stem
 from eyechart.parsers.text import fold
 
 Bools = NDArray[np.bool_]
@@ -50,7 +50,7 @@ class Overlap:
     corpus has a text of the image at all."""
 
     flags: Bools
-    seen: Bools
+    has_text: Bools
 
     @property
     def hits(self) -> int:
@@ -82,7 +82,7 @@ def semantic_overlap(
 
     >>> images, texts = ["1.jpg", "1.jpg", "2.jpg", "3.jpg"], {"1": ["Cats", "A caterpillar"], "2": ["A caterpillar"]}
     >>> found = semantic_overlap(images, ["cat", "dog", "cat", "cat"], texts)
-    >>> found.flags.tolist(), found.seen.tolist(), found.hits, found.rate
+    >>> found.flags.tolist(), found.has_text.tolist(), found.hits, found.rate
     ([True, False, False, False], [True, True, True, False], 1, 0.25)
     """
     if len(images) != len(categories):
@@ -95,13 +95,13 @@ def semantic_overlap(
             f"The corpus has none of the division's {len({*stems}):,} images: {first}, the division's "
             f"'{stems[0]}'. Divide images that models are trained on."
         )
-    wanted = {name: spellings([name, *(synonyms or {}).get(name, ())]) for name in {*categories}}
-    said = {name: phrases(texts.get(name, ())) for name in {*stems}}
+    wanted = {name: name_forms([name, *(synonyms or {}).get(name, ())]) for name in {*categories}}
+    said = {name: normalize_texts(texts.get(name, ())) for name in {*stems}}
     pairs = zip(stems, categories, strict=True)
-    return Overlap(np.array([_named(said[image], wanted[name]) for image, name in pairs], dtype=np.bool_), seen)
+    return Overlap(np.array([_is_named(said[image], wanted[name]) for image, name in pairs], dtype=np.bool_), seen)
 
 
-def phrases(texts: Iterable[str]) -> str:
+def normalize_texts(texts: Iterable[str]) -> str:
     """Spell texts for whole words to be found in: folded, words between single spaces, a bar where a phrase ends.
 
     Args: `texts`, in any language that puts spaces between words.
@@ -109,14 +109,14 @@ def phrases(texts: Iterable[str]) -> str:
     Raises: nothing.
     Source: own definition.
 
-    >>> phrases(["A black-and-white Cat's tail.", "It is hot, dog!"])
+    >>> normalize_texts(["A black-and-white Cat's tail.", "It is hot, dog!"])
     ' a black and white cat tail | it is hot | dog '
     """
-    pieces = (OTHER.sub(" ", piece).split() for text in texts for piece in BREAK.split(_owned(text)))
+    pieces = (OTHER.sub(" ", piece).split() for text in texts for piece in BREAK.split(_fold(text)))
     return f" {' | '.join(' '.join(words) for words in pieces if words)} "
 
 
-def spellings(names: Iterable[str]) -> tuple[str, ...]:
+def name_forms(names: Iterable[str]) -> tuple[str, ...]:
     """Spell every form of some names, as they would stand in `phrases`.
 
     Args: `names` of one category.
@@ -124,12 +124,12 @@ def spellings(names: Iterable[str]) -> tuple[str, ...]:
     Raises: ValueError for a name without a word.
     Source: own definition; the plurals are the regular ones of English and a few others.
 
-    >>> spellings(["wine glass"])
+    >>> name_forms(["wine glass"])
     (' wine glass ', ' wine glasses ', ' wineglass ', ' wineglasses ')
     """
     found: dict[str, None] = {}
     for name in names:
-        *before, last = OTHER.sub(" ", _owned(name)).split() or [""]
+        *before, last = OTHER.sub(" ", _fold(name)).split() or [""]
         if not last:
             raise ValueError(f"A category is named by words; got {name!r}.")
         for between in (" ", ""):
@@ -169,9 +169,9 @@ def _singulars(word: str) -> list[str]:
     return [word[:-1], word[:-2]] if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")) else [word[:-1]]
 
 
-def _owned(text: str) -> str:
+def _fold(text: str) -> str:
     return POSSESSIVE.sub(" ", fold(text))
 
 
-def _named(said: str, wanted: Iterable[str]) -> bool:
+def _is_named(said: str, wanted: Iterable[str]) -> bool:
     return any(spelling in said for spelling in wanted)

@@ -20,7 +20,7 @@ from eyechart.protocol.context import Context, is_replay
 from eyechart.protocol.prompts import Prompt, get_prompt
 from eyechart.records import SubsetTiming
 
-WORDINGS: Mapping[str, tuple[str, str]] = {
+PROMPT_NAMES: Mapping[str, tuple[str, str]] = {
     "direct": ("existence", "existence_not"),
     "cot": ("existence_cot", "existence_cot_not"),
 }
@@ -29,14 +29,14 @@ KINDS = (
     *("existence", "existence_not", "existence_cot", "existence_cot_not"),
     *("progression_counting", "progression_logic"),
 )
-TOKENS, TOKENS_STEP_BY_STEP = 64, 1024
+MAX_TOKENS, MAX_TOKENS_COT = 64, 1024
 READINGS = ("lenient", "strict", "authors")
-COLUMNS, WORDS = ("key", "category", "question"), ("said", "answer")
+KEY_COLUMNS, ANSWER_COLUMNS = ("key", "category", "question"), ("said", "answer")
 EXPECTED = (
     "Expected a csv with the columns key, category, question (positive or negative) and answer, such as the csv of "
     "predictions of a case of existence."
 )
-About = tuple[int, int, str]  # the image's place, the category, the question
+QuestionKey = tuple[int, int, str]  # the image's place, the category, the question
 
 
 def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
@@ -49,7 +49,7 @@ def existence_prompts(reasoning: str = "direct") -> tuple[Prompt, Prompt]:
     >>> [each.fill(category="book") for each in existence_prompts()]
     ['Does this image contain a book? (yes or no)', 'Does this image not contain a book? (yes or no)']
     """
-    positive, negative = WORDINGS[reasoning]
+    positive, negative = PROMPT_NAMES[reasoning]
     return get_prompt(positive), get_prompt(negative)
 
 
@@ -64,62 +64,62 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Heard:
+class PairResponses:
     """Replies in the order of the queries, what they took, and how many of them were asked just now in what time."""
 
-    said: tuple[Response, ...]
+    responses: tuple[Response, ...]
     usage: Usage
-    took: SubsetTiming
+    timing: SubsetTiming
 
 
 @cache
-def texts() -> dict[str, tuple[Prompt, int]]:
+def request_prompts() -> dict[str, tuple[Prompt, int]]:
     """The prompt and the most tokens of an answer, of every kind of question."""
-    return {kind: (get_prompt(kind), TOKENS_STEP_BY_STEP if "cot" in kind else TOKENS) for kind in KINDS}
+    return {kind: (get_prompt(kind), MAX_TOKENS_COT if "cot" in kind else MAX_TOKENS) for kind in KINDS}
 
 
-def put(context: Context, queries: Sequence[Query]) -> Heard:
+def ask(context: Context, queries: Sequence[Query]) -> PairResponses:
     """Ask, image by image, so that an engine that can computes each image once; a replay has its answers already."""
     if is_replay(context):
-        return collected(context, queries)
+        return replayed_responses(context, queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].row)
-    asked = tuple(question(context, queries[place]) for place in order)
-    book = SharedRequests(wording(context), tuple(address(context, queries[place]) for place in order))
+    asked = tuple(build_request(context, queries[place]) for place in order)
+    book = SharedRequests(requests_sha256(context), tuple(request_index(context, queries[place]) for place in order))
     begun = monotonic()
     replies = context.runner.generate(context.generator, context.dataset, Generate("pairs", asked, shared=book))
     took = SubsetTiming(answers=len({*book.ids}), fresh=replies.fresh, seconds=monotonic() - begun)
     said = dict(zip(order, replies.responses, strict=True))
-    return Heard(tuple(said[place] for place in range(len(queries))), replies.usage, took)
+    return PairResponses(tuple(said[place] for place in range(len(queries))), replies.usage, took)
 
 
-def collected(context: Context, queries: Sequence[Query]) -> Heard:
+def replayed_responses(context: Context, queries: Sequence[Query]) -> PairResponses:
     """The words of a file as replies."""
-    words = pair_words(context.replayed_words.path, context.dataset, context.names)
-    kinds = {kind: side for pair in WORDINGS.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
+    words = read_replayed_pairs(context.replayed_words.path, context.dataset, context.names)
+    kinds = {kind: side for pair in PROMPT_NAMES.values() for kind, side in zip(pair, QUESTIONS, strict=True)}
     said = tuple(words(query.row, query.category, kinds[query.kind]) for query in queries)
-    return Heard(said, Usage(), SubsetTiming(answers=len({*queries}), fresh=0, seconds=0.0))
+    return PairResponses(said, Usage(), SubsetTiming(answers=len({*queries}), fresh=0, seconds=0.0))
 
 
-def question(context: Context, query: Query) -> RequestTemplate:
+def build_request(context: Context, query: Query) -> RequestTemplate:
     """The image, then the text: what several questions of an image have in common comes first."""
-    asked, tokens = texts()[query.kind]
+    asked, tokens = request_prompts()[query.kind]
     names = {"category": context.names[query.category], "other": context.names[query.other]}
     return RequestTemplate((query.row, asked.fill(**{slot: names[slot] for slot in asked.slots})), tokens)
 
 
-def address(context: Context, query: Query) -> int:
+def request_index(context: Context, query: Query) -> int:
     """The question's place in the book, which no division changes."""
     width = context.dataset.classes
     return ((query.row * width + query.category) * width + query.other) * len(KINDS) + KINDS.index(query.kind)
 
 
-def wording(context: Context) -> str:
+def requests_sha256(context: Context) -> str:
     """The fingerprint of all questions that may be asked: their texts, the names in them, the length of an answer."""
-    asked = [(kind, each.text, tokens) for kind, (each, tokens) in texts().items()]
+    asked = [(kind, each.text, tokens) for kind, (each, tokens) in request_prompts().items()]
     return sha256(msgspec.json.encode((asked, context.names))).hexdigest()
 
 
-def readable(reading: str) -> str:
+def check_reading(reading: str) -> str:
     """Refuse a reading that knows neither yes and no nor numbers."""
     if reading not in READINGS:
         raise SpecError(
@@ -129,23 +129,23 @@ def readable(reading: str) -> str:
     return reading
 
 
-def yes(text: str, reading: str) -> bool | None:
+def parse_yes_no(text: str, reading: str) -> bool | None:
     """Whether an answer says yes; None where it could not be read."""
     if reading == "authors":
-        return compat.authors_yes_no(text)
-    found = yes_no.read(text)
+        return compat.parse_authors_yes_no(text)
+    found = yes_no.parse(text)
     return found.strict if reading == "strict" else found.lenient
 
 
-def count(text: str, reading: str) -> int | None:
+def parse_count(text: str, reading: str) -> int | None:
     """The number that an answer says; None where it could not be read."""
     if reading == "authors":
-        return compat.first_number(text)
-    found = number.read(text)
+        return compat.parse_first_number(text)
+    found = number.parse(text)
     return found.strict if reading == "strict" else found.lenient
 
 
-def parsers(reading: str, *names: str) -> str:
+def parser_versions(reading: str, *names: str) -> str:
     """The parsers with their versions."""
     versions = {"yes_no": yes_no.VERSION, "number": number.VERSION}
     used = ", ".join(f"{name} {versions[name]}" for name in names)
@@ -153,17 +153,17 @@ def parsers(reading: str, *names: str) -> str:
 
 
 @dataclass(frozen=True)
-class PairWords:
+class ReplayedPairs:
     """What a file says about each pair of a data set."""
 
     path: Path
     dataset: Dataset
     names: Sequence[str]
-    said: Mapping[About, Response]
+    responses: Mapping[QuestionKey, Response]
 
     def __call__(self, row: int, category: int, question: str) -> Response:
         """The words about a pair; a question without a line is an error of that question alone."""
-        known = self.said.get((row, category, question))
+        known = self.responses.get((row, category, question))
         if known is not None:
             return known
         about = f"{self.dataset.keys[row]}, {self.names[category]}"
@@ -174,28 +174,28 @@ class PairWords:
         )
 
 
-def pair_words(path: Path, dataset: Dataset, names: Sequence[str]) -> PairWords:
+def read_replayed_pairs(path: Path, dataset: Dataset, names: Sequence[str]) -> ReplayedPairs:
     """Read a file of words about the pairs of a data set.
 
     Raises ModelError for a file that is none, a key, category or question that there is not, and for a question that is
     answered twice, and not in the same words.
     """
     find = Finder(names, dataset.classes)
-    told = list(read_lines(path, COLUMNS, EXPECTED, dataset.split, either=WORDS))
+    told = list(read_lines(path, KEY_COLUMNS, EXPECTED, dataset.split, either=ANSWER_COLUMNS))
     rows = images(path, dataset, [line.key for line in told], [line.where for line in told])
     places = {row: place for place, row in enumerate(dataset.selected)}
-    said: dict[About, Response] = {}
+    said: dict[QuestionKey, Response] = {}
     for row, line in zip(rows, told, strict=True):
-        about = asked(line, dataset, find)
-        if row in places and said.setdefault((places[row], *about), reply := words(line)) != reply:
+        about = parse_target(line, dataset, find)
+        if row in places and said.setdefault((places[row], *about), reply := line_response(line)) != reply:
             raise ModelError(
                 f"{line.where}: the {about[1]} question about {line.key}, {line.cells['category']} is "
                 "answered a second time, in other words. Keep one of the lines."
             )
-    return PairWords(path, dataset, names, said)
+    return ReplayedPairs(path, dataset, names, said)
 
 
-def asked(line: Line, dataset: Dataset, find: Finder) -> tuple[int, str]:
+def parse_target(line: Line, dataset: Dataset, find: Finder) -> tuple[int, str]:
     """The category and the question of a line; one about nothing that can be asked is refused."""
     category, question = find(line.cells["category"]), line.cells["question"].strip().lower()
     split = f"{dataset.benchmark}/{dataset.split}"
@@ -208,7 +208,9 @@ def asked(line: Line, dataset: Dataset, find: Finder) -> tuple[int, str]:
     raise ModelError(f"{line.where}: {why}.")
 
 
-def words(line: Line) -> Response:
+def line_response(line: Line) -> Response:
     """What a line answers: `said` goes before `answer`, and why there is no answer before both."""
     error = line.cells.get("error", "")
-    return Response("" if error else next(line.cells[name] for name in WORDS if name in line.cells), error=error)
+    return Response(
+        "" if error else next(line.cells[name] for name in ANSWER_COLUMNS if name in line.cells), error=error
+    )

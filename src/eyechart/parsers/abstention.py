@@ -15,24 +15,24 @@ class _Abstentions(NamedTuple):
     whole: frozenset[str]
 
 
-def abstains(answer: str) -> bool:
+def is_abstention(answer: str) -> bool:
     """Say whether an answer declines, by the packaged list of expressions.
 
     Source: arXiv 2603.06578, Table 16: "I don't know" or similar expressions.
 
-    >>> abstains("Sorry, I don’t know!"), abstains("Unknown"), abstains("unknown soldier's tomb")
+    >>> is_abstention("Sorry, I don’t know!"), is_abstention("Unknown"), is_abstention("unknown soldier's tomb")
     (True, True, False)
     """
     said, known = _spaced(answer), _abstentions()
     return said.strip() in known.whole or any(each in said for each in known.within)
 
 
-def words(text: str) -> list[str]:
+def lowercase_words(text: str) -> list[str]:
     """Return the words of a text in lower case, without punctuation.
 
     Source: own definition, for "regardless of word order" in arXiv 2603.06578, Table 16.
 
-    >>> words("Jack-o'-lantern, lit")
+    >>> lowercase_words("Jack-o'-lantern, lit")
     ['jack', 'o', 'lantern', 'lit']
     """
     return _WORD.findall(text.lower())
@@ -48,4 +48,4 @@ def _abstentions() -> _Abstentions:
 
 def _spaced(text: str) -> str:
     """Its words with single spaces around each, so that whole words are found within."""
-    return f" {' '.join(words(text))} "
+    return f" {' '.join(lowercase_words(text))} "

@@ -8,40 +8,40 @@ look-alikes, and of words such as 'the answer is' or 'the image shows' before th
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from eyechart.parsers.reading import Reading
-from eyechart.parsers.text import key, only, spoken, without_lead
+from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import answer_text, name_key, single_value, strip_lead
 
 VERSION = 2
 
 
-def read(text: str, names: Sequence[str]) -> Reading[int]:
+def parse(text: str, names: Sequence[str]) -> ParseResult[int]:
     """Return the index of the one name that was said; a name that two classes share says neither.
 
-    >>> read("A Goldfish.", ["cat", "goldfish"]), read("caterpillar", ["cat", "goldfish"])
-    (Reading(strict=None, lenient=1), Reading(strict=None, lenient=None))
+    >>> parse("A Goldfish.", ["cat", "goldfish"]), parse("caterpillar", ["cat", "goldfish"])
+    (ParseResult(strict=None, lenient=1), ParseResult(strict=None, lenient=None))
     """
-    exact, alike = places(tuple(names))
-    return Reading.of(exact.get(plain(text)), lambda: lenient(text, alike))
+    exact, alike = name_indices(tuple(names))
+    return ParseResult.with_fallback(exact.get(casefolded(text)), lambda: parse_lenient(text, alike))
 
 
-def plain(text: str) -> str:
+def casefolded(text: str) -> str:
     """Return the text trimmed and without case, as the published scorer compares names."""
     return text.strip().casefold()
 
 
-def lenient(text: str, alike: Mapping[str, int]) -> int | None:
+def parse_lenient(text: str, alike: Mapping[str, int]) -> int | None:
     """Return the index of the name that the whole text is, or all of it that follows a lead."""
-    said = spoken(text)
-    return only(alike.get(key(part)) for part in (text, said, without_lead(said)[0]))
+    said = answer_text(text)
+    return single_value(alike.get(name_key(part)) for part in (text, said, strip_lead(said)[0]))
 
 
 @lru_cache(maxsize=64)
-def places(names: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str, int]]:
+def name_indices(names: tuple[str, ...]) -> tuple[Mapping[str, int], Mapping[str, int]]:
     """Return the indices of names by their plain spelling and by their keys, without those that two names share."""
-    return unshared(names, plain), unshared(names, key)
+    return unique_indices(names, casefolded), unique_indices(names, name_key)
 
 
-def unshared(names: Sequence[str], spelling: Callable[[str], str]) -> Mapping[str, int]:
+def unique_indices(names: Sequence[str], spelling: Callable[[str], str]) -> Mapping[str, int]:
     """Return the index of every spelling that is one name's and not empty."""
     found: dict[str, list[int]] = {}
     for index, name in enumerate(names):

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 
-from eyechart.parsers.class_name import unshared
-from eyechart.parsers.number_words import chunks, numbers
-from eyechart.parsers.text import spoken
+from eyechart.parsers.class_name import unique_indices
+from eyechart.parsers.number_words import find_numbers, split_words
+from eyechart.parsers.text import answer_text
 
 VERSION = 1
 SEED = 42
@@ -23,76 +23,78 @@ MARKED = re.compile(
 )
 
 
-def mill_letter(text: str, options: Sequence[str], seed: int = SEED) -> int:
+def parse_mill_letter(text: str, options: Sequence[str], seed: int = SEED) -> int:
     """Return the index of the option that Mill takes an answer for: always one, drawn by the answer's text if need be.
 
     Mill looks for 'answer … X', then '(X)', then X before a space, also inside a word, then X before a full stop, then,
     in texts of more than five words, for an option's text, also inside a word; of several the last one stands.
 
     >>> options = ["tench", "goldfish", "shark"]
-    >>> mill_letter("The answer is B.", options), mill_letter("USA", options)  # ends in A
+    >>> parse_mill_letter("The answer is B.", options), parse_mill_letter("USA", options)  # ends in A
     (1, 0)
     """
     letters = ascii_uppercase[: len(options)]
     marked = [letter for letter in MARKED.findall(text) if letter in letters]
     if marked:
         return letters.index(marked[-1])
-    found = _mill_found(_mill_trimmed(text), letters, options)
+    found = _mill_option(_mill_strip(text), letters, options)
     return random.Random(f"{seed}|parse_multi_choice|{text}").randrange(len(letters)) if found is None else found
 
 
-def _mill_trimmed(text: str) -> str:
+def _mill_strip(text: str) -> str:
     for sign in TRIMMED:
         text = text.strip(sign)
     return f" {text} "
 
 
-def _mill_found(text: str, letters: str, options: Sequence[str]) -> int | None:
+def _mill_option(text: str, letters: str, options: Sequence[str]) -> int | None:
     """Return the option that the first fruitful cue finds; of several the one whose place is the last."""
     low = text.lower()
     for cue, place in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
         if any(cue.format(letter) in text for letter in letters):
-            return _last(text, [place.format(letter) if cue.format(letter) in text else None for letter in letters])
+            return _last_occurrence(
+                text, [place.format(letter) if cue.format(letter) in text else None for letter in letters]
+            )
     named = [option.lower() if option.lower() in low and len(text.split()) > 5 else None for option in options]
-    return _last(low, named) if any(name is not None for name in named) else None
+    return _last_occurrence(low, named) if any(name is not None for name in named) else None
 
 
-def _last(text: str, looked_for: Sequence[str | None]) -> int:
+def _last_occurrence(text: str, looked_for: Sequence[str | None]) -> int:
     """Return the first of those whose last occurrence is the furthest on; None is not looked for."""
-    return max(range(len(looked_for)), key=lambda index: _found(text, looked_for[index]))
+    return max(range(len(looked_for)), key=lambda index: _rfind(text, looked_for[index]))
 
 
-def _found(text: str, part: str | None) -> int:
+def _rfind(text: str, part: str | None) -> int:
     return -2 if part is None else text.rfind(part)
 
 
-def authors_name(text: str, names: Sequence[str]) -> int | None:
+def parse_authors_name(text: str, names: Sequence[str]) -> int | None:
     """Return the index of the name that equals the answer, trimmed and in lower case (arXiv 2603.06578).
 
-    >>> authors_name(" Goldfish", ["tench", "goldfish"]), authors_name("goldfish.", ["tench", "goldfish"])
+    >>> parse_authors_name(" Goldfish", ["tench", "goldfish"]), parse_authors_name("goldfish.", ["tench", "goldfish"])
     (1, None)
     """
-    return unshared(names, _lowered).get(_lowered(text))
+    return unique_indices(names, _lowered).get(_lowered(text))
 
 
 def _lowered(name: str) -> str:
     return name.strip().lower()
 
 
-def authors_yes_no(text: str) -> bool:
+def parse_authors_yes_no(text: str) -> bool:
     """Return whether the word 'yes' is said and the word 'no' is not (arXiv 2602.18094); neither and both are no.
 
-    >>> authors_yes_no("Oh yes!"), authors_yes_no("Yes, there is no dog."), authors_yes_no("I cannot tell.")
-    (True, False, False)
+    >>> [parse_authors_yes_no(text) for text in ("Oh yes!", "Yes, there is no dog.", "I cannot tell.")]
+    [True, False, False]
     """
     said = set(re.findall(r"\b(?:yes|no)\b", text.lower()))
     return said == {"yes"}
 
 
-def first_number(text: str) -> int | None:
+def parse_first_number(text: str) -> int | None:
     """Return the first number or number word, whatever follows it: our reading of arXiv 2602.18094's counting.
 
-    >>> first_number("There are two dogs and 3 cats."), first_number("I see none."), first_number("many")
-    (2, 0, None)
+    >>> [parse_first_number(text) for text in ("There are two dogs and 3 cats.", "I see none.", "many")]
+    [2, 0, None]
     """
-    return next((value for value, *_ in numbers(list(chunks(spoken(text)))) if value is not None), None)
+    return next((value for value, *_ in find_numbers(list(split_words(answer_text(text)))) if value is not None), None)

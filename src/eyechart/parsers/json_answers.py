@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eyechart.parsers.json_tokens import Token, storable, tokens
-from eyechart.parsers.reading import Reading
-from eyechart.parsers.text import after_thinking, fold
+from eyechart.parsers.json_tokens import Token, replace_surrogates, tokenize
+from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import fold, remove_thinking
 
 VERSION = 2
 OPEN, CLOSE = ("{", "["), ("}", "]")
@@ -20,13 +20,13 @@ PREFIXES = ("image", "img", "picture", "photo")
 Answers = Mapping[str, str | None]
 
 
-def read(text: str, keys: Sequence[str]) -> Reading[Answers]:
+def parse(text: str, keys: Sequence[str]) -> ParseResult[Answers]:
     """Return the answer of every asked key; None as a whole if no key was answered.
 
-    >>> read('{"1": "cat"}', ["1"]).strict, read("{'1': 'cat', '2': 'do", ["1", "2"]).lenient
+    >>> parse('{"1": "cat"}', ["1"]).strict, parse("{'1': 'cat', '2': 'do", ["1", "2"]).lenient
     ({'1': 'cat'}, {'1': 'cat', '2': None})
     """
-    return Reading.of(_strict(text, keys), lambda: _lenient(after_thinking(text), keys))
+    return ParseResult.with_fallback(_strict(text, keys), lambda: _lenient(remove_thinking(text), keys))
 
 
 def _strict(text: str, keys: Sequence[str]) -> Answers | None:
@@ -36,7 +36,7 @@ def _strict(text: str, keys: Sequence[str]) -> Answers | None:
         return None
     if not isinstance(pairs, _Pairs) or sorted(pairs.names) != sorted(keys):
         return None
-    return {name: storable(value) for name, value in pairs.items} if pairs.strings else None
+    return {name: replace_surrogates(value) for name, value in pairs.items} if pairs.strings else None
 
 
 class _Pairs:
@@ -51,21 +51,21 @@ class _Pairs:
 def _lenient(text: str, keys: Sequence[str]) -> Answers | None:
     asked = {fold(key).strip(): key for key in keys}
     found: dict[str, set[str | None]] = {key: set() for key in keys}
-    for name, value in pairs(list(tokens(text)), asked):
+    for name, value in answer_pairs(list(tokenize(text)), asked):
         found[asked[name]].add(value)
     answers = {key: values.pop() if len(values) == 1 else None for key, values in found.items()}
     return answers if any(value is not None for value in answers.values()) else None
 
 
-def pairs(said: Sequence[Token], asked: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+def answer_pairs(said: Sequence[Token], asked: Iterable[str]) -> Iterator[tuple[str, str | None]]:
     """Yield the asked keys with their values; what stands inside an asked key's own object answers nothing."""
     known, dead, depth = frozenset(asked), 0, 0
     for place, token in enumerate(said):
         depth += (token.kind in OPEN) - (token.kind in CLOSE)
         dead = 0 if token.kind in CLOSE and depth < dead else dead
-        name = _name(token, known) if _kinds(said, place + 1) == ":" and not dead else None
+        name = _name(token, known) if _kind(said, place + 1) == ":" and not dead else None
         if name is not None:
-            dead = depth + 1 if _kinds(said, place + 2) in OPEN else 0
+            dead = depth + 1 if _kind(said, place + 2) in OPEN else 0
             yield name, _value(said, place + 2)
 
 
@@ -78,13 +78,13 @@ def _name(token: Token, known: frozenset[str]) -> str | None:
 
 def _value(said: Sequence[Token], place: int) -> str | None:
     """Return the string or integer at a place, or the only one of a list, if it stands whole."""
-    if _kinds(said, place) == "[":
-        return _value(said, place + 1) if _kinds(said, place + 2) == "]" else None
-    ends = _kinds(said, place + 1)
-    if _kinds(said, place) == "string" and (ends in (",", "}", "]", "") or _kinds(said, place + 2) == ":"):
+    if _kind(said, place) == "[":
+        return _value(said, place + 1) if _kind(said, place + 2) == "]" else None
+    ends = _kind(said, place + 1)
+    if _kind(said, place) == "string" and (ends in (",", "}", "]", "") or _kind(said, place + 2) == ":"):
         return said[place].text
-    return said[place].text if _kinds(said, place) == "integer" and ends in (",", "}", "]") else None
+    return said[place].text if _kind(said, place) == "integer" and ends in (",", "}", "]") else None
 
 
-def _kinds(said: Sequence[Token], place: int) -> str:
+def _kind(said: Sequence[Token], place: int) -> str:
     return said[place].kind if place < len(said) else ""

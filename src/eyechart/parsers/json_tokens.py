@@ -25,10 +25,10 @@ class Token(NamedTuple):
     text: str
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokenize(text: str) -> Iterator[Token]:
     r"""Yield the tokens from the first brace on; a string that is not closed on its line is broken.
 
-    >>> [token.kind for token in tokens("Sure: {'a': 12, \"b")]
+    >>> [token.kind for token in tokenize("Sure: {'a': 12, \"b")]
     ['{', 'string', ':', 'integer', ',', 'broken']
     """
     place = min((found for found in map(text.find, "{｛") if found >= 0), default=len(text))
@@ -80,6 +80,6 @@ def _unescaped(raw: str) -> str:
         return raw
 
 
-def storable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return the text with halves of surrogate pairs replaced, which no file can hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -10,28 +10,42 @@ import re
 from collections.abc import Iterator, Sequence
 from string import ascii_lowercase
 
-from eyechart.parsers.class_name import unshared
-from eyechart.parsers.reading import Reading
-from eyechart.parsers.text import DOUBT, EDGES, fold, key, listed, only, spoken, stated, trimmed, without_lead, words
+from eyechart.parsers.class_name import unique_indices
+from eyechart.parsers.parse_result import ParseResult
+from eyechart.parsers.text import (
+    DOUBT,
+    EDGES,
+    answer_text,
+    fold,
+    name_key,
+    single_value,
+    split_words,
+    stated_answers,
+    strip_lead,
+    strip_punctuation,
+    word_set,
+)
 
 VERSION = 2
 LABEL = re.compile(r"[(\[]?([a-z])((?: ?[)\]])*[.:,]?| -(?= ))(.*)", re.DOTALL)
-JUDGED = re.compile(r" (?:is|seems|would be) (?:the )?(?:most )?(?:correct|right|best|likely|appropriate|answer)\b")
+AFFIRMED = re.compile(r" (?:is|seems|would be) (?:the )?(?:most )?(?:correct|right|best|likely|appropriate|answer)\b")
 REASON = re.compile(r",? (?:because|since|as (?:the|it|this)) ")
 OTHER = re.compile(r"[(\[]([a-z])[)\]]|\b([a-z])\)|\b(?:option|answer|choice|letter)(?: is|:)? ([a-z])\b(?! \w)")
-TURN = listed("actually wait instead rather sorry correction")
-REFUSED = -1  # a label that the words around it contradict
+TURN = word_set("actually wait instead rather sorry correction")
+CONTRADICTED = -1  # a label that the words around it contradict
 WORDS_TOO = "ai"  # letters that are English words
 
 
-def read(text: str, options: Sequence[str]) -> Reading[int]:
+def parse(text: str, options: Sequence[str]) -> ParseResult[int]:
     """Return the index of the option that was chosen.
 
     >>> options = ["tench", "goldfish", "shark"]
-    >>> read("B", options), read("B) goldfish", options), read("A goldfish", options)
-    (Reading(strict=1, lenient=1), Reading(strict=None, lenient=1), Reading(strict=None, lenient=None))
+    >>> parse("B", options), parse("B) goldfish", options), parse("A goldfish", options)
+    (ParseResult(strict=1, lenient=1), ParseResult(strict=None, lenient=1), ParseResult(strict=None, lenient=None))
     """
-    return Reading.of(_index(text.strip().casefold(), options), lambda: _lenient(spoken(text), options))
+    return ParseResult.with_fallback(
+        _index(text.strip().casefold(), options), lambda: _lenient(answer_text(text), options)
+    )
 
 
 def _index(letter: str, options: Sequence[str]) -> int | None:
@@ -41,82 +55,86 @@ def _index(letter: str, options: Sequence[str]) -> int | None:
 
 def _lenient(said: str, options: Sequence[str]) -> int | None:
     whole = _choice(said, options)
-    chosen = whole if whole == REFUSED else only([whole, *_statements(said, options)])
-    return None if chosen == REFUSED else chosen
+    chosen = whole if whole == CONTRADICTED else single_value([whole, *_statements(said, options)])
+    return None if chosen == CONTRADICTED else chosen
 
 
 def _choice(said: str, options: Sequence[str]) -> int | None:
     """Return the option that all of the text chooses, REFUSED if it contradicts itself, None if it chooses none."""
-    body, scene = without_lead(said)
-    cues = {_verbatim(part, options) for part in (said, body) if len(trimmed(part)) > 1} - {None}
+    body, scene = strip_lead(said)
+    cues = {_verbatim(part, options) for part in (said, body) if len(strip_punctuation(part)) > 1} - {None}
     if not cues:
         cues = {_named(said, options, False), _named(body, options, scene), _labelled(said, options)}
         cues |= set() if scene and body.startswith("a ") else {_labelled(body, options)}  # an article
     cues -= {None}
-    return (cues.pop() if len(cues) == 1 else REFUSED) if cues else None
+    return (cues.pop() if len(cues) == 1 else CONTRADICTED) if cues else None
 
 
 def _verbatim(said: str, options: Sequence[str]) -> int | None:
-    return unshared(options, lambda option: trimmed(fold(option))).get(trimmed(said))
+    return unique_indices(options, lambda option: strip_punctuation(fold(option))).get(strip_punctuation(said))
 
 
 def _named(said: str, options: Sequence[str], scene: bool) -> int | None:
     """Return the option whose text this is; 'a' before it is an article only if nothing else can be meant."""
-    alike = unshared(options, key).get(key(said))
+    alike = unique_indices(options, name_key).get(name_key(said))
     article = said.lstrip(EDGES).startswith("a ") and not scene
     return alike if not article or alike == 0 else None
 
 
 def _labelled(said: str, options: Sequence[str]) -> int | None:
-    found = LABEL.fullmatch(trimmed(said))
+    found = LABEL.fullmatch(strip_punctuation(said))
     own = _index(found[1], options) if found else None
     if found is None or own is None or (not found[2] and found[3][:1] not in ("", " ", "\n")):
         return None
-    return _with_rest(found[2], found[3], own, options)
+    return _labelled_with_rest(found[2], found[3], own, options)
 
 
-def _with_rest(mark: str, rest: str, own: int, options: Sequence[str]) -> int | None:
+def _labelled_with_rest(mark: str, rest: str, own: int, options: Sequence[str]) -> int | None:
     """Return the label's option, given the mark and the words after the letter."""
-    if not rest or key(rest) == key(options[own]):
+    if not rest or name_key(rest) == name_key(options[own]):
         return own
-    if key(rest) in {key(option) for option in options}:
-        return REFUSED
-    if _delimits(mark, rest) or JUDGED.match(rest) or (REASON.match(rest) and ascii_lowercase[own] not in WORDS_TOO):
-        return REFUSED if _contradicted(rest, own, options) else own
+    if name_key(rest) in {name_key(option) for option in options}:
+        return CONTRADICTED
+    if (
+        _is_delimited(mark, rest)
+        or AFFIRMED.match(rest)
+        or (REASON.match(rest) and ascii_lowercase[own] not in WORDS_TOO)
+    ):
+        return CONTRADICTED if _is_contradicted(rest, own, options) else own
     return None
 
 
-def _delimits(mark: str, rest: str) -> bool:
+def _is_delimited(mark: str, rest: str) -> bool:
     """Whether what stands between a letter and the rest makes it a label, whatever the rest says."""
     return rest[0] == "\n" or any(sign in mark for sign in ")]:") or (mark == "." and rest[0] == " ")
 
 
-def _contradicted(rest: str, own: int, options: Sequence[str]) -> bool:
+def _is_contradicted(rest: str, own: int, options: Sequence[str]) -> bool:
     """Whether words after a label choose or name something else, or deny it before its own option is named."""
-    if not TURN.isdisjoint(words(rest)) or any(other != own for other in _others(rest, options)):
+    if not TURN.isdisjoint(split_words(rest)) or any(other != own for other in _others(rest, options)):
         return True
-    text, mine = _padded(rest), _padded(options[own])
-    others = {_padded(option) for index, option in enumerate(options) if index != own and key(option)}
+    text, mine = _pad(rest), _pad(options[own])
+    others = {_pad(option) for index, option in enumerate(options) if index != own and name_key(option)}
     before = text.partition(mine)[0] + " "
     named = any(other in (text if mine in other else before) for other in others)
-    return named or not DOUBT.isdisjoint(words(before))
+    return named or not DOUBT.isdisjoint(split_words(before))
 
 
 def _others(rest: str, options: Sequence[str]) -> Iterator[int]:
     """Yield the options whose labels are mentioned."""
     letters = [letter for found in OTHER.findall(rest) for letter in found if letter]
-    letters += [word for word in words(rest) if len(word) == 1 and word not in WORDS_TOO]
+    letters += [word for word in split_words(rest) if len(word) == 1 and word not in WORDS_TOO]
     yield from (index for letter in letters if (index := _index(letter, options)) is not None)
 
 
-def _padded(text: str) -> str:
+def _pad(text: str) -> str:
     """Return the words of a text with spaces around each, to look for in another so padded."""
-    return f" {' '.join(words(key(text)))} "
+    return f" {' '.join(split_words(name_key(text)))} "
 
 
 def _statements(said: str, options: Sequence[str]) -> Iterator[int | None]:
     """Yield what is stated after other words: 'the answer is B', or a last line that is a label alone."""
-    yield from (_choice("\n".join(statement), options) for statement in stated(said))
-    last = _index(trimmed(said.rpartition("\n")[2]), options)
+    yield from (_choice("\n".join(statement), options) for statement in stated_answers(said))
+    last = _index(strip_punctuation(said.rpartition("\n")[2]), options)
     if last is not None and all(other == last for other in _others(said, options)):
         yield last

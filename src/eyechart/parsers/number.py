@@ -10,34 +10,34 @@ a bound ("at least 3"), a range, a fraction or "no idea" are no count.
 import re
 from unicodedata import category
 
-from eyechart.parsers.number_words import chunks, numbers
-from eyechart.parsers.reading import Reading
+from eyechart.parsers.number_words import find_numbers, split_words
+from eyechart.parsers.parse_result import ParseResult
 from eyechart.parsers.stated_count import VAGUE, has_items, is_bounded, read_stated_count
-from eyechart.parsers.text import only, spoken, stated
+from eyechart.parsers.text import answer_text, single_value, stated_answers
 
 VERSION = 2
 STRICT = re.compile(r"[0-9]{1,9}")
 NO_IMAGE = re.compile(r"\bno (?:image|picture|photo)\b")
 
 
-def read(text: str) -> Reading[int]:
+def parse(text: str) -> ParseResult[int]:
     """Return the count.
 
-    >>> read("3"), read("There are three dogs."), read("2 or 3")
+    >>> parse("3"), parse("There are three dogs."), parse("2 or 3")
     ... # doctest: +NORMALIZE_WHITESPACE
-    (Reading(strict=3, lenient=3), Reading(strict=None, lenient=3), Reading(strict=None, lenient=None))
+    (ParseResult(strict=3, lenient=3), ParseResult(strict=None, lenient=3), ParseResult(strict=None, lenient=None))
     """
     digits = STRICT.fullmatch(text.strip())
-    return Reading.of(int(digits[0]) if digits else None, lambda: _lenient(text))
+    return ParseResult.with_fallback(int(digits[0]) if digits else None, lambda: _lenient(text))
 
 
 def _lenient(text: str) -> int | None:
     if any(category(letter) == "No" for letter in text):  # a raised or circled digit is a note, or a part of a fraction
         return None
-    said = spoken(text)
-    called = [_count(statement) for statement, *_ in stated(said)]
+    said = answer_text(text)
+    called = [_count(statement) for statement, *_ in stated_answers(said)]
     if any(count is not None for count in called):
-        return only(called)
+        return single_value(called)
     if NO_IMAGE.search(said):
         return None
     found = _count(said)
@@ -46,10 +46,10 @@ def _lenient(text: str) -> int | None:
 
 def _count(said: str) -> int | None:
     """Return the one number of a text, if it is one and nothing makes it vague."""
-    words = list(chunks(said))
-    found = list(numbers(words))
+    words = list(split_words(said))
+    found = list(find_numbers(words))
     if NO_IMAGE.search(said) or not VAGUE.isdisjoint(words) or any(value is None for value, *_ in found):
         return None
     if len(found) > 1 and has_items(said):
         return None
-    return None if any(is_bounded(words, *span) for _, *span in found) else only(value for value, *_ in found)
+    return None if any(is_bounded(words, *span) for _, *span in found) else single_value(value for value, *_ in found)

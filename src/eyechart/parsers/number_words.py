@@ -14,7 +14,7 @@ COUNTS = SMALL | TENS | NOTHING
 OPENS, CLOSES = "([{\"'~=", ".,;:!?)]}\"'"
 
 
-def chunks(said: str) -> Iterator[str]:
+def split_words(said: str) -> Iterator[str]:
     """Yield words without the punctuation around them; the parts of 'twenty-one' are two."""
     for chunk in said.split():
         word = chunk.lstrip(OPENS).rstrip(CLOSES)
@@ -22,10 +22,10 @@ def chunks(said: str) -> Iterator[str]:
         yield from parts if all(part in COUNTS for part in parts) else [word]
 
 
-def numbers(words: Sequence[str]) -> Iterator[tuple[int | None, int, int]]:
+def find_numbers(words: Sequence[str]) -> Iterator[tuple[int | None, int, int]]:
     """Yield every number with the words from and to which it stands; None is something with digits that is no count.
 
-    >>> list(numbers(["twenty", "one", "or", "2.5"]))
+    >>> list(find_numbers(["twenty", "one", "or", "2.5"]))
     [(21, 0, 2), (None, 3, 4)]
     """
     place = 0

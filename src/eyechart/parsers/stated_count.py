@@ -13,28 +13,28 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from eyechart.parsers.number_words import chunks, numbers
-from eyechart.parsers.text import CORRECTION, UNCERTAIN, listed, sentences
+from eyechart.parsers.number_words import find_numbers, split_words
+from eyechart.parsers.text import CORRECTION, UNCERTAIN, split_sentences, word_set
 
-VAGUE = listed(
+VAGUE = word_set(
     "dozen dozens hundred hundreds thousand thousands million half couple pair pairs several between least most minus "
     "many multiple numerous few negative percent not idea clue way doubt answer information cannot unable unclear "
     "unknown unsure sure can't don't"
 )
-BOUND, RANGE = listed("over under than to or up"), listed("or to plus times % + - / x")
+BOUND, RANGE = word_set("over under than to or up"), word_set("or to plus times % + - / x")
 MARKER = re.compile(r"(?:^|(?<=[:.;!?] ))[-•# ]*(?:[a-z]+ )?#?([0-9]{1,2})(?:[.):]|(?= -))(?= )")
 CLAUSE = re.compile(r"([,;:](?= )|\(| - )")
 HOW_MANY = re.compile(r"\bhow many\b")
 AT_LEAST = re.compile(r"\bat least (?=\w)")
 ORDINAL = re.compile(r"[0-9]+(?:st|nd|rd|th)")
-POINTS_OUT = listed("a an the this that another other each every first second third last which")
-JOINS = listed("and or but")
-OTHERS = listed("other others further more")
-ITEM_VERBS = listed("is are was were has have appears appear seems seem looks look sits sit stands stand")
-ITEM_PLACES = listed("on in at near behind beside by under above below next with from of")
-PLACES = listed("left right middle center centre side foreground background front behind back top bottom")
+POINTS_OUT = word_set("a an the this that another other each every first second third last which")
+JOINS = word_set("and or but")
+OTHERS = word_set("other others further more")
+ITEM_VERBS = word_set("is are was were has have appears appear seems seem looks look sits sit stands stand")
+ITEM_PLACES = word_set("on in at near behind beside by under above below next with from of")
+PLACES = word_set("left right middle center centre side foreground background front behind back top bottom")
 
-IN_ALL = listed("image picture photo scene visible seen shown present total all altogether")
+IN_ALL = word_set("image picture photo scene visible seen shown present total all altogether")
 
 
 class Mention(NamedTuple):
@@ -50,7 +50,7 @@ class Mention(NamedTuple):
     sign: str
 
     @property
-    def word(self) -> str:
+    def first_word(self) -> str:
         """The number's first word."""
         return self.clause[self.start]
 
@@ -113,17 +113,17 @@ def _first_and_later(statement: str) -> tuple[Mention | None, list[Mention]]:
     found = list(_mentions(statement))
     if not found:
         return None, []
-    before = statement[: statement.find(found[0].word)]
-    vague = not VAGUE.isdisjoint(chunks(before))
+    before = statement[: statement.find(found[0].first_word)]
+    vague = not VAGUE.isdisjoint(split_words(before))
     return None if vague else found[0], found[1:]
 
 
 def _mentions(said: str) -> Iterator[Mention]:
-    for sentence in sentences(said):
+    for sentence in split_sentences(said):
         parts = ["", *CLAUSE.split(sentence)]
         for sign, clause in zip(parts[::2], parts[1::2], strict=True):
-            words = tuple(chunks(clause))
-            for value, start, end in numbers(words):
+            words = tuple(split_words(clause))
+            for value, start, end in find_numbers(words):
                 yield Mention(value, words, start, end, sign.strip())
 
 
@@ -136,8 +136,8 @@ def _is_open(mention: Mention) -> bool:
 
 def _is_pronoun(mention: Mention) -> bool:
     """Return whether this is the 'one' of 'the other one' or 'a brown one', or an ordinal."""
-    if mention.word != "one":
-        return ORDINAL.fullmatch(mention.word) is not None
+    if mention.first_word != "one":
+        return ORDINAL.fullmatch(mention.first_word) is not None
     near: list[str] = []
     for word in reversed(mention.clause[max(mention.start - 3, 0) : mention.start]):
         if word in JOINS:

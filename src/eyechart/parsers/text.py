@@ -15,8 +15,8 @@ from unicodedata import normalize
 
 T = TypeVar("T")
 
-UNSEEN = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
-BEFORE = str.maketrans(dict.fromkeys(UNSEEN) | {"№": "#"})  # NFKC would spell the sign for a number "No"
+INVISIBLE = "\u00ad\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\ufe0e\ufe0f\ufeff"
+BEFORE = str.maketrans(dict.fromkeys(INVISIBLE) | {"№": "#"})  # NFKC would spell the sign for a number "No"
 LATIN = str.maketrans("авекмнорстухѕіјһԁԛԝαβεζηικμνορτυχ", "abekmhopctyxsijhdqwabezhikmnoptyx")
 MARKS = str.maketrans("‘’ʼ′＇‐‑‒–—―−", "'''''-------")
 EMPHASIS = str.maketrans("", "", '*`"“”„«»')
@@ -47,12 +47,12 @@ SCENE = re.compile(
 STATED = re.compile(rf"\b(?:answer|(?:option|choice)(?= is|:)){LINK}?(?: ?[:=] ?| )")
 
 
-def listed(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the words of a list."""
     return frozenset(text.split())
 
 
-DOUBT = listed(
+DOUBT = word_set(
     "not no none neither nor never cannot if unless unsure unclear unknown wrong incorrect can't don't doesn't isn't "
     "aren't wasn't didn't won't wouldn't couldn't"
 )
@@ -77,53 +77,53 @@ def fold(text: str) -> str:
     return normalize("NFKC", seen.casefold().upper().casefold()).translate(LATIN).translate(MARKS)
 
 
-def spoken(text: str) -> str:
+def answer_text(text: str) -> str:
     r"""Return what was said after any thinking: folded, without emphasis, runs of spaces and of lines single.
 
-    >>> spoken("<think>A?</think>\n\n **Answer:**\n  C ")
+    >>> answer_text("<think>A?</think>\n\n **Answer:**\n  C ")
     'answer: c'
     """
-    said = TAGS.sub("\n", fold(after_thinking(text)).translate(EMPHASIS))
+    said = TAGS.sub("\n", fold(remove_thinking(text)).translate(EMPHASIS))
     lines = (" ".join(line.split()) for line in BOXED.sub(r" \1 ", said).splitlines())
     return "\n".join(line for line in lines if line).replace(":\n", ": ")
 
 
-def after_thinking(text: str) -> str:
+def remove_thinking(text: str) -> str:
     """Return what follows the last thought of a reasoning model: nothing where the thought was cut off.
 
     Templates may write the opening tag themselves, so that a reply has the closing one alone.
 
-    >>> after_thinking("A or C? It has scales.</think> B"), after_thinking("B <think> or C")
+    >>> remove_thinking("A or C? It has scales.</think> B"), remove_thinking("B <think> or C")
     (' B', '')
     """
     *_, end = (0, *(found.end() for found in THOUGHT.finditer(text)))
     return "" if THINKING.search(text, end) else text[end:]
 
 
-def trimmed(said: str) -> str:
+def strip_punctuation(said: str) -> str:
     """Return the text without the punctuation around it."""
     return said.lstrip(EDGES).rstrip(ENDS)
 
 
-def key(text: str) -> str:
+def name_key(text: str) -> str:
     """Return a name's key: equal for spellings of one name, never for a part of it.
 
-    >>> key('"The Great-White_shark."') == key("great white shark")
+    >>> name_key('"The Great-White_shark."') == name_key("great white shark")
     True
     """
-    name = trimmed(" ".join(fold(text).translate(SPACED).split()))
+    name = strip_punctuation(" ".join(fold(text).translate(SPACED).split()))
     return ARTICLE.sub("", name, count=1) if ARTICLE.match(name) else name
 
 
-def words(said: str) -> list[str]:
+def split_words(said: str) -> list[str]:
     """Return the words of a spoken text, with the apostrophes and hyphens inside them."""
     return WORD.findall(said)
 
 
-def without_lead(said: str) -> tuple[str, bool]:
+def strip_lead(said: str) -> tuple[str, bool]:
     """Return the text after words that lead to an answer, and whether they speak of the picture.
 
-    >>> without_lead("the answer is b."), without_lead("this is a fish")
+    >>> strip_lead("the answer is b."), strip_lead("this is a fish")
     (('b.', False), ('a fish', True))
     """
     if scene := SCENE.match(said):
@@ -132,32 +132,32 @@ def without_lead(said: str) -> tuple[str, bool]:
     return said[found.end() if found else 0 :], False
 
 
-def sentences(said: str) -> list[str]:
+def split_sentences(said: str) -> list[str]:
     """Return the sentences and lines of a spoken text."""
     return [sentence for sentence in SENTENCE.split(said) if sentence]
 
 
-def stated(said: str) -> Iterator[list[str]]:
+def stated_answers(said: str) -> Iterator[list[str]]:
     """Yield what follows every 'answer is' or 'answer:' that is not denied or doubted: its sentence, then the others.
 
-    >>> list(stated("i don't think the answer is a. the answer is b. it has fins."))
+    >>> list(stated_answers("i don't think the answer is a. the answer is b. it has fins."))
     [['b.', 'it has fins.']]
     """
     statements: list[list[str]] = [[]]
-    for sentence in sentences(said):
+    for sentence in split_sentences(said):
         *_, last = (None, *STATED.finditer(sentence))
         if last:
-            sure = DOUBT.isdisjoint(words(sentence[: last.start()]))
+            sure = DOUBT.isdisjoint(split_words(sentence[: last.start()]))
             statements.append([sentence[last.end() :] if sure else ""])
         else:
             statements[-1].append(sentence)
     yield from (statement for statement in statements[1:] if statement[0])
 
 
-def only(values: Iterable[T | None]) -> T | None:
+def single_value(values: Iterable[T | None]) -> T | None:
     """Return the one value that all cues agree on, or None.
 
-    >>> only([None, 3, 3]), only([3, 4]), only([])
+    >>> single_value([None, 3, 3]), single_value([3, 4]), single_value([])
     (3, None, None)
     """
     found = {value for value in values if value is not None}

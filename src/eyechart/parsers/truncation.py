@@ -10,7 +10,7 @@ is cut in the middle is truncated, and so is one that ends at the cut, since nob
 import json
 import re
 
-from eyechart.parsers.text import after_thinking, spoken, words
+from eyechart.parsers.text import answer_text, remove_thinking, split_words
 
 LONGEST_NAME = 8
 LABEL = re.compile(r"^(?:final )?answer ?: ?")  # "so the answer is B" may be a thought
@@ -48,12 +48,12 @@ def read_complete_name(text: str) -> str:
 
 def _complete_lines(text: str) -> list[str]:
     """Return the lines after any thinking that a line end completed, without those that say nothing."""
-    lines = after_thinking(text).splitlines(keepends=True)
+    lines = remove_thinking(text).splitlines(keepends=True)
     return [line.strip() for line in lines if line.endswith(("\n", "\r")) and line.strip()]
 
 
 def _bare(line: str) -> list[str]:
-    return words(LABEL.sub("", spoken(line), count=1))
+    return split_words(LABEL.sub("", answer_text(line), count=1))
 
 
 def _is_word(line: str) -> bool:
@@ -61,7 +61,7 @@ def _is_word(line: str) -> bool:
 
 
 def _json_object(text: str) -> str:
-    said = after_thinking(text).strip()
+    said = remove_thinking(text).strip()
     try:
         return said if said.startswith("{") and isinstance(json.loads(said), dict) else ""
     except (ValueError, RecursionError):

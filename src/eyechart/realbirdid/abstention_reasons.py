@@ -8,7 +8,7 @@ from pathlib import Path
 
 from eyechart.data.observations import REASONS
 from eyechart.parsers import class_name
-from eyechart.parsers.abstention import abstains, words
+from eyechart.parsers.abstention import is_abstention, lowercase_words
 from eyechart.realbirdid.bird_vocabulary import BirdNames
 
 PHRASES = Path(__file__).with_name("abstention_reasons.toml")
@@ -25,7 +25,7 @@ class ReasonWords:
 
     def plainly(self, text: str) -> int:
         """The choice of a text that is a reason or a species' name and nothing else."""
-        found = class_name.read(text, REASONS).lenient  # who says none of a species has not told it
+        found = class_name.parse(text, REASONS).lenient  # who says none of a species has not told it
         if found is not None:
             return found
         named = self.names.plainly(text)
@@ -37,14 +37,14 @@ class ReasonWords:
         reason = first_reason(text)
         if len(species) == 1:
             return CHOICES.index(ANSWERED)
-        if reason >= 0 and (abstains(text) or not species):
+        if reason >= 0 and (is_abstention(text) or not species):
             return reason
-        return CHOICES.index(OTHER if abstains(text) else ANSWERED)
+        return CHOICES.index(OTHER if is_abstention(text) else ANSWERED)
 
 
 def first_reason(text: str) -> int:
     """The reason whose words come first in a text, `NONE` without any."""
-    said, known = words(text), phrases()
+    said, known = lowercase_words(text), phrases()
     for start in range(len(said)):
         for size in range(min(known.longest, len(said) - start), 0, -1):
             if (reason := known.reasons.get(tuple(said[start : start + size]))) is not None:
@@ -68,4 +68,6 @@ class Phrases:
 def phrases() -> Phrases:
     """The packaged phrases."""
     found = tomllib.loads(PHRASES.read_text(encoding="utf-8"))
-    return Phrases({tuple(words(phrase)): place for place, name in enumerate(REASONS) for phrase in found[name]})
+    return Phrases(
+        {tuple(lowercase_words(phrase)): place for place, name in enumerate(REASONS) for phrase in found[name]}
+    )

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.parsers import class_name
-from eyechart.parsers.abstention import abstains, words
+from eyechart.parsers.abstention import is_abstention, lowercase_words
 
 CANNOT = "cannot tell"
 NONE = -1
@@ -47,7 +47,7 @@ class BirdNames:
     @cached_property
     def places(self) -> Mapping[tuple[str, ...], int]:
         """The choices by their words."""
-        return {tuple(words(name)): place for place, name in reversed([*enumerate(self.choices)])}
+        return {tuple(lowercase_words(name)): place for place, name in reversed([*enumerate(self.choices)])}
 
     @cached_property
     def of_meaning(self) -> Mapping[tuple[int, int], int]:
@@ -61,7 +61,7 @@ class BirdNames:
 
     def plainly(self, text: str) -> int:
         """The choice of a text that is a name and nothing else."""
-        found = class_name.read(text, self.choices).lenient
+        found = class_name.parse(text, self.choices).lenient
         return NONE if found is None else found
 
     def read(self, text: str) -> int:
@@ -76,11 +76,11 @@ class BirdNames:
             return self.of_meaning[species[0]]
         if genera:
             return self.of_meaning.get((NONE, max(genera)), NONE) if len(genera) == 1 else NONE
-        return self.of_meaning[NONE, NONE] if abstains(text) else NONE
+        return self.of_meaning[NONE, NONE] if is_abstention(text) else NONE
 
     def named(self, text: str) -> Iterator[int]:
         """The choices whose words follow one another in a text, the longest from each word on."""
-        said, start = words(text), 0
+        said, start = lowercase_words(text), 0
         while start < len(said):
             spans = range(min(self.longest, len(said) - start), 0, -1)
             length = next((size for size in spans if tuple(said[start : start + size]) in self.places), 0)

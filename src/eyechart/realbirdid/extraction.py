@@ -20,7 +20,7 @@ from eyechart.inference.responses import Response
 from eyechart.inference.store import Key
 from eyechart.models.types import Answer, Generator, Identity, Model, Request, Scorer, Usage
 from eyechart.parsers import class_name, json_answers
-from eyechart.parsers.text import after_thinking
+from eyechart.parsers.text import remove_thinking
 from eyechart.parsers.truncation import read_complete_name
 from eyechart.protocol.context import Context, is_replay
 from eyechart.protocol.prompts import Prompt
@@ -96,7 +96,7 @@ def extracted(
 
     Thinking is left out, and a text that says nothing has no choice. `slots` are those of the prompt beside `said`.
     """
-    heard = [after_thinking(text).strip() for text in texts]
+    heard = [remove_thinking(text).strip() for text in texts]
     known = [*dict.fromkeys(filter(None, heard))]
     if by_reading(context):
         found = {text: reader.read(text) for text in known}
@@ -209,7 +209,7 @@ def chosen(reply: Response, choices: Sequence[str]) -> int:
     """The place of a reply's choice; one that was truncated must have a complete JSON value or line."""
     if reply.finished:
         return choice(reply.text, choices)
-    told = (json_answers.read(reply.text, (KEY,)).lenient or {}).get(KEY) or read_complete_name(reply.text)
+    told = (json_answers.parse(reply.text, (KEY,)).lenient or {}).get(KEY) or read_complete_name(reply.text)
     return choice(told, choices) if told else NONE
 
 
@@ -218,8 +218,8 @@ def choice(text: str, choices: Sequence[str]) -> int:
     exact = in_order(tuple(choices)).get(text)
     if exact is not None:
         return exact
-    told = (json_answers.read(text, (KEY,)).lenient or {}).get(KEY) or ""
-    found = class_name.read(told or text, choices).lenient
+    told = (json_answers.parse(text, (KEY,)).lenient or {}).get(KEY) or ""
+    found = class_name.parse(told or text, choices).lenient
     return NONE if found is None else found
 
 

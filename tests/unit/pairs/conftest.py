@@ -17,7 +17,7 @@ from eyechart.data.detection.annotation import Annotation
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.models.types import Classifier, Encoder, Identity, Matcher
-from eyechart.oodbench.yes_no_prompts import texts
+from eyechart.oodbench.yes_no_prompts import request_prompts
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 
@@ -142,7 +142,7 @@ class PairWorld:
         """What each text asks."""
         slots = [*product(enumerate(names or self.names), repeat=2)]
         told = {}
-        for kind, (asked, _) in texts().items():
+        for kind, (asked, _) in request_prompts().items():
             for (one, first), (other, second) in slots:
                 given = {"category": first, "other": second}
                 told[asked.fill(**{slot: given[slot] for slot in asked.slots})] = (kind, one, other)

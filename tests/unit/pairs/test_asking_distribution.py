@@ -36,16 +36,16 @@ def side(model: Any, rows: tuple[int, ...]) -> tuple[Any, Any]:
 def test_it_is_that_of_the_reference_then_the_split(context: Any) -> None:
     found = Distribution().predict(context)
     wanted = equivalence(*side(context.model, THERE), *side(context.model, HERE), seed=3)
-    assert tuple(np.hstack(found.found)) == pytest.approx(tuple(np.hstack(wanted)))
+    assert tuple(np.hstack(found.result)) == pytest.approx(tuple(np.hstack(wanted)))
     assert wanted != equivalence(*side(context.model, HERE), *side(context.model, THERE), seed=3)
     assert found.variant["bandwidth"] == f"{wanted.bandwidth:.6g}"
 
 
 def test_pairs_in_distribution_and_of_broken_pictures_are_not_compared(context: Any, pair_world: Any) -> None:
     broken = replace(pair_world.dataset(broken=frozenset({3})), rows=HERE)
-    found = Distribution().predict(replace(context, dataset=broken)).here
+    found = Distribution().predict(replace(context, dataset=broken)).split
     assert {*found.errors} == {"s03"}
-    pairs = zip(found.division.rows[found.places], found.categories, strict=True)
+    pairs = zip(found.division.rows[found.indices], found.categories, strict=True)
     assert {(HERE[row], int(k)) for row, k in pairs} == {(row, k) for row, k in HARD | SIMPLE if row in (0, 2, 5)}
 
 
@@ -77,7 +77,7 @@ def test_samples_that_share_no_picture_are_left_alone(context: Any, recorded: An
 def test_the_record_has_the_distance_with_its_limits(context: Any, recorded: Any) -> None:
     found = Distribution().predict(context)
     recording = recorded(found)
-    scored, apart = {one.name: one for one in (each.metric for each in recording.estimates)}, found.found
+    scored, apart = {one.name: one for one in (each.metric for each in recording.estimates)}, found.result
     assert {name: one.value for name, one in scored.items()} == {
         "mmd2": apart.mmd2,
         "mmd2_tau": apart.tau,
@@ -89,5 +89,5 @@ def test_the_record_has_the_distance_with_its_limits(context: Any, recorded: Any
 
 def test_fewer_than_four_pairs_are_refused(context: Any, pair_world: Any) -> None:
     pair_world.failed = {"first[]": {(0, 0), (1, 1)}, "second[]": {(0, 0), (5, 0)}}
-    with pytest.raises(DataError, match="imagenet/memory has 2 pairs out of distribution with features, expected at"):
+    with pytest.raises(DataError, match="imagenet/memory has 2 OOD pairs with features, expected at"):
         Distribution().predict(context)

@@ -12,11 +12,11 @@ from eyechart.errors import DataError, ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES
 from eyechart.models.types import Answer
 from eyechart.oodbench import yes_no_prompts
+from eyechart.oodbench.case_division import load_division
+from eyechart.oodbench.division import Division
 from eyechart.oodbench.division_files import write_division
-from eyechart.oodbench.divisions import Division
 from eyechart.oodbench.existence import Existence
-from eyechart.oodbench.split_division import division
-from eyechart.oodbench.yes_no_prompts import Query, put
+from eyechart.oodbench.yes_no_prompts import Query, ask
 from eyechart.protocol.prompts import Prompt
 from eyechart.records import OutcomeCounts
 
@@ -48,7 +48,7 @@ def test_sets_are_what_the_detectors_fail_on(pair_world: Any) -> None:
     found = Existence().predict(pair_world.sit(pair_world.talker()))
     assert (pairs(found, "OOD-H"), pairs(found, "OOD-S")) == (HARD, SIMPLE)
     assert len(pairs(found, "ID") - HARD - SIMPLE) == 2
-    assert [name for name, _ in found.masks()] == ["ID", "OOD-S", "OOD-H"]
+    assert [name for name, _ in found.set_masks()] == ["ID", "OOD-S", "OOD-H"]
 
 
 @pytest.mark.parametrize("kinds", [["encoder"], ["matcher"], ["classifier"], ["classifier", "encoder"]])
@@ -108,9 +108,9 @@ def test_step_by_step_is_asked_with_room_to_think(pair_world: Any) -> None:
 
 def test_questions_about_an_image_follow_one_another(pair_world: Any) -> None:
     model, rows = pair_world.talker(), (3, 0, 3, 1, 0)
-    heard = put(pair_world.sit(model), [Query("existence", row, at) for at, row in enumerate(rows)])
+    heard = ask(pair_world.sit(model), [Query("existence", row, at) for at, row in enumerate(rows)])
     assert [numbers for numbers, _ in model.asked] == [(0,), (0,), (1,), (3,), (3,)]
-    assert [reply.text for reply in heard.said] == ["Yes", "Yes", "Yes", "No", "No"]
+    assert [reply.text for reply in heard.responses] == ["Yes", "Yes", "Yes", "No", "No"]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_answers_are_read_as_was_chosen(pair_world: Any, reading: str, wanted: l
     model = pair_world.talker(lambda kind, *_: "Perhaps." if kind.endswith("not") else "Yes, there is one.")
     found = Existence().predict(pair_world.sit(model, reading=reading))
     assert found.answers.tolist() == [wanted] * 6
-    assert {*found.said} == {("Yes, there is one.", "Perhaps.")}
+    assert {*found.completions} == {("Yes, there is one.", "Perhaps.")}
     assert found.variant["parser"] == ("compat 1" if reading == "authors" else "yes_no 2")
 
 
@@ -163,7 +163,7 @@ def test_a_file_may_have_its_sets_in_any_order(pair_world: Any, tmp_path: Path, 
 
 def test_a_file_is_told_by_its_name_and_what_is_in_it(pair_world: Any, tmp_path: Path) -> None:
     context = pair_world.sit(pair_world.talker(), threshold="0.02")
-    write_division(tmp_path / "mine.json", division(context), context.dataset)
+    write_division(tmp_path / "mine.json", load_division(context), context.dataset)
     told = Existence().predict(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
     assert told["division"].startswith("mine.json (")
     assert (told["threshold"], told["detectors"], told["source"]) == ("0.02", "first[]+second[]", "coco")
@@ -174,7 +174,7 @@ def test_a_published_csv_is_asked_about_as_the_set_that_its_name_says(
     pair_world: Any, tmp_path: Path, name: str, wanted: set[tuple[int, int]]
 ) -> None:
     context = pair_world.sit(pair_world.talker())
-    write_division(tmp_path / "mine.json", division(context), context.dataset)
+    write_division(tmp_path / "mine.json", load_division(context), context.dataset)
     found = Existence().predict(pair_world.sit(pair_world.talker(), division=tmp_path / f"mine-{name}.csv"))
     assert (pairs(found, name), {*found.division.sets}) == (wanted, {name})
     assert (found.variant["detectors"], found.variant["threshold"]) == ("unknown", "unknown")
@@ -182,7 +182,7 @@ def test_a_published_csv_is_asked_about_as_the_set_that_its_name_says(
 
 def test_what_a_file_does_not_say_is_not_made_up(pair_world: Any, tmp_path: Path) -> None:
     context = pair_world.sit(pair_world.talker())
-    write_division(tmp_path / "mine.json", replace(division(context), parameters={"most": "9"}), context.dataset)
+    write_division(tmp_path / "mine.json", replace(load_division(context), parameters={"most": "9"}), context.dataset)
     told = Existence().predict(pair_world.sit(pair_world.talker(), division=tmp_path / "mine.json")).variant
     assert (told["most"], told["threshold"], told["absent"]) == ("9", "unknown", "unknown")
     assert told["detectors"] == "first[]+second[]"
@@ -193,7 +193,7 @@ def test_the_initial_benchmark_has_all_that_was_flagged(pair_world: Any) -> None
     Existence().predict(pair_world.sit(model, most=1))
     assert len(model.asked) == 6
     found = Existence().predict(pair_world.sit(pair_world.talker(), most=1, benchmark="initial"))
-    sizes = {name: int(mask.sum()) for name, mask in found.masks()}
+    sizes = {name: int(mask.sum()) for name, mask in found.set_masks()}
     assert sizes == {"ID": 1, "OOD-S": 1, "OOD-H": 1, "OOD-S'": 2, "OOD-H'": 2}
     assert pairs(found, "OOD-H'") == HARD > pairs(found, "OOD-H")
 
@@ -215,15 +215,15 @@ def test_hard_samples_are_a_set_whose_questions_others_may_have_asked(pair_world
     assert hard
     assert hard <= {(row, k) for row, counts in enumerate(pair_world.counts) for k, n in enumerate(counts) if n}
     assert len(model.asked) == len({*model.asked})
-    assert found.sets["Hard"].answers == 2 * len(hard)
-    assert sum(took.fresh for took in found.sets.values()) == len(model.asked)
+    assert found.timings["Hard"].answers == 2 * len(hard)
+    assert sum(took.fresh for took in found.timings.values()) == len(model.asked)
 
 
 def test_sets_say_what_was_asked_just_now(pair_world: Any) -> None:
     first = Existence().predict(pair_world.sit(pair_world.talker()))
     again = Existence().predict(pair_world.sit(pair_world.talker()))
-    assert [(took.answers, took.fresh) for took in first.sets.values()] == [(4, 4)] * 3
-    assert [(took.answers, took.fresh) for took in again.sets.values()] == [(4, 0)] * 3
+    assert [(took.answers, took.fresh) for took in first.timings.values()] == [(4, 4)] * 3
+    assert [(took.answers, took.fresh) for took in again.timings.values()] == [(4, 0)] * 3
     assert (first.usage, first.answers.tolist()) == (again.usage, again.answers.tolist())
 
 
@@ -234,20 +234,20 @@ def test_another_threshold_asks_about_new_pairs_alone(pair_world: Any) -> None:
         pair_world.sit(model, threshold="0.9999")
     )  # every pair is unlikely where a category is absent
     assert len(pairs(found, "OOD-H")) == 14
-    assert sum(took.fresh for took in found.sets.values()) == len(model.asked)
-    assert found.sets["OOD-H"].fresh == 28 - 12
+    assert sum(took.fresh for took in found.timings.values()) == len(model.asked)
+    assert found.timings["OOD-H"].fresh == 28 - 12
 
 
 def prompt_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    asked = dict(yes_no_prompts.texts())
+    asked = dict(yes_no_prompts.request_prompts())
     asked["existence"] = (Prompt("existence", "Is a {category} here?", "test"), 64)
-    monkeypatch.setattr(yes_no_prompts, "texts", lambda: asked)
+    monkeypatch.setattr(yes_no_prompts, "request_prompts", lambda: asked)
     return {}
 
 
 def tokens_changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    asked = {kind: (each, tokens + 1) for kind, (each, tokens) in yes_no_prompts.texts().items()}
-    monkeypatch.setattr(yes_no_prompts, "texts", lambda: asked)
+    asked = {kind: (each, tokens + 1) for kind, (each, tokens) in yes_no_prompts.request_prompts().items()}
+    monkeypatch.setattr(yes_no_prompts, "request_prompts", lambda: asked)
     return {}
 
 
@@ -311,12 +311,12 @@ def test_no_pair_at_all_is_no_answer(pair_world: Any) -> None:
     pair_world.counts = ((0,) * 5,) * 3
     pair_world.failed = {"first[]": set()}
     found = Existence().predict(pair_world.sit(pair_world.talker()))
-    assert (found.answers.shape, found.said, [*found.masks()]) == ((0, 2), (), [])
+    assert (found.answers.shape, found.completions, [*found.set_masks()]) == ((0, 2), (), [])
 
 
 def test_a_folder_without_any_division_is_refused(pair_world: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"holds no division\. Make them with: python -m eyechart\.oodbench ROOT"):
-        division(pair_world.sit(pair_world.talker(), division=tmp_path))
+        load_division(pair_world.sit(pair_world.talker(), division=tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from eyechart.errors import SpecError
 from eyechart.metrics.yes_no import MISSING, UNPARSED, YES
 from eyechart.models.types import Answer
+from eyechart.oodbench.case_division import load_division
 from eyechart.oodbench.division_files import write_division
 from eyechart.oodbench.progression import Progression
-from eyechart.oodbench.split_division import division
-from eyechart.oodbench.yes_no_prompts import KINDS, Query, put
+from eyechart.oodbench.yes_no_prompts import KINDS, Query, ask
 
 PARTS = ("rows", "categories", "main", "present", "flags", "hardness")
 BOTH = {(1, 0), (1, 1), (1, 2), (0, 0), (0, 1), (5, 0)}  # image 5 has one such category, which is no couple
@@ -49,7 +49,7 @@ def test_couples_are_of_one_image_and_one_set_each_once(couples_world: Any) -> N
 
 def test_who_tells_the_truth_is_right_everywhere(couples_world: Any) -> None:
     found = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
-    assert found.right.tolist() == [[1, 1, 1]] * len(found.first)
+    assert found.correct.tolist() == [[1, 1, 1]] * len(found.first)
     assert {*np.unique(found.logic).tolist()} == {0, 1}
 
 
@@ -77,13 +77,13 @@ def test_equal_numbers_are_no(couples_world: Any) -> None:
     found = Progression().predict(couples_world.sit(model, "progression"))
     equal = found.counts[:, 0] == found.counts[:, 1]
     assert equal.any()
-    assert not found.right[equal, 2].any()
+    assert not found.correct[equal, 2].any()
 
 
 def test_logic_counts_only_with_the_number(couples_world: Any) -> None:
     model = couples_world.talker(lambda kind, *_: "about nine" if kind == "progression_counting" else None)
     found = Progression().predict(couples_world.sit(model, "progression"))
-    assert found.right.tolist() == [[1, 0, 0]] * len(found.first)
+    assert found.correct.tolist() == [[1, 0, 0]] * len(found.first)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_first_of_two_is_drawn(couples_world: Any) -> None:
 
 
 def test_the_most_are_drawn_whatever_their_order(couples_world: Any, tmp_path: Path) -> None:
-    made = division(couples_world.sit(couples_world.talker(), "progression"))
+    made = load_division(couples_world.sit(couples_world.talker(), "progression"))
     order = np.random.default_rng(1).permutation(len(made))
     parts = {name: getattr(made, name)[order] for name in PARTS}
     turned = replace(made, sets=tuple(made.sets[place] for place in order), parameters={"most": "2"}, **parts)
@@ -147,11 +147,11 @@ def test_other_names_are_asked_about_in_the_same_couples(couples_world: Any) -> 
     one = Progression().predict(couples_world.sit(couples_world.talker(), "progression"))
     other = Progression().predict(couples_world.sit(couples_world.talker(names=names), "progression", asked=names))
     assert [couples(one, name) for name in ("ID", "OOD-H")] == [couples(other, name) for name in ("ID", "OOD-H")]
-    assert other.right.all()
+    assert other.correct.all()
 
 
 def test_mined_pairs_are_in_no_couple(couples_world: Any, tmp_path: Path) -> None:
-    made = division(couples_world.sit(couples_world.talker(), "progression"))
+    made = load_division(couples_world.sit(couples_world.talker(), "progression"))
     mined = replace(made, sets=tuple("Hard" if name == "OOD-H" else name for name in made.sets))
     write_division(tmp_path / "mine.json", mined, couples_world.dataset())
     context = couples_world.sit(couples_world.talker(), "progression", division=tmp_path / "mine.json")
@@ -169,17 +169,17 @@ def test_absent_categories_are_in_no_couple(couples_world: Any) -> None:
 def test_questions_that_samples_share_are_asked_once(couples_world: Any) -> None:
     model = couples_world.talker()
     found = Progression().predict(couples_world.sit(model, "progression", seed=1))
-    assert len(model.asked) == len({*model.asked}) == sum(took.fresh for took in found.sets.values())
-    assert all(took.answers == took.fresh for took in found.sets.values())
-    assert found.sets["OOD-H"].answers < 3 * len(couples(found, "OOD-H"))
-    assert found.right.all()
+    assert len(model.asked) == len({*model.asked}) == sum(took.fresh for took in found.timings.values())
+    assert all(took.answers == took.fresh for took in found.timings.values())
+    assert found.timings["OOD-H"].answers < 3 * len(couples(found, "OOD-H"))
+    assert found.correct.all()
 
 
 def test_no_two_questions_are_kept_at_one_place(pair_world: Any) -> None:
     model = pair_world.talker()
     one_by_one = [Query(kind, row, k) for kind in KINDS[:2] for row in range(7) for k in range(5)]
     couples = [Query("progression_logic", row, *both) for row in range(7) for both in permutations(range(5), 2)]
-    put(pair_world.sit(model), [*one_by_one, *couples])
+    ask(pair_world.sit(model), [*one_by_one, *couples])
     assert len({*model.asked}) == len(one_by_one) + len(couples)
 
 
@@ -187,7 +187,7 @@ def test_no_couple_at_all_is_no_answer(pair_world: Any) -> None:
     pair_world.counts = ((1, 0, 0, 0, 0),) * 3
     pair_world.failed = {"first[]": {(0, 0)}}
     found = Progression().predict(pair_world.sit(pair_world.talker(), "progression"))
-    assert (found.right.shape, found.said, found.set_names) == ((0, 3), (), [])
+    assert (found.correct.shape, found.completions, found.set_names) == ((0, 3), (), [])
 
 
 def test_an_answer_that_the_token_limit_cut_is_truncated(couples_world: Any) -> None:
@@ -198,4 +198,4 @@ def test_an_answer_that_the_token_limit_cut_is_truncated(couples_world: Any) -> 
     assert found.truncated.tolist() == [[False, True, False]] * len(found.first)
     counted = found.count_outcomes()
     assert (counted.unparsed, counted.truncated) == (0, len(found.first))
-    assert found.right[:, 1:].any() == np.False_
+    assert found.correct[:, 1:].any() == np.False_

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from eyechart.models.types import Answer
-from eyechart.oodbench.division_files import truth_of
+from eyechart.oodbench.division_files import labels_sha256
 from eyechart.oodbench.existence import Existence
 from eyechart.protocol.registry import get_protocol
 from eyechart.protocol.settings import Case
@@ -129,7 +129,7 @@ def test_the_record_has_the_measures_of_every_set_and_their_falls(recorded: Any,
 
 def test_the_record_vouches_for_the_division(recorded: Any, pair_world: Any) -> None:
     context = pair_world.sit(pair_world.talker())
-    wanted = truth_of(Existence().predict(context).division, context.dataset)
+    wanted = labels_sha256(Existence().predict(context).division, context.dataset)
     assert recorded(pair_world.talker()).data.labels == {"OODBench": wanted}
 
 

@@ -12,7 +12,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING
 from eyechart.models.registry import offers
 from eyechart.oodbench.existence import Existence
-from eyechart.oodbench.yes_no_prompts import pair_words
+from eyechart.oodbench.yes_no_prompts import read_replayed_pairs
 from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.spec import parse_spec
 
@@ -130,12 +130,12 @@ def test_a_file_without_the_columns_is_refused(replayed: Ask, head: str) -> None
 def test_a_file_that_is_no_text_is_refused(pair_world: Any, tmp_path: Path) -> None:
     (tmp_path / "said.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ModelError, match="cannot be read"):
-        pair_words(tmp_path / "said.csv", pair_world.dataset(), pair_world.names)
+        read_replayed_pairs(tmp_path / "said.csv", pair_world.dataset(), pair_world.names)
 
 
 def test_images_that_are_not_in_play_are_passed_over(pair_world: Any, tmp_path: Path) -> None:
     (tmp_path / "said.csv").write_text(f"{HEAD}\ns00,0,positive,no\ns05,0,positive,yes", encoding="utf-8")
-    words = pair_words(tmp_path / "said.csv", pair_world.dataset(rows=(4, 5)), pair_world.names)
+    words = read_replayed_pairs(tmp_path / "said.csv", pair_world.dataset(rows=(4, 5)), pair_world.names)
     assert words(1, 0, "positive").text == "yes"
     assert words(0, 0, "positive").error
 
@@ -145,7 +145,7 @@ def test_a_file_name_that_two_images_have_names_neither(pair_world: Any, tmp_pat
     twins = tuple(type(row)(row.key, "same.png", row.sha256) for row in dataset.index)
     (tmp_path / "said.csv").write_text(f"{HEAD}\nsame.png,0,positive,no", encoding="utf-8")
     with pytest.raises(ModelError, match=r"has no image 'same\.png'"):
-        pair_words(tmp_path / "said.csv", replace(dataset, index=twins), pair_world.names)
+        read_replayed_pairs(tmp_path / "said.csv", replace(dataset, index=twins), pair_world.names)
 
 
 def test_such_a_file_is_a_model_for_existence_alone(tmp_path: Path) -> None:

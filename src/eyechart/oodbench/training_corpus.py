@@ -21,7 +21,7 @@ ENDING = re.compile(r"\.(?:jpe?g|png|webp|gif|bmp|tiff?|jp2)$", re.IGNORECASE)  
 PLACEHOLDER = re.compile(r"<image>|<video>")
 TEXTS = ("text", "caption", "captions", "conversations")
 
-Said = tuple[str, str, Iterable[str]]  # where it stands, which image ("": none), what is said of it
+CorpusEntry = tuple[str, str, Iterable[str]]  # where it stands, which image ("": none), what is said of it
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,9 @@ def read_synonyms(path: str | Path, categories: Iterable[str]) -> Mapping[str, t
     return {category: tuple(dict.fromkeys(words)) for category, words in found.items()}
 
 
-def _collected(entries: Iterable[Said], name: str, data: bytes, source: str, images: Container[str] | None) -> Corpus:
+def _collected(
+    entries: Iterable[CorpusEntry], name: str, data: bytes, source: str, images: Container[str] | None
+) -> Corpus:
     texts: defaultdict[str, list[str]] = defaultdict(list)
     nameless = []
     for where, image, said in entries:
@@ -95,7 +97,7 @@ def _collected(entries: Iterable[Said], name: str, data: bytes, source: str, ima
     return Corpus(found, name, sha256(data).hexdigest(), source, excluded("entry", "it has no image", nameless))
 
 
-def _recognised(path: Path, data: bytes) -> tuple[str, Iterator[Said]]:
+def _recognised(path: Path, data: bytes) -> tuple[str, Iterator[CorpusEntry]]:
     ending = path.suffix.casefold()
     if ending == ".csv":
         return "csv", _rows(data.decode("utf-8-sig"))
@@ -135,18 +137,18 @@ class _Captions(msgspec.Struct):
     annotations: list[_Caption]
 
 
-def _objects(entries: Iterable[_Entry], what: str = "entry") -> Iterator[Said]:
+def _objects(entries: Iterable[_Entry], what: str = "entry") -> Iterator[CorpusEntry]:
     for number, entry in enumerate(entries, 1):
         yield from _said(f"{what} {number}", entry)
 
 
-def _lines(data: bytes) -> Iterator[Said]:
+def _lines(data: bytes) -> Iterator[CorpusEntry]:
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
         if line.strip():
             yield from _said(f"line {number}", _decode(line, _Entry, f"line {number}: "))
 
 
-def _said(where: str, entry: _Entry) -> Iterator[Said]:
+def _said(where: str, entry: _Entry) -> Iterator[CorpusEntry]:
     given = [entry.text, entry.caption, entry.captions]
     texts = [text for one in given if one is not None for text in _several(one)]
     texts += [PLACEHOLDER.sub(" ", turn.value) for turn in entry.conversations or ()]
@@ -160,7 +162,7 @@ def _several(one: str | list[str]) -> list[str]:
     return [one] if isinstance(one, str) else one
 
 
-def _captions(found: _Captions) -> Iterator[Said]:
+def _captions(found: _Captions) -> Iterator[CorpusEntry]:
     names = {str(image.id): image.file_name for image in found.images}
     for number, caption in enumerate(found.annotations, 1):
         if str(caption.image_id) not in names:
@@ -168,7 +170,7 @@ def _captions(found: _Captions) -> Iterator[Said]:
         yield f"annotation {number}", names[str(caption.image_id)], [caption.caption]
 
 
-def _rows(text: str) -> Iterator[Said]:
+def _rows(text: str) -> Iterator[CorpusEntry]:
     for where, row in _table(text, "image", "text"):
         yield where, row["image"], [row["text"]]
 

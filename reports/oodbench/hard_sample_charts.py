@@ -5,50 +5,53 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eyechart.oodbench.divisions import HARD, MINED
+from eyechart.oodbench.division import HARD_SAMPLES, OOD_H
 
 from ..panels import LEGEND_ASIDE, create_panels, format_counts, legend_above, set_title
 from ..render import one_line
 from ..runs import ComparableCases, Runs
-from .cases import told_apart
-from .hard import FALLS, fall, falling, fitted, hard
-from .spread import PEARSON, SPEARMAN, VARIANCE, Resampled, Spread, spreads
+from .cases import disambiguate_titles
+from .hard_samples import DELTAS, degradation_cells, fit_degradation, hard_sample_groups, sorted_by_degradation
+from .spread import PEARSON, SPEARMAN, VARIANCE, ResamplingTest, Spread, spreads
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {MINED: "tab:blue", HARD: "tab:red"}
+COLOURS = {HARD_SAMPLES: "tab:blue", OOD_H: "tab:red"}
 WIDTH = 0.38
-SCALES = {VARIANCE: (10_000, "variance of falls (squared percentage points)"), PEARSON: (1, "Pearson's correlation"),
-          SPEARMAN: (1, "Spearman's correlation")}  # fmt: skip
+SCALES = {
+    VARIANCE: (10_000, "variance of falls (squared percentage points)"),
+    PEARSON: (1, "Pearson's correlation"),
+    SPEARMAN: (1, "Spearman's correlation"),
+}
 
 
 def f11(pool: Runs, _: str | None) -> "Figure":
     """Figure 11: falls on hard samples and on OOD-H, the model that falls least on hard samples first."""
-    found = hard(pool, "oodbench-F11")
+    found = hard_sample_groups(pool, "oodbench-F11")
     longest = max(len(entry.model) for group in found for entry in group.cases)
     figure, axes = create_panels([2.6 + 0.06 * min(longest, 30)] * len(found), 1, 8)
-    titles = told_apart([group.title for group in found], [group.cases for group in found])
+    titles = disambiguate_titles([group.title for group in found], [group.cases for group in found])
     for (ax,), title, group in zip(axes, titles, found, strict=True):
-        falls(ax, group)
-        sizes = sorted({fall(entry, name)[0].n or 0 for entry in group.cases for name in FALLS})
+        draw_degradations(ax, group)
+        sizes = sorted({degradation_cells(entry, name)[0].n or 0 for entry in group.cases for name in DELTAS})
         set_title(ax, f"{title}, {format_counts(sizes)}")
     return figure
 
 
-def falls(ax: "Axes", group: ComparableCases) -> None:
+def draw_degradations(ax: "Axes", group: ComparableCases) -> None:
     """Two bars a model with their intervals, and both trends."""
-    entries = falling(group)
+    entries = sorted_by_degradation(group)
     places = np.arange(len(entries))
-    for side, (name, head) in zip((-0.5, 0.5), FALLS.items(), strict=True):
-        numbers = [fall(entry, name)[0] for entry in entries]
+    for side, (name, head) in zip((-0.5, 0.5), DELTAS.items(), strict=True):
+        numbers = [degradation_cells(entry, name)[0] for entry in entries]
         at = places + side * WIDTH
         ax.bar(at, [100 * (number.value or 0) for number in numbers], WIDTH, color=COLOURS[name], label=head)
         for x, number in zip(at, numbers, strict=True):
             low, high = number.ci or (0.0, 0.0)
             ax.vlines(x, 100 * low, 100 * high, color="black", linewidth=1)
-        if curve := fitted(entries, name):
+        if curve := fit_degradation(entries, name):
             x = np.linspace(1, len(entries), 50)
             ax.plot(x - 1, 100 * curve(x), "--", color=COLOURS[name], label=f"{curve.kind} trend")
     ax.set_xticks(places, [one_line(entry.model) for entry in entries], rotation=30, ha="right", fontsize=7)
@@ -62,26 +65,26 @@ def f12(pool: Runs, _: str | None) -> "Figure":
     """Figure 12: the variance and both correlations of resampled hard samples, and where OOD-H is."""
     found = spreads(pool)
     figure, axes = create_panels([2.8] * len(found), 3, 11)
-    titles = told_apart([each.group.title for each in found], [each.group.cases for each in found])
+    titles = disambiguate_titles([each.group.title for each in found], [each.group.cases for each in found])
     for row, title, each in zip(axes, titles, found, strict=True):
-        for ax, (name, test) in zip(row, each.resampled.items(), strict=True):
-            baseline(ax, name, test)
-            ax.set_title(f"{fill(one_line(title), 44)}, {len(each.hard)} models\n{short(each)}", fontsize=8)
+        for ax, (name, test) in zip(row, each.tests.items(), strict=True):
+            draw_baseline(ax, name, test)
+            ax.set_title(f"{fill(one_line(title), 44)}, {len(each.hard)} models\n{baseline_label(each)}", fontsize=8)
     return figure
 
 
-def short(found: Spread) -> str:
+def baseline_label(found: Spread) -> str:
     """How the baseline was drawn, in a title."""
-    return f"{found.size:,} of {found.samples:,} hard samples{', with replacement' if found.replaced else ''}"
+    return f"{found.size:,} of {found.n_samples:,} hard samples{', with replacement' if found.with_replacement else ''}"
 
 
-def baseline(ax: "Axes", name: str, test: Resampled) -> None:
+def draw_baseline(ax: "Axes", name: str, test: ResamplingTest) -> None:
     """A histogram of resampled hard samples, and OOD-H as a line."""
     scale, label = SCALES[name]
     drawn = scale * test.baseline[~np.isnan(test.baseline)]
     ax.hist(drawn, 30, color="tab:blue", label="hard samples")
-    if not np.isnan(test.observed):
-        ax.axvline(scale * test.observed, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
+    if not np.isnan(test.statistic):
+        ax.axvline(scale * test.statistic, color="red", linestyle="--", label=f"OOD-H, p = {test.p:.4f}")
     ax.set_xlabel(label, fontsize=8)
     ax.set_ylabel("resamples", fontsize=8)
     legend_above(ax)

@@ -5,20 +5,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eyechart.oodbench.divisions import HARD, ID, MINED
+from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 
 from ..answers import Floats, clustered_proportion
 from ..render import FRACTION, NumberCell, NumberFormat, Row, Table
 from ..runs import CaseRun, ComparableCases, Runs
-from .cases import BOOTSTRAP, EXISTENCE, OODBENCH, about, alike, distinct, nothing, number, typed
+from .cases import (
+    BOOTSTRAP,
+    EXISTENCE,
+    OODBENCH,
+    data_notes,
+    group_by_division,
+    metric_number,
+    nothing_to_show,
+    set_label,
+    with_unique_titles,
+)
 from .division import DIVISION
-from .pairs import Columns, read
+from .pairs import Columns, read_artifact
 
 HEADS = {"acc": "Accuracy", "f1": "F1", "precision": "Precision", "recall": "Recall", "mcc": "MCC"}
-SETS = (ID, HARD, MINED)
-CHANCE = (*(NumberCell(0.5) for name in HEADS if name != "mcc"), NumberCell(0.0))
-FALLS = {MINED: "ID − Hard", HARD: "ID − OOD-H"}
-CHANGED = NumberFormat(100, 2, signed=True)
+SETS = (ID, OOD_H, HARD_SAMPLES)
+CHANCE_CELLS = (*(NumberCell(0.5) for name in HEADS if name != "mcc"), NumberCell(0.0))
+DELTAS = {HARD_SAMPLES: "ID − Hard", OOD_H: "ID − OOD-H"}
+DELTA_STYLE = NumberFormat(100, 2, signed=True)
 COMMAND = 'pytest -k "oodbench and existence" --eye-set=existence.hard=own'
 SHUFFLED = "p: how often sets of shuffled images fall as far, one-sided, with its Monte Carlo interval."
 
@@ -42,7 +52,7 @@ class Trend:
         return f"{100 * self.height:.2f} {100 * self.rate:+.2f} x"
 
 
-def trend(values: Sequence[float]) -> Trend | None:
+def fit_trend(values: Sequence[float]) -> Trend | None:
     """The least-squares curve, of logarithms for an exponential one; none through fewer than two values."""
     x, y = np.arange(1, len(values) + 1, dtype=np.float64), np.asarray(values, np.float64)
     if len(y) < 2 or np.isnan(y).any():
@@ -54,113 +64,122 @@ def trend(values: Sequence[float]) -> Trend | None:
     return Trend("linear", float(rate), float(height))
 
 
-def hard(pool: Runs, name: str, least: int = 1) -> list[ComparableCases]:
+def hard_sample_groups(pool: Runs, name: str, least: int = 1) -> list[ComparableCases]:
     """The models of every division that were asked about hard samples, too."""
     asked = (
-        group.select(entry for entry in group.cases if entry.metric("acc", OODBENCH, MINED) is not None)
-        for group in alike(pool, EXISTENCE)
+        group.select(entry for entry in group.cases if entry.metric("acc", OODBENCH, HARD_SAMPLES) is not None)
+        for group in group_by_division(pool, EXISTENCE)
     )
     found = [group for group in asked if len(group.cases) >= least]
     if not found:
         several = "" if least == 1 else f", in {least} models or more"
         command = COMMAND + " --eye-model=A --eye-model=B" * (least > 1)
-        raise nothing(pool, name, f"compares hard samples with pairs out of distribution{several}", command)
+        raise nothing_to_show(pool, name, f"compares hard samples with pairs out of distribution{several}", command)
     return found
 
 
 def t8(pool: Runs, _: str | None) -> list[Table]:
     """Table 8: ID, OOD-H and hard samples, a row each."""
-    return of_each(hard(pool, "oodbench-T8"), t8_table)
+    return build_tables(hard_sample_groups(pool, "oodbench-T8"), t8_table)
 
 
-def of_each(groups: Sequence[ComparableCases], make: Callable[[ComparableCases], Table]) -> list[Table]:
+def build_tables(groups: Sequence[ComparableCases], make: Callable[[ComparableCases], Table]) -> list[Table]:
     """A table of each, no two with the same title."""
-    return distinct(list(map(make, groups)), [group.cases for group in groups])
+    return with_unique_titles(list(map(make, groups)), [group.cases for group in groups])
 
 
 def t8_table(group: ComparableCases) -> Table:
     """One division."""
-    chance: Row = ("Random Chance", "-", None, *CHANCE, None, None)
-    rows = [measured(entry, name) for entry in group.cases for name in SETS]
+    chance: Row = ("Random Chance", "-", None, *CHANCE_CELLS, None, None)
+    rows = [measure_row(entry, name) for entry in group.cases for name in SETS]
     mined = dict.fromkeys(f"Hard samples: {entry.option('hard')}." for entry in group.cases)
     return Table(
         f"{group.title}: ID, OOD-H and hard samples (%)",
         ("Model", "Data Type", "Num", *HEADS.values(), "ID − Accuracy", "p"),
         (chance, *rows),
-        (BOOTSTRAP.format("images with all their pairs"), f"Num: answers. {SHUFFLED}", *mined, *about(group.cases)),
-        {"split": group.title, "asked": group.cases[0].prompt_settings},
-    )
-
-
-def measured(entry: CaseRun, name: str) -> Row:
-    """One set of one model, with its fall from ID."""
-    numbers = [replace(number(entry, measure, name), n=None) for measure in HEADS]
-    asked = entry.metric("acc", OODBENCH, name)
-    fallen = (None, None) if name == ID else tuple(replace(each, n=None) for each in fall(entry, name))
-    return entry.model, typed(name), asked.n if asked else 0, *numbers, *fallen
-
-
-def fall(entry: CaseRun, name: str) -> tuple[NumberCell, NumberCell]:
-    """How far accuracy falls from ID to a set, of how many answers to both, and the p-value."""
-    far, chance = (number(entry, f"acc_{what}", name) for what in ("delta", "p"))
-    return replace(far, style=CHANGED), replace(chance, style=FRACTION, n=None)
-
-
-def f11(pool: Runs, _: str | None) -> list[Table]:
-    """Figure 11 as a table: how far each model falls on hard samples and on OOD-H."""
-    return of_each(hard(pool, "oodbench-F11"), f11_table)
-
-
-def falling(group: ComparableCases) -> list[CaseRun]:
-    """The models of a division, the one that falls least on hard samples first."""
-    return sorted(group.cases, key=lambda entry: number(entry, "acc_delta", MINED).value or 0.0)
-
-
-def f11_table(group: ComparableCases) -> Table:
-    """One division."""
-    entries = falling(group)
-    rows: list[Row] = [(entry.model, *(cell for name in FALLS for cell in fall(entry, name))) for entry in entries]
-    return Table(
-        f"{group.title}: falls of accuracy from ID (percentage points)",
-        ("Model", *(head for fallen in FALLS.values() for head in (fallen, f"{fallen} p"))),
-        tuple(rows),
         (
-            *trends(entries),
             BOOTSTRAP.format("images with all their pairs"),
-            f"n: answers to both sets. {SHUFFLED}",
-            *about(entries),
+            f"Num: answers. {SHUFFLED}",
+            *mined,
+            *data_notes(group.cases),
         ),
         {"split": group.title, "asked": group.cases[0].prompt_settings},
     )
 
 
-def trends(entries: Sequence[CaseRun]) -> list[str]:
+def measure_row(entry: CaseRun, name: str) -> Row:
+    """One set of one model, with its fall from ID."""
+    numbers = [replace(metric_number(entry, measure, name), n=None) for measure in HEADS]
+    asked = entry.metric("acc", OODBENCH, name)
+    fallen = (None, None) if name == ID else tuple(replace(each, n=None) for each in degradation_cells(entry, name))
+    return entry.model, set_label(name), asked.n if asked else 0, *numbers, *fallen
+
+
+def degradation_cells(entry: CaseRun, name: str) -> tuple[NumberCell, NumberCell]:
+    """How far accuracy falls from ID to a set, of how many answers to both, and the p-value."""
+    far, chance = (metric_number(entry, f"acc_{what}", name) for what in ("delta", "p"))
+    return replace(far, style=DELTA_STYLE), replace(chance, style=FRACTION, n=None)
+
+
+def f11(pool: Runs, _: str | None) -> list[Table]:
+    """Figure 11 as a table: how far each model falls on hard samples and on OOD-H."""
+    return build_tables(hard_sample_groups(pool, "oodbench-F11"), f11_table)
+
+
+def sorted_by_degradation(group: ComparableCases) -> list[CaseRun]:
+    """The models of a division, the one that falls least on hard samples first."""
+    return sorted(group.cases, key=lambda entry: metric_number(entry, "acc_delta", HARD_SAMPLES).value or 0.0)
+
+
+def f11_table(group: ComparableCases) -> Table:
+    """One division."""
+    entries = sorted_by_degradation(group)
+    rows: list[Row] = [
+        (entry.model, *(cell for name in DELTAS for cell in degradation_cells(entry, name))) for entry in entries
+    ]
+    return Table(
+        f"{group.title}: falls of accuracy from ID (percentage points)",
+        ("Model", *(head for fallen in DELTAS.values() for head in (fallen, f"{fallen} p"))),
+        tuple(rows),
+        (
+            *trend_notes(entries),
+            BOOTSTRAP.format("images with all their pairs"),
+            f"n: answers to both sets. {SHUFFLED}",
+            *data_notes(entries),
+        ),
+        {"split": group.title, "asked": group.cases[0].prompt_settings},
+    )
+
+
+def trend_notes(entries: Sequence[CaseRun]) -> list[str]:
     """The trend of either fall over the models in the order of the table."""
-    found = {head: fitted(entries, name) for name, head in FALLS.items()}
+    found = {head: fit_degradation(entries, name) for name, head in DELTAS.items()}
     return [f"Trend of {head}, x = 1 for the first model: {curve}." for head, curve in found.items() if curve]
 
 
-def fitted(entries: Sequence[CaseRun], name: str) -> Trend | None:
+def fit_degradation(entries: Sequence[CaseRun], name: str) -> Trend | None:
     """The trend of the falls on one set."""
-    falls = [number(entry, "acc_delta", name).value for entry in entries]
-    return trend([np.nan if value is None else value for value in falls])
+    falls = [metric_number(entry, "acc_delta", name).value for entry in entries]
+    return fit_trend([np.nan if value is None else value for value in falls])
 
 
-def overlaps(entry: CaseRun) -> list[Row]:
+def overlap_rows(entry: CaseRun) -> list[Row]:
     """Which share of OOD-H is hard samples, and which share of these is of OOD-H."""
-    ood, mined = read(entry.record, entry.folder, DIVISION, overlap)
-    return [("5", "OOD-H that is hard samples (%)", ood, None, None),
-            ("5", "hard samples that are OOD-H (%)", mined, None, None)]  # fmt: skip
+    ood, mined = read_artifact(entry.record, entry.folder, DIVISION, overlap_shares)
+    return [
+        ("5", "OOD-H that is hard samples (%)", ood, None, None),
+        ("5", "hard samples that are OOD-H (%)", mined, None, None),
+    ]
 
 
-def overlap(found: Columns) -> tuple[NumberCell, NumberCell]:
+def overlap_shares(found: Columns) -> tuple[NumberCell, NumberCell]:
     """Return the share of OOD-H that is hard samples and that of hard samples that are OOD-H, of a division's columns.
 
     A hard sample is of OOD-H if all detectors fail on it, whether or not OOD-H lists it, too.
     """
     rows = list(zip(found["key"], found["category"], found["set"], found["flags"], strict=True))
-    ood = {(key, category) for key, category, name, _ in rows if name == HARD}
-    mined = {(key, category): flags for key, category, name, flags in rows if name == MINED}
+    ood = {(key, category) for key, category, name, _ in rows if name == OOD_H}
+    mined = {(key, category): flags for key, category, name, flags in rows if name == HARD_SAMPLES}
     ood |= {pair for pair, flags in mined.items() if flags and "0" not in flags}
     images = {key: place for place, key in enumerate(dict.fromkeys(found["key"]))}
 

@@ -8,17 +8,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[T]):
+class ParseResult(Generic[T]):
     """An answer read twice: to the letter of the prompt, and as a person would read it; None: not read.
 
-    >>> Reading.of(None, lambda: "cat"), Reading.of("dog", lambda: "cat")
-    (Reading(strict=None, lenient='cat'), Reading(strict='dog', lenient='dog'))
+    >>> ParseResult.with_fallback(None, lambda: "cat"), ParseResult.with_fallback("dog", lambda: "cat")
+    (ParseResult(strict=None, lenient='cat'), ParseResult(strict='dog', lenient='dog'))
     """
 
     strict: T | None
     lenient: T | None
 
     @classmethod
-    def of(cls, strict: T | None, lenient: Callable[[], T | None]) -> "Reading[T]":
+    def with_fallback(cls, strict: T | None, lenient: Callable[[], T | None]) -> "ParseResult[T]":
         """Return a reading whose lenient value is the strict one wherever there is one."""
         return cls(strict, lenient() if strict is None else strict)
