@@ -63,15 +63,15 @@ class Studio:
         """Answers in words, the wrong ones out of the prompt, the last one an error."""
         answers, places = np.array(self.answers(wrong)), np.arange(SIZE)
         spoken = TextPredictions(
-            said=tuple(texts.get(place, f"Class {answer}.") for place, answer in enumerate(answers.tolist())),
-            found=answers,
-            strict=answers,
+            completions=tuple(texts.get(place, f"Class {answer}.") for place, answer in enumerate(answers.tolist())),
+            classes=answers,
+            strict_classes=answers,
             requests=places,
-            places=np.zeros_like(places),
+            positions=np.zeros_like(places),
             usage=Usage(),
-            out=tuple("other" if place in wrong else "" for place in range(SIZE)),
+            out_of_prompt=tuple("other" if place in wrong else "" for place in range(SIZE)),
         )
-        return ClassPredictions(self.keys, np.zeros((SIZE, 0), np.float32), {FAILED: "it failed"}, {}, spoken=spoken)
+        return ClassPredictions(self.keys, np.zeros((SIZE, 0), np.float32), {FAILED: "it failed"}, {}, texts=spoken)
 
     def page(self, *runs: Path, name: str = "page", **wanted: Any) -> Path:
         """Write the page of some runs and return its index."""

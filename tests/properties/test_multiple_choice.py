@@ -57,7 +57,7 @@ def test_mill_offers_the_label_once_among_different_classes(key: str, label: int
     found = draw_mill_options(key, label, CLASSES, count, seed)
     assert len(found.classes) == len({*found.classes}) == count
     assert {*found.classes} <= {*range(CLASSES)}
-    assert found.chosen(found.letters) == label
+    assert found.class_of(found.letters) == label
 
 
 def test_mills_draw_depends_on_seed_and_key() -> None:
@@ -95,9 +95,9 @@ def test_the_rules_of_the_settings(setting: str, key: str, original: int, some: 
     if found is None:
         assert expected == set()
         return
-    assert frozenset(found.right) in expected
+    assert frozenset(found.correct) in expected
     assert len(found.classes) == len({*found.classes}) == 4
-    assert {*found.classes} & {original, *some} == {*found.right}
+    assert {*found.classes} & {original, *some} == {*found.correct}
 
 
 @given(keys, originals, labels, matrices)
@@ -106,8 +106,8 @@ def test_hard_distractors_are_the_nearest_admissible(
 ) -> None:
     found = draw_options("ReGT + confEVA(ReGT)", key, original, some, CLASSES, neighbours=rank_by_confusion(matrix))
     if found is not None:
-        row = matrix[found.right[0]]
-        fit = [each for each in range(CLASSES) if row[each] > 0 and each not in {original, *some, *found.right}]
+        row = matrix[found.correct[0]]
+        fit = [each for each in range(CLASSES) if row[each] > 0 and each not in {original, *some, *found.correct}]
         hardest = sorted(fit, key=lambda each: (-row[each], each))[:3]
         assert {*hardest} <= {*found.classes}
 
@@ -119,7 +119,7 @@ BOTH = "ImGT + ReGT + confEVA(ImGT,ReGT)"
 def test_two_truths_share_the_hard_distractors() -> None:
     found = draw_options(BOTH, "a", 2, [2, 6], CLASSES, neighbours=RANKS)
     assert found is not None
-    assert ({*found.classes}, found.right) == ({2, 3, 6, 7}, (2, 6))
+    assert ({*found.classes}, found.correct) == ({2, 3, 6, 7}, (2, 6))
 
 
 def test_two_truths_with_one_neighbour_take_the_next() -> None:
@@ -143,7 +143,7 @@ def test_equivalent_classes_are_no_distractors_when_asked(
     some = some[:2]
     found = draw_options(setting, key, original, some, CLASSES, neighbours=near(setting, matrix), equivalents=pairs)
     assert found is not None
-    drawn = {*found.classes} - {*found.right}
+    drawn = {*found.classes} - {*found.correct}
     assert not drawn & {(each + 6) % CLASSES for each in (original, *some)}
 
 
@@ -187,7 +187,7 @@ def test_every_option_is_equally_likely_and_in_every_place() -> None:
 
 def test_the_regt_option_is_drawn_evenly_from_the_labels_other_than_imgt() -> None:
     drawn = [draw_options("ImGT + ReGT + random", "a", 2, [1, 2, 5], CLASSES, repeat=each) for each in range(300)]
-    seen = Counter(found.right for found in drawn if found is not None)
+    seen = Counter(found.correct for found in drawn if found is not None)
     assert {*seen} == {(2, 1), (2, 5)}
     assert min(seen.values()) > 110
 
@@ -212,13 +212,13 @@ def test_what_cannot_be_drawn_is_refused(message: str, asked: tuple[str, Neighbo
 @given(st.lists(classes, min_size=2, unique=True), st.characters())
 def test_a_letter_is_a_place(offered: Sequence[int], letter: str) -> None:
     found = AnswerOptions(tuple(offered), (offered[-1],))
-    assert found.chosen(letter) == dict(zip(LETTERS, offered, strict=False)).get(letter, -1)
-    assert found.lines([str(each) for each in range(CLASSES)]).split("\n")[-1] == f"{found.letters}) {offered[-1]}"
+    assert found.class_of(letter) == dict(zip(LETTERS, offered, strict=False)).get(letter, -1)
+    assert found.to_text([str(each) for each in range(CLASSES)]).split("\n")[-1] == f"{found.letters}) {offered[-1]}"
 
 
 @pytest.mark.parametrize("letters", ["", "AB", "a"])
 def test_no_single_capital_letter_is_no_option(letters: str) -> None:
-    assert AnswerOptions((3, 4), (3,)).chosen(letters) == -1
+    assert AnswerOptions((3, 4), (3,)).class_of(letters) == -1
 
 
 def table_19() -> list[dict[str, str]]:

@@ -134,12 +134,12 @@ class Session:
         """Answers in words with all that is known of them."""
         requests, places = self.shown(choices)
         spoken = TextPredictions(
-            said=tuple(texts), found=found, strict=found, requests=requests, places=places, usage=Usage(), out=out,
-            mapped=protocol == "closed_world_plus",
+            completions=tuple(texts), classes=found, strict_classes=found, requests=requests, positions=places,
+            usage=Usage(), out_of_prompt=out, is_mapped=protocol == "closed_world_plus",
         )  # fmt: skip
         variant = {**choices, "prompt": f"{protocol}_json (0123abcd)", "parser": "json_answers 2", "names": "kisel"}
         none = np.zeros((len(texts), 0), np.float32)
-        return ClassPredictions(self.dataset.keys, none, errors, variant, spoken=spoken)
+        return ClassPredictions(self.dataset.keys, none, errors, variant, texts=spoken)
 
     def shown(self, choices: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
         """The request and the place at which each image was shown."""

@@ -224,7 +224,7 @@ def test_other_data_are_refused_with_what_differs(run):
 
 @pytest.mark.parametrize(
     ("how", "said"),
-    [({"label_hashes": RELABELLED},
+    [({"truths": RELABELLED},
       r"\(zero_shot\) is not compared: ground truth ReGT: \w{8} before, \w{8} after\. Run"),
      ({"variant": {"parser": "words 2"}}, r"parser: \w+ before, words 2 after")],
 )  # fmt: skip

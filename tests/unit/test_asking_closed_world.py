@@ -209,7 +209,7 @@ def test_an_engine_is_given_the_schema(sit: Any, talker: Any, answer: str) -> No
             r"closed_world\.prompt=open_world has the slots: none\. This protocol fills: cl",
         ),
         ({"prompt": "closed_word"}, EyechartError, r"'closed_word' is neither .* did you mean closed_world"),
-        ({"prompt": "closed_world", "images": 2}, SpecError, r"does not ask for JSON, so the answers to 2 images"),
+        ({"prompt": "closed_world", "images": 2}, SpecError, r"does not ask for JSON: the answers to 2 images"),
         ({"reading": "mill"}, SpecError, r"closed_world\.reading=mill reads letters"),
         ({"reading": "mill", "answer": "id"}, SpecError, r"closed_world\.reading=mill reads letters"),
     ],
