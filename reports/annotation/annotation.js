@@ -1,4 +1,4 @@
-// The names that an image is offered, of which several may be right, or none.
+// The form of an annotation sheet: the candidate names, of which several or none may be right.
 (() => {
   const none = document.getElementById("none");
   const list = document.getElementById("candidates");
@@ -34,11 +34,11 @@
 
   const keep = startSheet({
     blank: { chosen: [], none: false },
-    made: (answer) => answer.none || answer.chosen.length > 0,
+    isAnswered: (answer) => answer.none || answer.chosen.length > 0,
     clean(raw, item, number) {
       const chosen = Array.isArray(raw.chosen) ? raw.chosen : [];
       if (!chosen.every((one) => Number.isInteger(one) && one >= 1 && one <= item.length)) {
-        throw new Error(`it chooses what picture ${number} does not offer`);
+        throw new Error(`the answer to picture ${number} chooses a name that is not offered`);
       }
       const kept = [...new Set(chosen)].sort((one, other) => one - other);
       return { chosen: kept, none: raw.none === true && !kept.length };
@@ -48,7 +48,7 @@
       boxes().forEach((box) => { box.checked = answer.chosen.includes(Number(box.value)); });
       none.checked = answer.none;
     },
-    given: () => ({ chosen: boxes().filter((box) => box.checked).map((box) => Number(box.value)), none: none.checked }),
+    readForm: () => ({ chosen: boxes().filter((box) => box.checked).map((box) => Number(box.value)), none: none.checked }),
     keys: { 0: () => toggle(none) },
     digit: (number) => toggle(boxes()[number - 1]),
     within: () => list.contains(document.activeElement) || document.activeElement === none,

@@ -1,41 +1,41 @@
 "use strict";
 
-// What every sheet does: it shows one picture at a time and keeps what is said about each. The others stay as text until
-// they are looked at, so that hundreds do no harm. A sheet's own script tells what an answer is:
-//   blank            what is said of a picture at first
-//   made(answer)     whether that is an answer, and not a comment alone
-//   clean(raw, item) an answer of which nothing is known, made one; what it cannot be is an Error
-//   draw(item, answer), given()  show an item with its answer; read the answer from the page
-//   keys, digit(n)   what keys do; what the key of a number does, if anything
-//   within(), focus()            whether the keyboard is at the answers; bring it there
-function startSheet({ blank, made, clean, draw, given, keys, digit, within, focus }) {
-  const place = (id) => document.getElementById(id);
-  const sheet = JSON.parse(place("sheet").textContent);
+// The code of every sheet: it shows one picture at a time and stores the answer to each. The other pictures stay as text
+// until they are shown, so that hundreds of them need little memory. The script of a kind of sheet defines the answers:
+//   blank                  the answer to a picture at first
+//   isAnswered(answer)     whether there is an answer, not only a comment
+//   clean(raw, item)       return a valid answer from unchecked data; throw an Error if it is invalid
+//   draw(item, answer), readForm()  show an item with its answer; read the answer from the form
+//   keys, digit(n)         what keys do; what the key of a number does, if anything
+//   within(), focus()      whether the keyboard focus is in the form; move it there
+function startSheet({ blank, isAnswered, clean, draw, readForm, keys, digit, within, focus }) {
+  const byId = (id) => document.getElementById(id);
+  const sheet = JSON.parse(byId("sheet").textContent);
   const total = sheet.items.length;
   const schema = 1;
   const memory = `eyechart sheet ${sheet.sheet}`;
   const state = { at: 1, answers: {} };
 
   const answer = (number) => state.answers[number] || { ...blank, comment: "" };
-  const answered = (number) => made(answer(number));
+  const answered = (number) => isAnswered(answer(number));
   const numbers = Array.from({ length: total }, (_, index) => index + 1);
   const done = () => numbers.filter(answered).length;
 
-  function say(text, bad = false) {
-    place("said").textContent = text;
-    place("said").classList.toggle("bad", bad);
+  function showStatus(text, bad = false) {
+    byId("status").textContent = text;
+    byId("status").classList.toggle("bad", bad);
   }
 
-  // What comes from a file or from the browser's memory may be anything.
-  function checked(found) {
-    if (found === null || typeof found !== "object" || found.schema !== schema || typeof found.answers !== "object") {
+  // Check answers from a file or from the browser's storage, which may contain anything.
+  function checked(data) {
+    if (data === null || typeof data !== "object" || data.schema !== schema || typeof data.answers !== "object") {
       throw new Error("it holds no answers to a sheet");
     }
-    if (found.sheet !== sheet.sheet) {
-      throw new Error(`it answers the sheet ${String(found.sheet).slice(0, 40)}, and this is the sheet ${sheet.sheet}`);
+    if (data.sheet !== sheet.sheet) {
+      throw new Error(`it answers the sheet ${String(data.sheet).slice(0, 40)}, and this is the sheet ${sheet.sheet}`);
     }
     const kept = {};
-    for (const [number, raw] of Object.entries(found.answers || {})) {
+    for (const [number, raw] of Object.entries(data.answers || {})) {
       const item = /^[1-9]\d*$/.test(number) ? sheet.items[number - 1] : undefined;
       if (!item || raw === null || typeof raw !== "object") {
         throw new Error(`it answers a picture ${number.slice(0, 40)}, and this sheet has 1 to ${total}`);
@@ -54,7 +54,7 @@ function startSheet({ blank, made, clean, draw, given, keys, digit, within, focu
       localStorage.setItem(memory, JSON.stringify({ ...written(), at: state.at }));
       return true;
     } catch {
-      say("This browser keeps nothing: download the answers before you close the page.", true);
+      showStatus("This browser stores nothing: download the answers before you close the page.", true);
       return false;
     }
   }
@@ -67,41 +67,41 @@ function startSheet({ blank, made, clean, draw, given, keys, digit, within, focu
         state.at = numbers.includes(kept.at) ? kept.at : 1;
       }
     } catch (error) {
-      say(`What this browser kept of the sheet cannot be read: ${error.message}.`, true);
+      showStatus(`The answers stored in this browser cannot be read: ${error.message}.`, true);
     }
   }
 
   function keep() {
-    const said = { ...given(), comment: place("comment").value };
-    if (made(said) || said.comment) {
-      state.answers[state.at] = said;
+    const current = { ...readForm(), comment: byId("comment").value };
+    if (isAnswered(current) || current.comment) {
+      state.answers[state.at] = current;
     } else {
       delete state.answers[state.at];
     }
     if (remember()) {
-      say(done() === total ? `All ${total} pictures are answered: download the answers and hand them back.` : "");
+      showStatus(done() === total ? `All ${total} pictures are answered: download the answers and send them back.` : "");
     }
     progress();
   }
 
   function progress() {
-    place("bar").max = total;
-    place("bar").value = done();
-    place("count").textContent = `${done()} of ${total} answered`;
-    place("where").textContent = `Picture ${state.at} of ${total}${answered(state.at) ? ", answered" : ""}`;
-    place("todo").disabled = done() === total;
-    place("download").classList.toggle("main", done() === total);
+    byId("bar").max = total;
+    byId("bar").value = done();
+    byId("count").textContent = `${done()} of ${total} answered`;
+    byId("where").textContent = `Picture ${state.at} of ${total}${answered(state.at) ? ", answered" : ""}`;
+    byId("todo").disabled = done() === total;
+    byId("download").classList.toggle("main", done() === total);
     overview();
   }
 
   function show(number) {
     const inside = within();
     state.at = Math.min(Math.max(number, 1), total);
-    place("picture").src = place(`picture-${state.at}`).textContent;
-    place("picture").alt = `Picture ${state.at} of ${total}`;
+    byId("picture").src = byId(`picture-${state.at}`).textContent;
+    byId("picture").alt = `Picture ${state.at} of ${total}`;
     draw(sheet.items[state.at - 1], answer(state.at));
-    place("comment").value = answer(state.at).comment;
-    place("back").disabled = state.at === 1;
+    byId("comment").value = answer(state.at).comment;
+    byId("back").disabled = state.at === 1;
     progress();
     if (inside) {
       focus();
@@ -123,7 +123,7 @@ function startSheet({ blank, made, clean, draw, given, keys, digit, within, focu
     if (next) {
       go(next);
     } else {
-      place("download").focus();
+      byId("download").focus();
     }
   }
 
@@ -134,19 +134,19 @@ function startSheet({ blank, made, clean, draw, given, keys, digit, within, focu
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     const left = total - done();
-    say(`Downloaded as ${link.download}${left ? `; ${left} of ${total} pictures have no answer yet.` : "."}`);
+    showStatus(`Downloaded as ${link.download}${left ? `; ${left} of ${total} pictures have no answer yet.` : "."}`);
   }
 
   async function load(file) {
     try {
-      const found = checked(JSON.parse(await file.text()));
-      Object.assign(state.answers, found);
+      const answers = checked(JSON.parse(await file.text()));
+      Object.assign(state.answers, answers);
       show(state.at);
       if (remember()) {
-        say(`Loaded ${Object.keys(found).length} answers from ${file.name}.`);
+        showStatus(`Loaded ${Object.keys(answers).length} answers from ${file.name}.`);
       }
     } catch (error) {
-      say(`${file.name} cannot be loaded: ${error.message}.`, true);
+      showStatus(`${file.name} cannot be loaded: ${error.message}.`, true);
     }
   }
 
@@ -154,19 +154,19 @@ function startSheet({ blank, made, clean, draw, given, keys, digit, within, focu
     if (confirm(`Forget the answers to ${done()} pictures? They can only be brought back from a downloaded file.`)) {
       state.answers = {};
       go(1);
-      say("All answers are forgotten.");
+      showStatus("All answers are forgotten.");
     }
   }
 
-  // The list is made when it is first opened, and then kept up to date.
+  // The list is isAnswered when it is first opened, and then kept up to date.
   function overview() {
-    if (!place("overview").open) {
+    if (!byId("overview").open) {
       return;
     }
-    if (!place("all").childElementCount) {
-      place("all").append(...numbers.map(entry));
+    if (!byId("all").childElementCount) {
+      byId("all").append(...numbers.map(entry));
     }
-    [...place("all").querySelectorAll("button")].forEach((button, index) => {
+    [...byId("all").querySelectorAll("button")].forEach((button, index) => {
       button.classList.toggle("answered", answered(index + 1));
       button.setAttribute("aria-label", `Picture ${index + 1}${answered(index + 1) ? ", answered" : ""}`);
       button.setAttribute("aria-current", String(index + 1 === state.at));
@@ -191,8 +191,8 @@ function startSheet({ blank, made, clean, draw, given, keys, digit, within, focu
   };
 
   function pressed(event) {
-    const taken = event.target === place("comment") || (event.key === "Enter" && event.target !== document.body);
-    if (event.ctrlKey || event.metaKey || event.altKey || taken || !place("shortcuts").checked) {
+    const taken = event.target === byId("comment") || (event.key === "Enter" && event.target !== document.body);
+    if (event.ctrlKey || event.metaKey || event.altKey || taken || !byId("shortcuts").checked) {
       return;
     }
     const act = /^[1-9]$/.test(event.key) ? () => digit(Number(event.key)) : acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -202,21 +202,21 @@ function startSheet({ blank, made, clean, draw, given, keys, digit, within, focu
     }
   }
 
-  place("form").addEventListener("submit", (event) => { event.preventDefault(); forward(); });
-  place("comment").addEventListener("input", keep);
-  place("back").addEventListener("click", () => go(state.at - 1));
-  place("todo").addEventListener("click", acts.u);
-  place("download").addEventListener("click", download);
-  place("open").addEventListener("click", () => place("file").click());
-  place("file").addEventListener("change", () => {
-    const [file] = place("file").files;
-    place("file").value = "";
+  byId("form").addEventListener("submit", (event) => { event.preventDefault(); forward(); });
+  byId("comment").addEventListener("input", keep);
+  byId("back").addEventListener("click", () => go(state.at - 1));
+  byId("todo").addEventListener("click", acts.u);
+  byId("download").addEventListener("click", download);
+  byId("open").addEventListener("click", () => byId("file").click());
+  byId("file").addEventListener("change", () => {
+    const [file] = byId("file").files;
+    byId("file").value = "";
     if (file) {
       load(file);
     }
   });
-  place("forget").addEventListener("click", forget);
-  place("overview").addEventListener("toggle", overview);
+  byId("forget").addEventListener("click", forget);
+  byId("overview").addEventListener("toggle", overview);
   document.addEventListener("keydown", pressed);
   addEventListener("storage", (event) => {
     if (event.key === memory && event.newValue) {

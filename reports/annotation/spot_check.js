@@ -1,7 +1,7 @@
-// One verdict a pair. What a detector said of it stands beside, as text.
+// The form of a spot check: one verdict per pair; the reasons of the detectors are shown as text.
 (() => {
-  const place = (id) => document.getElementById(id);
-  const radios = [...place("verdicts").querySelectorAll("input")];
+  const byId = (id) => document.getElementById(id);
+  const radios = [...byId("verdicts").querySelectorAll("input")];
   const values = radios.map((radio) => radio.value);
 
   function toggle(radio) {
@@ -19,22 +19,22 @@
   }
 
   const keep = startSheet({
-    blank: { said: "" },
-    made: (answer) => answer.said !== "",
+    blank: { verdict: "" },
+    isAnswered: (answer) => answer.verdict !== "",
     clean(raw, item, number) {
-      if (raw.said !== undefined && raw.said !== "" && !values.includes(raw.said)) {
-        throw new Error(`it says ${String(raw.said).slice(0, 40)} to picture ${number}, expected ${values.join(", ")}`);
+      if (raw.verdict !== undefined && raw.verdict !== "" && !values.includes(raw.verdict)) {
+        throw new Error(`the verdict on picture ${number} is ${String(raw.verdict).slice(0, 40)}, expected ${values.join(", ")}`);
       }
-      return { said: raw.said || "" };
+      return { verdict: raw.verdict || "" };
     },
     draw(item, answer) {
       for (const name of ["category", "here", "set", "key"]) {
-        place(name).textContent = item[name];
+        byId(name).textContent = item[name];
       }
-      place("why").replaceChildren(...item.why.map(reason));
-      radios.forEach((radio) => { radio.checked = radio.value === answer.said; });
+      byId("why").replaceChildren(...item.why.map(reason));
+      radios.forEach((radio) => { radio.checked = radio.value === answer.verdict; });
     },
-    given: () => ({ said: radios.find((radio) => radio.checked)?.value || "" }),
+    readForm: () => ({ verdict: radios.find((radio) => radio.checked)?.value || "" }),
     keys: { a: () => toggle(radios[0]), r: () => toggle(radios[1]), s: () => toggle(radios[2]) },
     digit: (number) => toggle(radios[number - 1]),
     within: () => radios.includes(document.activeElement),

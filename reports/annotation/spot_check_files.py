@@ -19,7 +19,7 @@ AGAIN = "Download the answers from the sheet again."
 class PairVerdict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The verdict on one pair; "" if there is only a comment."""
 
-    said: Literal["accept", "reject", "unsure", ""] = ""
+    verdict: Literal["accept", "reject", "unsure", ""] = ""
     comment: str = ""
 
 
@@ -44,7 +44,7 @@ class CheckedSheet(msgspec.Struct, frozen=True, kw_only=True):
     def verdicts(self) -> dict[int, str]:
         """Return the verdicts by the index of the pair in the division."""
         answers = self.answers.answers.items()
-        return {self.answers.pairs[int(number) - 1]: verdict.said for number, verdict in answers if verdict.said}
+        return {self.answers.pairs[int(number) - 1]: answer.verdict for number, answer in answers if answer.verdict}
 
     @property
     def comments(self) -> int:

@@ -32,12 +32,9 @@ from .sample_readers import STAGES
 from .samples import RIGHT, WRONG, LabelOutcomes
 from .summary import first_metric
 
-SamplePlaces = Mapping[
-    int, tuple[str, int, CaseSamples]
-]  # by the identity of an entry: its album, its place there, its items
-QUESTION_PREFIXES = {
-    f"{mark}_acc": f"{stage}:" for stage, mark in STAGES.items()
-}  # how the questions of a number begin
+# By the id of a case: its sample group, its position there, its samples.
+SamplePlaces = Mapping[int, tuple[str, int, CaseSamples]]
+QUESTION_PREFIXES = {f"{mark}_acc": f"{stage}:" for stage, mark in STAGES.items()}  # by metric
 NO_BASELINE, NOT_COMPARABLE = "no baseline", "not comparable"
 
 
@@ -68,10 +65,10 @@ class Changes:
         """Return the entry of the index."""
         decisions = [verdict.decision for _, verdict in self.outcome.verdicts]
         return {
-            "against": one_line(self.against),
+            "baseline": one_line(self.against),
             "rule": str(self.rule),
             "counts": {word: decisions.count(word) for word in VERDICTS if word in decisions},
-            "apart": [*map(one_line, self.not_compared())],
+            "notCompared": [*map(one_line, self.not_compared())],
             "notes": [*map(one_line, difference_notes(self.outcome.compared))],
         }
 
@@ -87,16 +84,20 @@ class Changes:
         key, metric = case_key(case), first_metric(case)
         if key in self.without_baseline or key in self.outcome.refused:
             return {
-                "held": {"word": NO_BASELINE if key in self.without_baseline else NOT_COMPARABLE, "count": 0, "of": 0}
+                "verdict": {
+                    "decision": NO_BASELINE if key in self.without_baseline else NOT_COMPARABLE,
+                    "count": 0,
+                    "of": 0,
+                }
             }
         verdicts = self.by_case.get(key, [])
         if not verdicts:
             return {}
         decisions = [verdict.decision for verdict in verdicts]
-        summary = {"word": decisions[0], "count": decisions.count(decisions[0]), "of": len(verdicts)}
+        summary = {"decision": decisions[0], "count": decisions.count(decisions[0]), "of": len(verdicts)}
         metric_key_ = metric and (metric.name, metric.labels, metric.category)
         moved = next((verdict_ for verdict_ in verdicts if verdict_.comparison.metric.key == metric_key_), None)
-        return {"held": summary} | ({"change": self.row(moved, case, places)} if moved else {})
+        return {"verdict": summary} | ({"change": self.row(moved, case, places)} if moved else {})
 
     def rows(self, runs: Runs, places: SamplePlaces) -> list[dict[str, Any]]:
         """Return one row per metric, most important first; `case` is the index of its case."""

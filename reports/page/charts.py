@@ -29,7 +29,7 @@ def accuracy_rows(group: SampleGroup) -> list[dict[str, Any]]:
     for index, case_samples in enumerate(group.cases):
         for name, outcomes in case_samples.samples.label_sets.items():
             if share := recorded_share(case_samples, name) or clustered_share(case_samples, outcomes):
-                rows.append({"exhibit": index, "labels": name} | share)
+                rows.append({"position": index, "labels": name} | share)
     return rows
 
 
@@ -61,7 +61,7 @@ def confusion_rows(group: SampleGroup) -> list[dict[str, Any]]:
         for name, outcomes in case_samples.samples.label_sets.items():
             pairs = Counter(wrong_pairs(case_samples, outcomes)).most_common(PAIRS)
             pair_rows = [[label, answer, count] for (label, answer), count in pairs]
-            rows.append({"exhibit": index, "labels": name, "pairs": pair_rows})
+            rows.append({"position": index, "labels": name, "pairs": pair_rows})
     return [row for row in rows if row["pairs"]]
 
 

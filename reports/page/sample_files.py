@@ -20,7 +20,9 @@ def write_sample_group(folder: Path, number: int, group: SampleGroup) -> dict[st
         categories = TextNumbers()
         kinds = pack([categories(category) for category in outcomes.categories])
         write_chunk(
-            folder, f"{folder_name}/t{index}", {"name": name, "labels": labels, "kinds": kinds, "of": categories.all()}
+            folder,
+            f"{folder_name}/t{index}",
+            {"name": name, "labels": labels, "categories": kinds, "categoryNames": categories.all()},
         )
     for index, case_samples in enumerate(group.cases):
         write_chunk(folder, f"{folder_name}/e{index}", case_columns(case_samples, group, names))
@@ -38,7 +40,7 @@ def question_columns(group: SampleGroup) -> dict[str, Any]:
     """Return the questions; {} if items are only images."""
     questions = TextNumbers()
     numbers = [questions(question) for _, question in group.items]
-    return {"asked": pack(numbers), "questions": questions.all()} if any(numbers) else {}
+    return {"questionNumbers": pack(numbers), "questions": questions.all()} if any(numbers) else {}
 
 
 def group_summary(group: SampleGroup, folder_name: str) -> dict[str, Any]:
@@ -46,13 +48,13 @@ def group_summary(group: SampleGroup, folder_name: str) -> dict[str, Any]:
     return {
         "name": group.name,
         "title": group.title,
-        "home": folder_name,
+        "folder": folder_name,
         "n": len(group.items),
         "part": PART,
         "unit": group.cases[0].samples.unit,
-        "truths": [*group.label_sets],
+        "labelSets": [*group.label_sets],
         "images": group.dataset is not None,
-        "exhibits": [case_summary(case_samples) for case_samples in group.cases],
+        "cases": [case_summary(case_samples) for case_samples in group.cases],
     }
 
 
@@ -62,7 +64,7 @@ def case_summary(case_samples: CaseSamples) -> dict[str, Any]:
     return {
         "model": case.model,
         "task": case_samples.task,
-        "wording": case.prompt_settings,
+        "promptSettings": case.prompt_settings,
         "case": case.record.case,
         "before": case_samples.previous is not None,
         "outOfPrompt": any(samples.kinds),
@@ -76,7 +78,7 @@ def case_columns(case_samples: CaseSamples, group: SampleGroup, names: TextNumbe
         name: {"lost": pack(change.lost), "gained": pack(change.gained)}
         for name, change in case_samples.changes.items()
     }
-    columns = sample_columns(case_samples.samples, group, names) | {"moved": numbers}
+    columns = sample_columns(case_samples.samples, group, names) | {"changes": numbers}
     return columns | {"before": sample_columns(before, group, names) if before else None}
 
 
@@ -100,7 +102,7 @@ def sample_columns(samples: Samples, group: SampleGroup, names: TextNumbers) -> 
 
 def part_texts(group: SampleGroup, names: TextNumbers, rows: slice) -> dict[str, Any]:
     """Return the texts of some items, case by case."""
-    return {"exhibits": [case_texts(case_samples, names, rows) for case_samples in group.cases]}
+    return {"cases": [case_texts(case_samples, names, rows) for case_samples in group.cases]}
 
 
 def case_texts(case_samples: CaseSamples, names: TextNumbers, rows: slice) -> dict[str, Any]:

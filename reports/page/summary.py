@@ -24,7 +24,7 @@ def case_rows(
         for case in group.cases:
             row = case_row(group, case, tasks[id(case)])
             if place := sample_places.get(id(case)):
-                row |= {"album": place[0], "exhibit": place[1]}
+                row |= {"group": place[0], "position": place[1]}
             yield case, row
 
 

@@ -70,7 +70,7 @@ def write_page(options: PageOptions, folder: Path) -> list[str]:
         }
     index = write_index(folder, runs, options, changes, places)
     index["notes"] = [*runs.notes, *curator.notes, *index["notes"]]
-    write_chunk(folder, "index", index | {"albums": group_summaries})
+    write_chunk(folder, "index", index | {"groups": group_summaries})
     for name in STATIC_FILES:
         shutil.copyfile(str(files(f"{__package__.rpartition('.')[0]}").joinpath("page_assets", name)), folder / name)
     return [*curator.notes, *changes.not_compared()]
@@ -94,7 +94,7 @@ def write_group(
         curator.notes.append(f"{group.title}: {broken} images cannot be read and are not shown.")
     summary = write_sample_group(folder, number, group)
     write_chunk(
-        folder, f"{summary['home']}/charts", {"protocols": accuracy_rows(group), "confusions": confusion_rows(group)}
+        folder, f"{summary['folder']}/charts", {"protocols": accuracy_rows(group), "confusions": confusion_rows(group)}
     )
     return summary
 

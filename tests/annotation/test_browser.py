@@ -40,7 +40,7 @@ def test_answers_by_mouse_and_keyboard_survive_a_reload_and_become_figure_7(
     assert (seen.text("count"), seen.text("where")) == ("5 of 6 answered", "Picture 5 of 6, answered")
     assert seen.checked() == [key.items[4].candidates[model[4][0] - 1].name]
     path = seen.download(tmp_path)
-    assert seen.text("said") == f"Downloaded as {path.name}; 1 of 6 pictures have no answer yet."
+    assert seen.text("status") == f"Downloaded as {path.name}; 1 of 6 pictures have no answer yet."
 
     chosen = [answer["chosen"] for answer in kept(path).values()]
     assert chosen == [model[0], sorted([*model[1], labels[1][0]]), [labels[2][0]], [], model[4]]
@@ -147,7 +147,7 @@ def test_the_end_leads_to_what_is_missing_and_then_to_the_download(opened: Any, 
     assert seen.text("where") == "Picture 1 of 6"
     seen.press("1", *["ArrowRight"] * 6)
     assert seen.page.evaluate("document.activeElement.id") == "download"
-    assert seen.text("said") == "All 6 pictures are answered: download the answers and hand them back."
+    assert seen.text("status") == "All 6 pictures are answered: download the answers and send them back."
 
 
 def test_answers_are_forgotten_only_when_told_twice(opened: Any, sheet: Path) -> None:
@@ -167,7 +167,7 @@ def test_what_the_browser_kept_of_another_time_may_be_broken(opened: Any, sheet:
     for broken in ("{", "[]", '{"schema": 1, "answers": null}', '{"schema": 1, "sheet": "x", "answers": {}}'):
         seen.page.evaluate("([key, text]) => localStorage.setItem(key, text)", [memory(sheet), broken])
         seen.reload()
-        assert seen.text("said").startswith("What this browser kept of the sheet cannot be read")
+        assert seen.text("status").startswith("The answers stored in this browser cannot be read")
         assert seen.text("count") == "0 of 6 answered"
 
 

@@ -33,7 +33,7 @@ def made(division: Path, **wanted: Any) -> dict[str, Any]:
 def answered(division: Path, said: dict[int, str], name: str = "answers.json") -> Path:
     """Answers about pairs of a division, by their numbers, as a sheet writes them."""
     pairs, whole = [*said], sha256(division.read_bytes()).hexdigest()
-    answers = {str(number): {"said": verdict, "comment": ""} for number, verdict in enumerate(said.values(), 1)}
+    answers = {str(number): {"verdict": verdict, "comment": ""} for number, verdict in enumerate(said.values(), 1)}
     found = {"schema": 1, "sheet": sheet_id(whole, pairs), "division": whole, "pairs": pairs, "answers": answers}
     path = division.parents[1] / name
     path.write_text(json.dumps(found), encoding="utf-8")
@@ -169,8 +169,8 @@ def test_the_new_division_is_one_of_the_data_and_can_be_checked_again(make_divis
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "another division": ({"division": "0" * 64}, "answers a sheet about the division 000000000000…, and this one is"),
     "other pairs": ({"pairs": [5, 6]}, "names other pairs than its sheet"),
-    "no such picture": ({"answers": {"3": {"said": "accept"}}}, "answers a picture '3', and its sheet has 1 to 2."),
-    "another word": ({"answers": {"1": {"said": "yes"}}}, "is not the answers to a sheet of a spot check"),
+    "no such picture": ({"answers": {"3": {"verdict": "accept"}}}, "answers a picture '3', and its sheet has 1 to 2."),
+    "another word": ({"answers": {"1": {"verdict": "yes"}}}, "is not the answers to a sheet of a spot check"),
     "a later schema": ({"schema": 2}, "has schema 2, expected 1"),
 }
 

@@ -82,7 +82,7 @@ def test_tab_reaches_the_verdicts_and_letters_of_a_comment_say_nothing(
     seen.page.get_by_role("textbox").press_sequentially("a rare sort 1")
     assert seen.checked() == []
     answers = json.loads(seen.download(tmp_path).read_text(encoding="utf-8"))["answers"]
-    assert answers == {"1": {"said": "accept", "comment": ""}, "2": {"said": "", "comment": "a rare sort 1"}}
+    assert answers == {"1": {"verdict": "accept", "comment": ""}, "2": {"verdict": "", "comment": "a rare sort 1"}}
 
 
 def test_answers_are_loaded_and_those_to_nothing_known_are_refused(opened: Any, checked: Path, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_answers_are_loaded_and_those_to_nothing_known_are_refused(opened: Any, 
     assert second.checked() == ["Accept"]
     path.write_text(path.read_text(encoding="utf-8").replace('"reject"', '"maybe"'), encoding="utf-8")
     second.page.locator("#file").set_input_files(path)
-    second.page.get_by_text("it says maybe to picture 2, expected accept, reject, unsure").wait_for()
+    second.page.get_by_text("the verdict on picture 2 is maybe, expected accept, reject, unsure").wait_for()
 
 
 @pytest.mark.parametrize("width", [400, 1280])

@@ -78,7 +78,7 @@ def test_losses_come_first_with_word_and_sign_and_the_rest_is_counted(studio: An
     seen = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
     words = [row["Verdict"] for row in rows(seen)]
     assert words[0] == "▼ loss"
-    assert seen.page.locator(".sums .held").all_inner_texts() == [*dict.fromkeys(words)]
+    assert seen.page.locator(".sums .decision").all_inner_texts() == [*dict.fromkeys(words)]
     counts = [int(text.split()[0]) for text in seen.page.locator(".sums > span").all_inner_texts()]
     assert counts == [len(words), *(words.count(word) for word in dict.fromkeys(words))]
 
@@ -114,10 +114,10 @@ def test_a_number_that_is_no_share_leads_to_what_changed_in_its_set(studio: Any,
 
 def test_a_case_says_the_word_that_matters_most_of_it(studio: Any, folders: Any, opened: Any) -> None:
     seen = opened(studio.page(folders[1], baseline=folders[0], rule=Rule(0.9)))
-    line = seen.page.locator("table:has-text('How every case came out') tbody tr", has_text="conse[]")
-    assert line.locator(".held").inner_text() == "▼ loss"
+    line = seen.page.locator("table:has-text('Results of every case') tbody tr", has_text="conse[]")
+    assert line.locator(".decision").inner_text() == "▼ loss"
     every = [row["Verdict"] for row in rows(seen) if row["Model"] == "conse[]"]
-    assert line.locator("td:has(.held) .hint").inner_text().strip() == f"{every.count('▼ loss')} of {len(every)}"
+    assert line.locator("td:has(.decision) .hint").inner_text().strip() == f"{every.count('▼ loss')} of {len(every)}"
 
 
 def test_the_table_sorts_and_filters(studio: Any, folders: Any, opened: Any) -> None:
@@ -144,4 +144,4 @@ def test_a_number_without_what_it_was_made_of_is_told_by_its_interval(studio: An
 
 def test_a_page_of_one_run_alone_says_nothing_of_changes(studio: Any, opened: Any) -> None:
     seen = opened(studio.page())
-    assert seen.page.locator(":is(.since, .held)").count() == 0
+    assert seen.page.locator(":is(.since, .decision)").count() == 0

@@ -89,7 +89,7 @@ def test_a_baseline_of_something_else_is_left_aside_and_it_is_said_why(
     seen = opened(page)
     said = seen.page.locator("details:has-text('Not compared (3)') li").all_inner_texts()
     assert len([line for line in said if f" is not compared: {why}" in line]) == 3
-    assert {*seen.page.locator("tbody .held").all_inner_texts()} == {"≠ not comparable"}
+    assert {*seen.page.locator("tbody .decision").all_inner_texts()} == {"≠ not comparable"}
 
 
 def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any, opened: Any) -> None:
@@ -98,7 +98,7 @@ def test_what_the_baseline_lacks_is_said(studio: Any, make_run: Any, opened: Any
     seen = opened(page)
     (said,) = seen.page.locator("details:has-text('Not compared (1)') li").all_inner_texts()
     assert said.partition(" has no baseline for ")[2].count("imagenet/sample/") == 3
-    assert {*seen.page.locator("tbody .held").all_inner_texts()} == {"– no baseline"}
+    assert {*seen.page.locator("tbody .decision").all_inner_texts()} == {"– no baseline"}
 
 
 def test_the_page_shows_what_was_said_before(studio: Any, opened: Any) -> None:

@@ -9,17 +9,17 @@ TIMM, CONSE, MLLM = "timm%5Btf_efficientnet_lite0%5D%2C+supervised", "conse%5B%5
 
 PASSED = {
     "outcome=wrong": [0, 1, 2, 4],
-    f"outcome=wrong&who={TIMM}": [1],
-    f"outcome=right&who={TIMM}": [0, 2, 3, 4, 5, 10, 11],
-    f"outcome=right&who={CONSE}&labels=ReGT": [0, 5, 7, 8, 10, 11],
-    f"outcome=unscored&who={TIMM}": [6, 7, 8, 9],
+    f"outcome=wrong&model={TIMM}": [1],
+    f"outcome=right&model={TIMM}": [0, 2, 3, 4, 5, 10, 11],
+    f"outcome=right&model={CONSE}&labels=ReGT": [0, 5, 7, 8, 10, 11],
+    f"outcome=unscored&model={TIMM}": [6, 7, 8, 9],
     "outcome=error": [11],
     "outcome=unread": [],
     "flip=ImGT>ReGT": [0],
-    f"flip=ImGT>ReGT&who={TIMM}": [],
+    f"flip=ImGT>ReGT&model={TIMM}": [],
     "flip=ReGT>ImGT": [0, 3],
     "prompt=1": [0, 2],
-    f"prompt=1&who={TIMM}": [],
+    f"prompt=1&model={TIMM}": [],
     "disagree=1": [0, 1, 2, 4],
     "labels=ReGT&category=S-": [0, 3, 6, 9],
     "labels=ReGT&category=S%2B": [1, 2, 4, 5, 10, 11],
@@ -29,10 +29,10 @@ PASSED = {
     "find=no+such+thing": [],
     "changed=lost": [4],
     "changed=gained": [3, 5],
-    f"changed=gained&who={CONSE}": [5],
+    f"changed=gained&model={CONSE}": [5],
     "changed=answer": [3, 4, 5],
     "changed=outcome": [3, 4, 5],
-    f"changed=lost&who={TIMM}": [],
+    f"changed=lost&model={TIMM}": [],
     "flip=ImGT>Nothing": [],
 }
 
@@ -60,7 +60,7 @@ def test_the_controls_say_and_do_what_the_address_does(seen: Any, studio: Any) -
     seen.page.get_by_label("Model", exact=True).select_option("conse[], zero_shot")
     seen.page.get_by_label("Labels", exact=True).select_option("ReGT")
     seen.page.get_by_text("6 of 12 images").wait_for()
-    assert seen.page.url.partition("?")[2] == "outcome=wrong&who=conse%5B%5D%2C+zero_shot&labels=ReGT"
+    assert seen.page.url.partition("?")[2] == "outcome=wrong&model=conse%5B%5D%2C+zero_shot&labels=ReGT"
     seen.page.go_back()
     seen.page.get_by_text("4 of 12 images").wait_for()
     assert seen.page.get_by_label("Labels", exact=True).input_value() == "ImGT"

@@ -43,7 +43,7 @@ def test_outcomes_differ_by_sign_and_word_not_by_colour_alone(studio: Any, opene
     card = seen.page.locator(".cards li", has_text=studio.keys[1])
     card.wait_for()
     assert card.locator(".mark").all_inner_texts() == ["✓", "✗", "✗"]
-    assert card.locator(".unheard").last.text_content() == "1 right, 2 wrong"
+    assert card.locator(".visually-hidden").last.text_content() == "1 right, 2 wrong"
 
 
 def test_everything_can_be_reached_with_the_keyboard_alone(studio: Any, opened: Any) -> None:
@@ -73,7 +73,7 @@ def test_on_paper_changes_keep_their_words_and_numbers(studio: Any, opened: Any)
     seen = opened(studio.page(*runs, rule=Rule(0.9)), viewport={"width": 794, "height": 1123})
     seen.page.locator(".since tbody tr").first.wait_for()
     seen.page.emulate_media(media="print")
-    assert seen.page.locator(".since tbody .held").first.inner_text() == "▼ loss"
+    assert seen.page.locator(".since tbody .decision").first.inner_text() == "▼ loss"
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 794
     assert not seen.page.locator(".since .tools").is_visible()
 

@@ -58,7 +58,7 @@ def test_gained_is_the_other_way_and_labels_no_page_has_are_left_aside(listed: A
 
 def test_a_card_says_what_the_chosen_model_answered(listed: Any) -> None:
     listed(CASE, RULE, "ImGT", "acc1 (ImGT, A)")
-    assert listed.seen.page.locator(".came").first.text_content() == "1 wrong✗, answered rooster (7)"
+    assert listed.seen.page.locator(".outcomes").first.text_content() == "1 wrong✗, answered rooster (7)"
 
 
 def test_a_sample_says_what_became_of_it_in_that_number(listed: Any, studio: Any) -> None:

@@ -52,7 +52,7 @@ def test_a_slash_leads_to_the_search_and_letters_there_do_nothing_else(seen: Any
 def test_keys_can_be_turned_off_and_stay_so(seen: Any) -> None:
     seen.go("#/samples/imagenet/sample")
     seen.page.get_by_text("Keys", exact=True).click()
-    seen.page.get_by_label("these keys work").uncheck()
+    seen.page.get_by_label("enable these keys").uncheck()
     seen.page.locator("h1").click()
     seen.page.keyboard.press("j")
     seen.go("#/samples/imagenet/sample")
@@ -81,7 +81,7 @@ def test_a_sample_outside_of_the_filter_is_shown_and_leads_into_it(seen: Any, st
     ("hash_", "said"),
     [
         ("#/samples/imagenet/sample?at=nobody", "There is no sample nobody here."),
-        ("#/samples/imagenet/sample?who=nobody&page=99", "12 of 12 images"),
+        ("#/samples/imagenet/sample?model=nobody&page=99", "12 of 12 images"),
         ("#/samples/%E0%A4%A", "12 of 12 images"),
         ("#/nowhere/at/all", "Cases"),
         ("#/tables/none", "Choose a table."),
@@ -139,4 +139,4 @@ def test_data_of_a_later_version_are_not_guessed_at(studio: Any, opened: Any) ->
     index = page.parent / "data/index.js"
     index.write_text(index.read_text().replace('\\"schema\\":1', '\\"schema\\":2', 1), encoding="ascii")
     seen = opened(page)
-    assert seen.page.get_by_role("alert").inner_text().startswith("These data are of a later eyechart")
+    assert seen.page.get_by_role("alert").inner_text().startswith("These data were written by a later version")

@@ -1,5 +1,5 @@
-// What became of every number since the baseline: in the words of `compare`, with the samples that changed.
-import { nameOf } from "./album";
+// Changes of every metric since the baseline, with the verdicts of `compare` and links to the samples that changed.
+import { nameOf } from "./group";
 import { load } from "./data";
 import type { Case, Cell, Change, Index, Since } from "./data";
 import { Loaded, useLoaded } from "./loaded";
@@ -13,9 +13,9 @@ type How = "lost" | "gained";
 
 const [BEFORE, AFTER, DELTA, N, LOST, GAINED, P, HOLM, TEST, VERDICT] = Array(10).keys();
 const FEW = 10, MANY = 100;
-const APART = 5; // reasons that are not folded away
+const OPEN_REASONS = 5; // with at most this many reasons, the list is open
 const MATTERS = ["loss", "tolerated", "gain"];
-// The sign of each word, and the colour of what is as good or as bad among answers.
+// The sign of each verdict, and the class of its colour.
 const SIGNS: Record<string, [sign: string, like: string]> = {
   "loss": ["▼", "wrong"], "tolerated": ["▽", "mixed"], "gain": ["▲", "right"], "noise": ["≈", "unscored"],
   "not tested": ["?", "unread"], "no baseline": ["–", "unread"], "not comparable": ["≠", "unread"],
@@ -27,13 +27,13 @@ export function Changes({ index, since }: { index: Index; since: Since }) {
   const matter = MATTERS.reduce((sum, word) => sum + (since.counts[word] ?? 0), 0);
   return (
     <section class="since" aria-labelledby="since">
-      <h2 id="since">Since <Text>{since.against}</Text></h2>
+      <h2 id="since">Since <Text>{since.baseline}</Text></h2>
       <p class="sums">
         <span>{many(numbers, "number")} compared</span>
-        {Object.entries(since.counts).map(([word, each]) => <span key={word}>{count(each)} <Word word={word} /></span>)}
+        {Object.entries(since.counts).map(([word, each]) => <span key={word}>{count(each)} <Decision decision={word} /></span>)}
       </p>
       <p class="hint">{since.rule}</p>
-      <Apart reasons={since.apart} />
+      <NotCompared reasons={since.notCompared} />
       {numbers > 0 && (
         <Loaded state={state}>
           {(rows) => <Table caption="Every number and its change" fields={fields(index)} rows={rows} few={Math.min(MANY, Math.max(FEW, matter))} hidden />}
@@ -43,14 +43,14 @@ export function Changes({ index, since }: { index: Index; since: Since }) {
   );
 }
 
-export function Word({ word }: { word: string }) {
-  const [sign, like] = SIGNS[word] ?? ["", ""];
-  return <span class={`held ${like}`}><span aria-hidden="true">{sign}</span> {word}</span>;
+export function Decision({ decision }: { decision: string }) {
+  const [sign, like] = SIGNS[decision] ?? ["", ""];
+  return <span class={`decision ${like}`}><span aria-hidden="true">{sign}</span> {decision}</span>;
 }
 
-function Apart({ reasons }: { reasons: string[] }) {
+function NotCompared({ reasons }: { reasons: string[] }) {
   return reasons.length ? (
-    <details class="said" open={reasons.length <= APART}>
+    <details class="reasons" open={reasons.length <= OPEN_REASONS}>
       <summary>Not compared ({count(reasons.length)})</summary>
       <ul>{reasons.map((reason) => <li key={reason}><Text>{reason}</Text></li>)}</ul>
     </details>
@@ -66,7 +66,7 @@ function fields(index: Index): Field<Row>[] {
     ...number(name, at), show: (row) => <Moved index={index} about={about(row)} change={row} at={at} how={how} />,
   });
   return [
-    { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Word word={textOf(cells[VERDICT])} /> },
+    { name: "Verdict", value: ({ cells }) => textOf(cells[VERDICT]), show: ({ cells }) => <Decision decision={textOf(cells[VERDICT])} /> },
     { name: "Model", value: (row) => about(row).model, show: (row) => <Look index={index} row={about(row)} />, head: true },
     { name: "Metric", value: ({ name, labels, category }) => `${name}, ${labels}, ${category}` },
     number("Change, points", DELTA),
@@ -87,8 +87,8 @@ const valueOf = (cell: Cell): number | null => (typeof cell === "string" ? null 
 export const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell[1]);
 export const deltaOf = (change: Change): Cell => change.cells[DELTA];
 
-// How many were lost or gained, leading to them. Numbers that are no shares have none of their own: there it is the
-// samples of their ground truth and set.
+// The number of lost or gained samples, with a link. Metrics that are no proportions have no samples of their own; their
+// link leads to the samples of their label set and category.
 function Moved({ index, about, change, at, how }: { index: Index; about: Case; change: Change; at: number; how: How }) {
   const text = textOf(change.cells[at]);
   const own = change.samples.of !== undefined;
@@ -98,20 +98,20 @@ function Moved({ index, about, change, at, how }: { index: Index; about: Case; c
 
 interface LinkProps { index: Index; about: Case; change: Change; how: How; unit?: string; quiet?: boolean }
 
-// Where the samples are; quiet beneath a head that says how they changed.
+// A link to samples; `quiet` hides the direction if the column head names it.
 export function Link({ index, about, change, how, unit = "", quiet = false }: LinkProps) {
-  const album = index.albums.find((one) => one.name === about.album);
+  const group = index.groups.find((one) => one.name === about.group);
   const { lost, gained, unit: _, ...filter } = change.samples;
   const found = (how === "lost" ? lost : gained) ?? 0;
   const text = unit ? many(found, unit) : count(found);
-  return album && found
-    ? <a href={written("samples", album.name, { who: nameOf(album, about.exhibit!), ...filter, changed: how })}>{text}<span class={quiet ? "unheard" : ""}> {how}</span></a>
+  return group && found
+    ? <a href={written("samples", group.name, { model: nameOf(group, about.position!), ...filter, changed: how })}>{text}<span class={quiet ? "visually-hidden" : ""}> {how}</span></a>
     : <>{text} {how}</>;
 }
 
-// A case, leading to its samples.
+// The model of a case, with a link to its samples.
 export function Look({ index, row }: { index: Index; row: Case }) {
-  const album = index.albums.find((one) => one.name === row.album);
+  const group = index.groups.find((one) => one.name === row.group);
   const name = <Text>{row.model}</Text>;
-  return album ? <a href={written("samples", album.name, { who: nameOf(album, row.exhibit!) })}>{name}</a> : name;
+  return group ? <a href={written("samples", group.name, { model: nameOf(group, row.position!) })}>{name}</a> : name;
 }

@@ -1,17 +1,17 @@
-// What the samples are filtered by.
+// The form of the sample filter.
 import { useId, useRef, useState } from "preact/hooks";
-import type { Album, Moved } from "./album";
-import { CHANGES, chosen, isMove, OUTCOMES, shownTruth } from "./filter";
+import type { Group, RowChanges } from "./group";
+import { CHANGES, chosen, isMove, OUTCOMES, shownLabelSet } from "./filter";
 import type { Params } from "./filter";
 import { keysOn, turnKeys, useKeys } from "./keys";
 import type { Change } from "./samples";
 import { count, Text } from "./text";
 
-interface Props { album: Album; params: Params; change: Change; found: number; aside: boolean }
-const FEW = 3; // label sets whose pairs are all offered
+interface Props { group: Group; params: Params; change: Change; found: number; aside: boolean }
+const FEW = 3; // with at most this many label sets, all pairs are offered
 type Option = [value: string, name: string];
 
-export function Filter({ album, params, change, found, aside }: Props) {
+export function Filter({ group, params, change, found, aside }: Props) {
   const search = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => search.current?.focus() });
   const pick = (name: string, label: string, options: Option[], none: string) =>
@@ -23,20 +23,20 @@ export function Filter({ album, params, change, found, aside }: Props) {
     <>
     <search class={aside ? "filter aside" : "filter"} aria-label="Filter of samples">
       <label>Find <input ref={search} type="search" value={params.find ?? ""} onInput={(event) => change({ find: event.currentTarget.value }, "replace")} placeholder="key, label or answer" /></label>
-      {pick("labels", "Labels", album.truths.map(({ name }) => [name, name]), "")}
-      {pick("who", "Model", album.exhibits.map(({ name }) => [name, name]), "any")}
+      {pick("labels", "Labels", group.labelSets.map(({ name }) => [name, name]), "")}
+      {pick("model", "Model", group.cases.map(({ name }) => [name, name]), "any")}
       {pick("outcome", "Outcome", Object.entries(OUTCOMES), "any")}
-      {pick("category", "Category", categories(album, params), "any")}
-      {pick("flip", "Label sets", flips(album, shownTruth(album, params)), "any")}
-      {album.exhibits.some((exhibit) => exhibit.before || exhibit.moved.size) && pick("changed", "Since baseline", changes(album), "any")}
-      {isMove(params.changed) && pick("of", "Number", numbers(album, params, params.changed), "any")}
-      {album.about.exhibits.some((exhibit) => exhibit.outOfPrompt) && tick("prompt", "out of prompt")}
-      {album.exhibits.length > 1 && tick("disagree", "models disagree")}
+      {pick("category", "Category", categories(group, params), "any")}
+      {pick("flip", "Label sets", flips(group, shownLabelSet(group, params)), "any")}
+      {group.cases.some((groupCase) => groupCase.before || groupCase.changes.size) && pick("changed", "Since baseline", changes(group), "any")}
+      {isMove(params.changed) && pick("of", "Number", numbers(group, params, params.changed), "any")}
+      {group.about.cases.some((groupCase) => groupCase.outOfPrompt) && tick("prompt", "out of prompt")}
+      {group.cases.length > 1 && tick("disagree", "models disagree")}
       <Chosen params={params} change={change} />
       <Keys />
     </search>
     <p class="found">
-      <span role="status">{count(found)} of {count(album.about.n)} {album.about.unit}s</span>
+      <span role="status">{count(found)} of {count(group.about.n)} {group.about.unit}s</span>
       <span class="on-paper">{Object.entries(params).filter(([, value]) => value).map(([name, value]) => `; ${name}: ${value}`)}</span>
     </p>
     </>
@@ -55,41 +55,41 @@ function Pick({ name, options, value, set }: { name: string; options: Option[]; 
   );
 }
 
-// The label and the answer that a link of a confused pair leads to.
+// The label and answer that a link of a confused pair selects.
 function Chosen({ params, change }: { params: Params; change: Change }) {
-  const told = Object.entries({ right: "labelled", said: "answered" }).filter(([name]) => params[name]);
+  const told = Object.entries({ label: "labelled", answer: "answered" }).filter(([name]) => params[name]);
   return (
     <>
       {told.map(([name, word]) => (
         <button key={name} type="button" onClick={() => change({ [name]: "" })}>
-          {word} <Text>{params[name]}</Text> <span aria-hidden="true">✕</span><span class="unheard">: take away</span>
+          {word} <Text>{params[name]}</Text> <span aria-hidden="true">✕</span><span class="visually-hidden">: remove</span>
         </button>
       ))}
     </>
   );
 }
 
-function categories(album: Album, params: Params): Option[] {
-  const { of } = album.truths[shownTruth(album, params)];
+function categories(group: Group, params: Params): Option[] {
+  const { categoryNames: of } = group.labelSets[shownLabelSet(group, params)];
   const coarse = ["S", "M"].filter((kind) => of.includes(`${kind}+`) || of.includes(`${kind}-`));
   return [...coarse, ...of.filter(Boolean)].sort().map((kind) => [kind, kind]);
 }
 
-function changes(album: Album): Option[] {
-  const answers = album.exhibits.some((exhibit) => exhibit.before?.answers);
+function changes(group: Group): Option[] {
+  const answers = group.cases.some((groupCase) => groupCase.before?.answers);
   return Object.entries(CHANGES).filter(([how]) => how !== "answer" || answers);
 }
 
-// The numbers that lost or gained anything, and the one that was asked for.
-function numbers(album: Album, params: Params, how: keyof Moved): Option[] {
-  const moved = chosen(album, params).flatMap((exhibit) => [...exhibit.moved]).filter(([, rows]) => rows[how].d);
+// The metrics with lost or gained samples, and the selected one.
+function numbers(group: Group, params: Params, how: keyof RowChanges): Option[] {
+  const moved = chosen(group, params).flatMap((groupCase) => [...groupCase.changes]).filter(([, rows]) => rows[how].d);
   const names = new Set([...moved.map(([name]) => name), ...(params.of ? [params.of] : [])]);
   return [...names].map((name) => [name, name]);
 }
 
-// All pairs of few label sets, of many those with the one that is shown.
-function flips(album: Album, shown: number): Option[] {
-  const names = album.truths.map(({ name }) => name);
+// All pairs of label sets; if there are many, only those with the one that is shown.
+function flips(group: Group, shown: number): Option[] {
+  const names = group.labelSets.map(({ name }) => name);
   const every = names.flatMap((one) => names.filter((other) => other !== one).map((other): [string, string] => [one, other]));
   return every.filter((pair) => names.length <= FEW || pair.includes(names[shown]))
     .map(([one, other]) => [`${one}>${other}`, `wrong under ${one}, right under ${other}`]);
@@ -106,7 +106,7 @@ function Keys() {
     <details class="keys">
       <summary>Keys</summary>
       <dl>{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
-      <label class="tick"><input type="checkbox" checked={on} onChange={(event) => turn(event.currentTarget.checked)} /> these keys work</label>
+      <label class="tick"><input type="checkbox" checked={on} onChange={(event) => turn(event.currentTarget.checked)} /> enable these keys</label>
     </details>
   );
 }

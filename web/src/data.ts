@@ -1,42 +1,42 @@
-// Chunks of data. A page from disk may not fetch files, but it may load scripts beside it: each calls `eyechart` with its
-// name and JSON as text. Nothing in a chunk is code, and the policy of the page lets no other script be named.
+// Chunks of data. A page opened from disk may not fetch files, but it may load scripts: each calls `eyechart` with its
+// name and JSON as text. A chunk contains no code, and the policy of the page allows no other script.
 
 export interface Packed { t: "u1" | "i2" | "i4"; d: string }
-export type Cut = string | [string, number]; // a text, or its beginning and how long it was
+export type Cut = string | [string, number]; // a text, or its beginning and its length
 export type Column = Uint8Array | Int16Array | Int32Array;
 
 export interface Metric {
   name: string; labels: string; category: string; value: number | null; n: number; ci: [number, number] | null; how: string;
 }
-// A text, or a number with its text; the best of its kind is 1, the next 2.
+// A text, or a number with its text; 1 marks the best value of its kind, 2 the second best.
 export type Cell = string | [number | null, string] | [number | null, string, number];
-// How samples are filtered down to what a number lost and gained: by the number itself, or by its labels and set.
+// The filter of the samples that a metric lost and gained: by the metric itself, or by its label set and category.
 export interface Moves {
   labels?: string; of?: string; category?: string; find?: string; lost?: number; gained?: number; unit?: string;
 }
 export interface Change { name: string; labels: string; category: string; cells: Cell[]; samples: Moves }
-export interface Held { word: string; count: number; of: number }
+export interface CaseVerdict { decision: string; count: number; of: number }
 export interface Since {
-  against: string; rule: string; counts: Record<string, number>; apart: string[]; notes: string[];
+  baseline: string; rule: string; counts: Record<string, number>; notCompared: string[]; notes: string[];
 }
 export interface Case {
   case: string; protocol: string; split: string; model: string; task: string; n: number; counts: [number, number, number, number, number];
   answered: number | null; metric: Metric | null; reported: { value: number; source: string } | null; seconds: number;
-  weights: string; notes: string[]; album?: string; exhibit?: number; held?: Held; change?: Change;
+  weights: string; notes: string[]; group?: string; position?: number; verdict?: CaseVerdict; change?: Change;
 }
 export interface Run {
   folder: string; started: string; seconds: number; status: number; workers: number; loads: number; command: string;
   eyechart: string;
 }
-export interface ExhibitAbout {
-  model: string; task: string; wording: string; case: string; before: boolean; outOfPrompt: boolean;
+export interface CaseSummary {
+  model: string; task: string; promptSettings: string; case: string; before: boolean; outOfPrompt: boolean;
 }
-export interface AlbumAbout {
-  name: string; title: string; home: string; n: number; part: number; unit: string; truths: string[]; images: boolean;
-  exhibits: ExhibitAbout[];
+export interface GroupSummary {
+  name: string; title: string; folder: string; n: number; part: number; unit: string; labelSets: string[]; images: boolean;
+  cases: CaseSummary[];
 }
 export interface Index {
-  schema: number; runs: Run[]; notes: string[]; since: Since | null; side: number; cases: Case[]; albums: AlbumAbout[];
+  schema: number; runs: Run[]; notes: string[]; since: Since | null; side: number; cases: Case[]; groups: GroupSummary[];
   tables: { name: string; title: string }[]; figures: { name: string; file: string; title: string; table: boolean }[];
   curves: boolean;
 }
@@ -69,7 +69,7 @@ window.eyechart = (name, text) => {
   waiting.delete(name);
 };
 
-// Load a chunk once; whoever asks again gets the same.
+// Load a chunk once and return the same promise for further calls.
 export function load<T>(name: string): Promise<T> {
   let found = known.get(name);
   if (!found) {

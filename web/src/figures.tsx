@@ -1,7 +1,7 @@
-// Figures: what the page draws by itself, and the published ones.
-import { nameOf } from "./album";
+// Charts that the page draws, and the published figures.
+import { nameOf } from "./group";
 import { load } from "./data";
-import type { AlbumAbout, Index } from "./data";
+import type { GroupSummary, Index } from "./data";
 import { Plane } from "./lines";
 import { Loaded, useLoaded } from "./loaded";
 import { written } from "./route";
@@ -10,26 +10,26 @@ import { Table } from "./table";
 import type { Field } from "./table";
 import { count, interval, percent, Text } from "./text";
 
-interface Share { exhibit: number; labels: string; value: number; ci: [number, number]; n: number }
-interface Confused { exhibit: number; labels: string; pairs: [string, string, number][] }
+interface Share { position: number; labels: string; value: number; ci: [number, number]; n: number }
+interface Confused { position: number; labels: string; pairs: [string, string, number][] }
 interface Charts { protocols: Share[]; confusions: Confused[] }
 interface Curve { split: string; model: string; task: string; labels: string; points: [number, number, number, number][] }
 
 export function Figures({ index, name }: { index: Index; name: string }) {
-  const album = index.albums.find((one) => one.name === name) ?? index.albums[0];
+  const group = index.groups.find((one) => one.name === name) ?? index.groups[0];
   return (
     <>
       <h1 tabIndex={-1}>Figures</h1>
-      {album && (
+      {group && (
         <>
           <p><label>Samples{" "}
-            <select value={album.name} onChange={(event) => go(written("figures", event.currentTarget.value))}>
-              {index.albums.map((one) => <option key={one.home} value={one.name}>{one.title}</option>)}
+            <select value={group.name} onChange={(event) => go(written("figures", event.currentTarget.value))}>
+              {index.groups.map((one) => <option key={one.folder} value={one.name}>{one.title}</option>)}
             </select></label></p>
-          <OfAlbum key={album.home} album={album} />
+          <GroupCharts key={group.folder} group={group} />
         </>
       )}
-      {index.curves && <Coverage index={index} album={album} />}
+      {index.curves && <Coverage index={index} group={group} />}
       {index.figures.length > 0 && <h2>Published figures</h2>}
       {index.figures.map((one) => (
         <figure key={one.name} class="published">
@@ -46,36 +46,36 @@ function Numbers({ name }: { name: string }) {
   return <p><a href={written("tables", name)}>The numbers of {name} as a table</a></p>;
 }
 
-function OfAlbum({ album }: { album: AlbumAbout }) {
-  const state = useLoaded(() => load<Charts>(`${album.home}/charts`), [album]);
+function GroupCharts({ group }: { group: GroupSummary }) {
+  const state = useLoaded(() => load<Charts>(`${group.folder}/charts`), [group]);
   return (
     <Loaded state={state}>
       {({ protocols, confusions }) => (
         <>
           <h2>Right answers by protocol and label set</h2>
-          <Shares album={album} shares={protocols} />
+          <Shares group={group} shares={protocols} />
           <h2>Confused pairs</h2>
-          <Confusions album={album} found={confusions} />
+          <Confusions group={group} found={confusions} />
         </>
       )}
     </Loaded>
   );
 }
 
-function Shares({ album, shares }: { album: AlbumAbout; shares: Share[] }) {
+function Shares({ group, shares }: { group: GroupSummary; shares: Share[] }) {
   if (!shares.length) {
     return <p>No answer is scored here.</p>;
   }
   return (
     <div class="scroll" role="region" aria-label="Right answers" tabIndex={0}><table class="shares">
-      <caption class="unheard">The share of right answers of every case under every label set, with its 95 % interval</caption>
-      <thead><tr><th scope="col">Case</th><th scope="col">Labels</th><th scope="col"><span class="unheard">Drawn</span><span class="scale" aria-hidden="true"><span>0</span><span>50</span><span>100 %</span></span></th><th scope="col" class="number">%</th><th scope="col" class="number">n</th></tr></thead>
+      <caption class="visually-hidden">The share of right answers of every case under every label set, with its 95 % interval</caption>
+      <thead><tr><th scope="col">Case</th><th scope="col">Labels</th><th scope="col"><span class="visually-hidden">Drawn</span><span class="scale" aria-hidden="true"><span>0</span><span>50</span><span>100 %</span></span></th><th scope="col" class="number">%</th><th scope="col" class="number">n</th></tr></thead>
       <tbody>
         {shares.map((one, place) => (
-          <tr key={place} class={place && shares[place - 1].exhibit !== one.exhibit ? "first" : ""}>
-            <th scope="row">{place && shares[place - 1].exhibit === one.exhibit ? <span class="unheard">{nameOf(album, one.exhibit)}</span> : <Text>{nameOf(album, one.exhibit)}</Text>}</th>
+          <tr key={place} class={place && shares[place - 1].position !== one.position ? "first" : ""}>
+            <th scope="row">{place && shares[place - 1].position === one.position ? <span class="visually-hidden">{nameOf(group, one.position)}</span> : <Text>{nameOf(group, one.position)}</Text>}</th>
             <td><Text>{one.labels}</Text></td>
-            <td class="track"><Bar share={one} place={album.truths.indexOf(one.labels)} /></td>
+            <td class="track"><Bar share={one} place={group.labelSets.indexOf(one.labels)} /></td>
             <td class="number">{percent(one.value)} <span class="hint">{interval(one.ci)}</span></td>
             <td class="number">{count(one.n)}</td>
           </tr>
@@ -95,28 +95,28 @@ function Bar({ share, place }: { share: Share; place: number }) {
   );
 }
 
-interface Pair { exhibit: number; labels: string; right: string; said: string; count: number }
+interface Pair { position: number; labels: string; right: string; answer: string; count: number }
 
-function Confusions({ album, found }: { album: AlbumAbout; found: Confused[] }) {
-  const rows = found.flatMap(({ exhibit, labels, pairs }) => pairs.map(([right, said, times]): Pair => ({ exhibit, labels, right, said, count: times })));
+function Confusions({ group, found }: { group: GroupSummary; found: Confused[] }) {
+  const rows = found.flatMap(({ position, labels, pairs }) => pairs.map(([right, answer, times]): Pair => ({ position, labels, right, answer, count: times })));
   rows.sort((one, other) => other.count - one.count);
   const fields: Field<Pair>[] = [
     { name: "Labelled", value: (row) => row.right },
-    { name: "Answered", value: (row) => row.said },
-    { name: "Times", number: true, value: (row) => row.count, show: (row) => <a href={samples(album, row)}>{count(row.count)}<span class="unheard">{row.count === 1 ? " sample" : " samples"}</span></a> },
-    { name: "Case", value: (row) => nameOf(album, row.exhibit) },
+    { name: "Answered", value: (row) => row.answer },
+    { name: "Times", number: true, value: (row) => row.count, show: (row) => <a href={samples(group, row)}>{count(row.count)}<span class="visually-hidden">{row.count === 1 ? " sample" : " samples"}</span></a> },
+    { name: "Case", value: (row) => nameOf(group, row.position) },
     { name: "Labels", value: (row) => row.labels },
   ];
-  return rows.length ? <Table caption="Wrong answers by the one right label, the most frequent first" fields={fields} rows={rows} few={12} hidden /> : <p>There is none.</p>;
+  return rows.length ? <Table caption="Wrong answers by the one right label, the most frequent first" fields={fields} rows={rows} few={12} hidden /> : <p>There are none.</p>;
 }
 
-function samples(album: AlbumAbout, { exhibit, labels, right, said }: Pair): string {
-  return written("samples", album.name, { labels, who: nameOf(album, exhibit), outcome: "wrong", right, said });
+function samples(group: GroupSummary, { position, labels, right, answer }: Pair): string {
+  return written("samples", group.name, { labels, model: nameOf(group, position), outcome: "wrong", label: right, answer });
 }
 
-function Coverage({ index, album }: { index: Index; album: AlbumAbout | undefined }) {
+function Coverage({ index, group }: { index: Index; group: GroupSummary | undefined }) {
   const state = useLoaded(() => load<Curve[]>("coverage"), [index]);
-  return <Loaded state={state}>{(curves) => <Curves curves={curves} split={album?.title ?? ""} />}</Loaded>;
+  return <Loaded state={state}>{(curves) => <Curves curves={curves} split={group?.title ?? ""} />}</Loaded>;
 }
 
 type Point = { name: string; coverage: number; risk: number; low: number; high: number };
@@ -126,7 +126,7 @@ const POINTS: Field<Point>[] = [
   { name: "Risk %", number: true, value: (row) => row.risk, show: (row) => <>{percent(row.risk)} <span class="hint">{interval([row.low, row.high])}</span></> },
 ];
 
-// The risk is the share of wrong answers among those kept; the coverage is how many are kept.
+// Risk is the share of wrong answers among those kept; coverage is the share that is kept.
 function Curves({ curves, split }: { curves: Curve[]; split: string }) {
   const own = curves.filter((curve) => curve.split === split);
   const found = own.map((curve) => ({ name: `${curve.model}, ${curve.task}, ${curve.labels}`, points: curve.points }));
@@ -138,7 +138,7 @@ function Curves({ curves, split }: { curves: Curve[]; split: string }) {
   return (
     <>
       <h2>Risk by coverage</h2>
-      <Plane title="Risk by coverage" lines={lines} x="coverage (%): the answers kept, the surest first" y="Risk (%): how many of the answers kept are wrong." />
+      <Plane title="Risk by coverage" lines={lines} x="coverage (%): the answers kept, most confident first" y="Risk (%): how many of the answers kept are wrong." />
       <details><summary>The points as a table</summary><Table caption="Risk by coverage" fields={POINTS} rows={rows} /></details>
     </>
   );

@@ -1,6 +1,6 @@
-// Which items are shown: every condition that the address names.
-import { FAILED, MIXED, OUT_OF_PROMPT, RIGHT, rowsMoved, SILENT, UNSCORED, WRONG } from "./album";
-import type { Album, Exhibit, Truth } from "./album";
+// Filter items by the conditions in the address.
+import { FAILED, MIXED, OUT_OF_PROMPT, RIGHT, rowsMoved, SILENT, UNSCORED, WRONG } from "./group";
+import type { Group, GroupCase, LabelSet } from "./group";
 
 export type Params = Record<string, string>;
 type Test = (row: number) => boolean;
@@ -14,20 +14,20 @@ export const CHANGES: Record<string, string> = {
 };
 const CODES: Record<string, number> = { right: RIGHT, wrong: WRONG, mixed: MIXED, unscored: UNSCORED };
 
-export const shownTruth = (album: Album, params: Params): number =>
-  Math.max(0, album.truths.findIndex((truth) => truth.name === params.labels));
+export const shownLabelSet = (group: Group, params: Params): number =>
+  Math.max(0, group.labelSets.findIndex((labelSet) => labelSet.name === params.labels));
 
-export function chosen(album: Album, params: Params): Exhibit[] {
-  const found = album.exhibits.filter((exhibit) => exhibit.name === params.who);
-  return found.length ? found : album.exhibits;
+export function chosen(group: Group, params: Params): GroupCase[] {
+  const found = group.cases.filter((groupCase) => groupCase.name === params.model);
+  return found.length ? found : group.cases;
 }
 
-// The rows that pass. Conditions on what a model did hold together for one model: the chosen one, or any.
-export function filtered(album: Album, params: Params): Int32Array {
-  const items = itemTests(album, params);
-  const did = chosen(album, params).map((exhibit) => exhibitTests(album, params, exhibit));
-  const all = did.every((tests) => !tests.length); // nothing is asked about what they did
-  const { n } = album.about;
+// Return the rows that pass. All conditions on answers must hold for the same model: the selected one, or any.
+export function filtered(group: Group, params: Params): Int32Array {
+  const items = itemTests(group, params);
+  const did = chosen(group, params).map((groupCase) => caseTests(group, params, groupCase));
+  const all = did.every((tests) => !tests.length); // no condition on answers
+  const { n } = group.about;
   const found = new Int32Array(n);
   let count = 0;
   for (let row = 0; row < n; row++) {
@@ -47,40 +47,40 @@ function every(tests: Test[], row: number): boolean {
   return true;
 }
 
-function itemTests(album: Album, params: Params): Test[] {
-  const truth = album.truths[shownTruth(album, params)];
+function itemTests(group: Group, params: Params): Test[] {
+  const labelSet = group.labelSets[shownLabelSet(group, params)];
   const tests: Test[] = [];
   if (params.category) {
-    const kinds = truth.of.map((kind) => kind.startsWith(params.category));
-    tests.push((row) => kinds[truth.kinds[row]]);
+    const kinds = labelSet.categoryNames.map((kind) => kind.startsWith(params.category));
+    tests.push((row) => kinds[labelSet.categories[row]]);
   }
-  if (params.right) {
-    const label = album.names.indexOf(params.right);
-    tests.push((row) => has(truth, row, label));
+  if (params.label) {
+    const label = group.names.indexOf(params.label);
+    tests.push((row) => has(labelSet, row, label));
   }
   if (params.disagree) {
-    tests.push((row) => disagree(album.exhibits, row));
+    tests.push((row) => disagree(group.cases, row));
   }
   if (params.find) {
-    tests.push(finding(album, params.find));
+    tests.push(finding(group, params.find));
   }
   return tests;
 }
 
-function has(truth: Truth, row: number, label: number): boolean {
-  for (let place = row ? truth.ends[row - 1] : 0; place < truth.ends[row]; place++) {
-    if (truth.values[place] === label) {
+function has(labelSet: LabelSet, row: number, label: number): boolean {
+  for (let place = row ? labelSet.ends[row - 1] : 0; place < labelSet.ends[row]; place++) {
+    if (labelSet.values[place] === label) {
       return true;
     }
   }
   return false;
 }
 
-// Whether two models gave different answers; one without an answer disagrees with nobody.
-function disagree(exhibits: Exhibit[], row: number): boolean {
+// Return whether two models gave different answers; models without an answer are ignored.
+function disagree(cases: GroupCase[], row: number): boolean {
   let first = 0;
-  for (const exhibit of exhibits) {
-    const answer = exhibit.answers[row];
+  for (const groupCase of cases) {
+    const answer = groupCase.answers[row];
     if (answer && first && answer !== first) {
       return true;
     }
@@ -89,21 +89,21 @@ function disagree(exhibits: Exhibit[], row: number): boolean {
   return false;
 }
 
-// A text in a sample's key or question, or in the name of a label or an answer.
-function finding(album: Album, text: string): Test {
+// Search a text in the key or question of a sample, or in the name of a label or answer.
+function finding(group: Group, text: string): Test {
   const wanted = text.toLowerCase();
-  const keyed = album.holding(wanted);
-  const named = Uint8Array.from(album.names, (name) => Number(name.toLowerCase().includes(wanted)));
+  const keyed = group.holding(wanted);
+  const named = Uint8Array.from(group.names, (name) => Number(name.toLowerCase().includes(wanted)));
   if (!named.includes(1)) {
     return (row) => keyed[row] === 1;
   }
-  return (row) => keyed[row] === 1 || album.exhibits.some((exhibit) => named[exhibit.answers[row]] === 1) ||
-    album.truths.some((truth) => hasNamed(truth, row, named));
+  return (row) => keyed[row] === 1 || group.cases.some((groupCase) => named[groupCase.answers[row]] === 1) ||
+    group.labelSets.some((labelSet) => hasNamed(labelSet, row, named));
 }
 
-function hasNamed(truth: Truth, row: number, named: Uint8Array): boolean {
-  for (let place = row ? truth.ends[row - 1] : 0; place < truth.ends[row]; place++) {
-    if (named[truth.values[place]]) {
+function hasNamed(labelSet: LabelSet, row: number, named: Uint8Array): boolean {
+  for (let place = row ? labelSet.ends[row - 1] : 0; place < labelSet.ends[row]; place++) {
+    if (named[labelSet.values[place]]) {
       return true;
     }
   }
@@ -112,10 +112,10 @@ function hasNamed(truth: Truth, row: number, named: Uint8Array): boolean {
 
 const NEVER: Test[] = [() => false];
 
-// What one model must have done; it never did what a column says that it does not have.
-function exhibitTests(album: Album, params: Params, exhibit: Exhibit): Test[] {
-  const { answers, flags, outcomes } = exhibit;
-  const at = shownTruth(album, params);
+// Conditions on the answers of one model; a condition on a column that is missing never holds.
+function caseTests(group: Group, params: Params, groupCase: GroupCase): Test[] {
+  const { answers, flags, outcomes } = groupCase;
+  const at = shownLabelSet(group, params);
   const tests: Test[] = [];
   if (params.outcome in CODES) {
     const code = CODES[params.outcome], now = outcomes[at];
@@ -125,28 +125,28 @@ function exhibitTests(album: Album, params: Params, exhibit: Exhibit): Test[] {
     tests.push((row) => (flags[row] & bit) > 0);
   }
   if (params.flip) {
-    const [from, to] = flip(album, params.flip).map((truth) => outcomes[truth]);
+    const [from, to] = flip(group, params.flip).map((labelSet) => outcomes[labelSet]);
     tests.push(...(from && to ? [(row: number) => from[row] === WRONG && to[row] === RIGHT] : NEVER));
   }
   if (params.prompt) {
     tests.push((row) => (flags[row] & OUT_OF_PROMPT) > 0);
   }
   if (params.of && isMove(params.changed)) {
-    const rows = rowsMoved(exhibit, params.of, params.changed);
+    const rows = rowsMoved(groupCase, params.of, params.changed);
     tests.push(...(rows ? [(row: number) => rows.has(row)] : NEVER));
   } else if (params.changed) {
-    tests.push(changedSince(exhibit, at, params.changed));
+    tests.push(changedSince(groupCase, at, params.changed));
   }
-  if (params.said) {
-    const answer = album.names.indexOf(params.said);
+  if (params.answer) {
+    const answer = group.names.indexOf(params.answer);
     tests.push((row) => answers[row] === answer);
   }
   return tests;
 }
 
-// Two ground truths as `ImGT>ReGT`: wrong under the first, right under the second.
-export function flip(album: Album, text: string): [number, number] {
-  const names = album.truths.map((truth) => truth.name);
+// Two label sets as `ImGT>ReGT`: wrong under the first, right under the second.
+export function flip(group: Group, text: string): [number, number] {
+  const names = group.labelSets.map((labelSet) => labelSet.name);
   for (const [from, one] of names.entries()) {
     const to = names.findIndex((other) => `${one}>${other}` === text);
     if (to >= 0) {
@@ -156,16 +156,16 @@ export function flip(album: Album, text: string): [number, number] {
   return [-1, -1];
 }
 
-// Changes that a number can be asked for.
+// Changes that can be filtered by metric.
 export const isMove = (how: string | undefined): how is "lost" | "gained" => how === "lost" || how === "gained";
 
-function changedSince(exhibit: Exhibit, at: number, how: string): Test {
-  const { before } = exhibit;
+function changedSince(groupCase: GroupCase, at: number, how: string): Test {
+  const { before } = groupCase;
   const answers = before?.answers;
   if (answers && how === "answer") {
-    return (row) => answers[row] !== exhibit.answers[row];
+    return (row) => answers[row] !== groupCase.answers[row];
   }
-  const was = before?.outcomes[at], is = exhibit.outcomes[at];
+  const was = before?.outcomes[at], is = groupCase.outcomes[at];
   if (!was || !is || how === "answer") {
     return () => false;
   }

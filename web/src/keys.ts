@@ -1,13 +1,13 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-// Keys that do something by themselves; they can be turned off, for people whose software types letters for them.
+// Single-key shortcuts. They can be turned off, because speech input software types letters.
 const MEMORY = "eyechart page keys";
 
 export function keysOn(): boolean {
   try {
     return localStorage.getItem(MEMORY) !== "off";
   } catch {
-    return true; // a browser that keeps nothing
+    return true; // a browser without storage
   }
 }
 
@@ -15,12 +15,12 @@ export function turnKeys(on: boolean): void {
   try {
     localStorage.setItem(MEMORY, on ? "on" : "off");
   } catch {
-    // it holds until the page is left
+    // the setting holds until the page is closed
   }
 }
 
-// What keys do is taken from the latest drawing, and they are heard as soon as it is there: a key pressed right after
-// another, or before the browser has painted, is not lost.
+// Use the actions of the latest rendering, and listen in a layout effect: a key that is pressed right after another one,
+// or before the browser has painted, is not lost.
 export function useKeys(acts: Record<string, () => unknown>): void {
   const latest = useRef(acts);
   latest.current = acts;

@@ -1,4 +1,4 @@
-// Lines in a plane: accuracy by coverage, numbers over runs. The same numbers stand in a table beside each.
+// Line chart, for accuracy by coverage and metrics over runs. A table with the same numbers follows each chart.
 import { percent } from "./text";
 
 export interface Line { name: string; points: [x: number, y: number][]; marks?: boolean[] }
@@ -59,7 +59,7 @@ function Drawn({ line, place, across, up }: DrawnProps) {
   );
 }
 
-// The least and the greatest value, with some air.
+// Return the range of the values with a margin.
 function range(values: number[]): [number, number] {
   if (!values.length) {
     return [0, 1];

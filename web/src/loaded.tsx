@@ -1,4 +1,4 @@
-// What is loaded when it is looked at.
+// Content that is loaded when it is shown.
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 

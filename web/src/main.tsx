@@ -27,7 +27,7 @@ function Page() {
     addEventListener("hashchange", moved);
     return () => removeEventListener("hashchange", moved);
   }, []);
-  useEffect(() => { // a new view is told to those who do not see it; a filter is not a new view
+  useEffect(() => { // move the focus to a new view, for screen readers; a filter is not a new view
     const now = `${route.view}/${route.rest}`;
     if (now !== seen.current) {
       seen.current = now;
@@ -54,7 +54,7 @@ function Page() {
 
 function View({ index, route }: { index: Index; route: Route }) {
   if (index.schema > SCHEMA) {
-    return <p class="notice" role="alert">These data are of a later eyechart than this page. Make the page again.</p>;
+    return <p class="notice" role="alert">These data were written by a later version of eyechart. Write the page again.</p>;
   }
   switch (route.view) {
     case "samples": return <Samples index={index} name={route.rest} params={route.params} />;
@@ -66,7 +66,7 @@ function View({ index, route }: { index: Index; route: Route }) {
   }
 }
 
-// What is folded away is printed, too.
+// Print the content of closed details, too.
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 
 render(<Page />, document.getElementById("page")!);

@@ -1,6 +1,6 @@
-// What became of an answer, as a sign with a word.
-import { FAILED, MIXED, RIGHT, SILENT, WRONG } from "./album";
-import type { Columns } from "./album";
+// The outcome of an answer as a sign and a word.
+import { FAILED, MIXED, RIGHT, SILENT, WRONG } from "./group";
+import type { Columns } from "./group";
 
 export type Outcome = "right" | "wrong" | "mixed" | "unread" | "error" | "unscored";
 const SIGNS: Record<Outcome, string> = { right: "✓", wrong: "✗", mixed: "±", unread: "?", error: "!", unscored: "·" };
@@ -24,12 +24,12 @@ export function Mark({ code, who }: { code: Outcome; who: string }) {
   return <span class={`mark ${code}`} title={`${who}: ${WORDS[code]}`}>{SIGNS[code]}</span>;
 }
 
-// How many outcomes there are of each kind, in words.
+// Return the number of outcomes of each kind as text.
 export function summed(codes: Outcome[]): string {
   const kinds = [...new Set(codes)];
   return kinds.map((kind) => `${codes.filter((code) => code === kind).length} ${WORDS[kind]}`).join(", ");
 }
 
-export function Said({ code }: { code: Outcome }) {
+export function OutcomeText({ code }: { code: Outcome }) {
   return <span class={`verdict ${code}`}><span aria-hidden="true">{SIGNS[code]}</span> {WORDS[code]}</span>;
 }

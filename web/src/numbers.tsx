@@ -1,4 +1,4 @@
-// Every number, and the published tables.
+// The table of all metrics, and the published tables.
 import { load } from "./data";
 import type { Cell, Index } from "./data";
 import { Loaded, useLoaded } from "./loaded";

@@ -1,9 +1,9 @@
-// How every case came out.
-import type { Case, Held, Index, Run } from "./data";
+// The table of all cases.
+import type { Case, CaseVerdict, Index, Run } from "./data";
 import { Table } from "./table";
 import type { Field } from "./table";
 import { count, interval, percent, Text } from "./text";
-import { Changes, deltaOf, Link, Look, textOf, Word } from "./changes";
+import { Changes, deltaOf, Link, Look, textOf, Decision } from "./changes";
 
 export function Overview({ index }: { index: Index }) {
   return (
@@ -11,7 +11,7 @@ export function Overview({ index }: { index: Index }) {
       <h1 tabIndex={-1}>Cases</h1>
       {index.since && <Changes index={index} since={index.since} />}
       {index.since && <h2>Every case</h2>}
-      <Table caption="How every case came out" fields={fields(index)} rows={index.cases} hidden />
+      <Table caption="Results of every case" fields={fields(index)} rows={index.cases} hidden />
       <Notes notes={[...new Set([...index.notes, ...(index.since?.notes ?? []), ...index.cases.flatMap((one) => one.notes)])]} />
       <h2>Runs</h2>
       <ul class="runs">{index.runs.map((run) => <About key={run.folder} run={run} />)}</ul>
@@ -23,7 +23,7 @@ function fields(index: Index): Field<Case>[] {
   const counts = ["Right", "Wrong", "Unread", "Truncated", "Errors"];
   const changed: Field<Case>[] = [
     { name: "Change", number: true, value: ({ change }) => (change ? Number(deltaOf(change)[0]) : null), show: (row) => <Change index={index} row={row} /> },
-    { name: "Verdict", value: ({ held }) => held?.word ?? null, show: ({ held }) => (held ? <Verdict held={held} /> : <>—</>) },
+    { name: "Verdict", value: ({ verdict }) => verdict?.decision ?? null, show: ({ verdict }) => (verdict ? <Verdict verdict={verdict} /> : <>—</>) },
   ];
   const reported: Field<Case> = {
     name: "Reported %", number: true, value: (row) => row.reported?.value ?? null,
@@ -66,14 +66,14 @@ function Change({ index, row }: { index: Index; row: Case }) {
   );
 }
 
-// The word that matters most of a case, and of how many of its numbers it is.
-function Verdict({ held }: { held: Held }) {
-  return <><Word word={held.word} />{held.of > 1 && <span class="hint"> {count(held.count)} of {count(held.of)}</span>}</>;
+// The most important decision of a case, and how many of its metrics have it.
+function Verdict({ verdict }: { verdict: CaseVerdict }) {
+  return <><Decision decision={verdict.decision} />{verdict.of > 1 && <span class="hint"> {count(verdict.count)} of {count(verdict.of)}</span>}</>;
 }
 
 function Notes({ notes }: { notes: string[] }) {
   return notes.length ? (
-    <details class="said">
+    <details class="reasons">
       <summary>Notes ({notes.length})</summary>
       <ul>{notes.map((note) => <li key={note}><Text>{note}</Text></li>)}</ul>
     </details>

@@ -1,4 +1,4 @@
-// Where we are, in the part of the address after #, so that a link leads to one view, one filter and one sample.
+// The part of the address after #: it identifies one view, one filter and one sample.
 
 export interface Route { view: string; rest: string; params: Record<string, string> }
 
@@ -24,6 +24,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // not an address that this page wrote
+    return text; // not an address of this page
   }
 }

@@ -1,21 +1,21 @@
-// One sample: its image, its labels under each label set, and what every model made of it.
-import { labelsOf, OUT_OF_PROMPT, picture, rowsMoved, textsOf, UNSCORED } from "./album";
-import type { Album, Exhibit, Texts } from "./album";
+// One sample: its image, its labels under each label set, and the answer of every model.
+import { labelsOf, OUT_OF_PROMPT, picture, rowsMoved, textsOf, UNSCORED } from "./group";
+import type { Group, GroupCase, Texts } from "./group";
 import { beginning } from "./data";
-import { chosen, shownTruth } from "./filter";
+import { chosen, shownLabelSet } from "./filter";
 import type { Params } from "./filter";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
-import { outcome, Said } from "./marks";
+import { outcome, OutcomeText } from "./marks";
 import { count, Marked, Raw, Text } from "./text";
 
 interface Props {
-  album: Album; side: number; row: number; rows: Int32Array; params: Params; link: (row: number) => string; list: string;
+  group: Group; side: number; row: number; rows: Int32Array; params: Params; link: (row: number) => string; list: string;
 }
 
-export function Sample({ album, side, row, rows, params, link, list }: Props) {
+export function Sample({ group, side, row, rows, params, link, list }: Props) {
   const place = rows.indexOf(row);
-  const before = place < 0 ? rows.filter((other) => other < row).length : place; // how many stand before it
+  const before = place < 0 ? rows.filter((other) => other < row).length : place; // the number of rows before it
   const next = rows[place < 0 ? before : place + 1];
   const previous = rows[before - 1];
   const to = (other: number | undefined) => other !== undefined && (location.hash = link(other));
@@ -23,22 +23,22 @@ export function Sample({ album, side, row, rows, params, link, list }: Props) {
     j: () => to(next), ArrowRight: () => to(next), k: () => to(previous), ArrowLeft: () => to(previous),
     Escape: () => (location.hash = list),
   });
-  const source = picture(album, row, side);
+  const source = picture(group, row, side);
   return (
     <article class="sample">
       <nav class="moves" aria-label="Samples">
         <a class="button" href={list}>List</a>
         <Move to={previous} link={link}>Previous</Move>
         <Move to={next} link={link}>Next</Move>
-        <span role="status">{place < 0 ? "Not in the filter" : `${count(place + 1)} of ${count(rows.length)}`}<span class="unheard">: {album.keys[row]}</span></span>
+        <span role="status">{place < 0 ? "Not in the filter" : `${count(place + 1)} of ${count(rows.length)}`}<span class="visually-hidden">: {group.keys[row]}</span></span>
       </nav>
-      <h2><Text>{album.keys[row]}</Text></h2>
-      {album.asked(row) && <p class="asked"><Text>{album.asked(row)}</Text></p>}
+      <h2><Text>{group.keys[row]}</Text></h2>
+      {group.question(row) && <p class="question"><Text>{group.question(row)}</Text></p>}
       <div class="parts">
-        <figure>{source ? <img src={source} alt={`Image of sample ${album.keys[row]}`} /> : <p class="hint">No image here.</p>}</figure>
+        <figure>{source ? <img src={source} alt={`Image of sample ${group.keys[row]}`} /> : <p class="hint">No image here.</p>}</figure>
         <div>
-          <Labels album={album} row={row} />
-          <Answers album={album} row={row} params={params} />
+          <Labels group={group} row={row} />
+          <Answers group={group} row={row} params={params} />
         </div>
       </div>
     </article>
@@ -49,15 +49,15 @@ function Move({ to, link, children }: { to: number | undefined; link: (row: numb
   return to === undefined ? <span class="button off" aria-disabled="true">{children}</span> : <a class="button" href={link(to)}>{children}</a>;
 }
 
-function Labels({ album, row }: { album: Album; row: number }) {
+function Labels({ group, row }: { group: Group; row: number }) {
   return (
     <dl class="facts">
-      {album.truths.filter((truth, place) => !place || truth.values.length).map((truth) => {
-        const labels = labelsOf(truth, row).map((label) => album.names[label]);
-        const kind = truth.of[truth.kinds[row]];
+      {group.labelSets.filter((labelSet, place) => !place || labelSet.values.length).map((labelSet) => {
+        const labels = labelsOf(labelSet, row).map((label) => group.names[label]);
+        const kind = labelSet.categoryNames[labelSet.categories[row]];
         return (
-          <div key={truth.name}>
-            <dt><Text>{truth.name}</Text></dt>
+          <div key={labelSet.name}>
+            <dt><Text>{labelSet.name}</Text></dt>
             <dd>{labels.length ? labels.map((label) => <span class="label" key={label}><Text>{label}</Text></span>) : <span class="hint">no label</span>}
               {kind && <span class="kind"><Text>{kind}</Text></span>}</dd>
           </div>
@@ -67,19 +67,19 @@ function Labels({ album, row }: { album: Album; row: number }) {
   );
 }
 
-function Answers({ album, row, params }: { album: Album; row: number; params: Params }) {
-  const state = useLoaded(() => textsOf(album, row), [album, row]);
-  const first = chosen(album, params);
-  const exhibits = first.length < album.exhibits.length ? [...first, ...album.exhibits.filter((one) => !first.includes(one))] : first;
+function Answers({ group, row, params }: { group: Group; row: number; params: Params }) {
+  const state = useLoaded(() => textsOf(group, row), [group, row]);
+  const first = chosen(group, params);
+  const cases = first.length < group.cases.length ? [...first, ...group.cases.filter((one) => !first.includes(one))] : first;
   return (
     <>
       <h3>Answers</h3>
       <Loaded state={state}>
         {({ texts, at }) => (
           <ul class="answers">
-            {exhibits.map((exhibit) => (
-              <Answer key={exhibit.name} album={album} exhibit={exhibit} row={row} at={at}
-                texts={texts[album.exhibits.indexOf(exhibit)]} first={shownTruth(album, params)} of={params.of} />
+            {cases.map((groupCase) => (
+              <Answer key={groupCase.name} group={group} groupCase={groupCase} row={row} at={at}
+                texts={texts[group.cases.indexOf(groupCase)]} first={shownLabelSet(group, params)} of={params.of} />
             ))}
           </ul>
         )}
@@ -88,66 +88,66 @@ function Answers({ album, row, params }: { album: Album; row: number; params: Pa
   );
 }
 
-interface AnswerProps { album: Album; exhibit: Exhibit; row: number; texts: Texts; at: number; first: number; of?: string }
+interface AnswerProps { group: Group; groupCase: GroupCase; row: number; texts: Texts; at: number; first: number; of?: string }
 
-function Answer({ album, exhibit, row, texts, at, first, of }: AnswerProps) {
-  const answer = exhibit.answers[row];
-  const truths = [...album.truths.keys()].filter((truth) => exhibit.outcomes[truth]);
-  truths.sort((one, other) => Number(other === first) - Number(one === first));
-  const scored = truths.filter((truth) => exhibit.outcomes[truth]![row] !== UNSCORED);
+function Answer({ group, groupCase, row, texts, at, first, of }: AnswerProps) {
+  const answer = groupCase.answers[row];
+  const labelSets = [...group.labelSets.keys()].filter((labelSet) => groupCase.outcomes[labelSet]);
+  labelSets.sort((one, other) => Number(other === first) - Number(one === first));
+  const scored = labelSets.filter((labelSet) => groupCase.outcomes[labelSet]![row] !== UNSCORED);
   const raw = texts.raw?.[at], error = texts.errors?.[at];
   return (
     <li>
-      <h4><Text>{exhibit.name}</Text></h4>
-      <p class="answer">{answer ? <Text>{album.names[answer]}</Text> : <span class="hint">no answer</span>}</p>
+      <h4><Text>{groupCase.name}</Text></h4>
+      <p class="answer">{answer ? <Text>{group.names[answer]}</Text> : <span class="hint">no answer</span>}</p>
       <ul class="verdicts">
-        {(scored.length ? scored : truths.slice(0, 1)).map((truth) => (
-          <li key={truth}><Text>{album.truths[truth].name}</Text> <Said code={outcome(exhibit, row, truth)} /></li>
+        {(scored.length ? scored : labelSets.slice(0, 1)).map((labelSet) => (
+          <li key={labelSet}><Text>{group.labelSets[labelSet].name}</Text> <OutcomeText code={outcome(groupCase, row, labelSet)} /></li>
         ))}
-        {(exhibit.flags[row] & OUT_OF_PROMPT) > 0 && <li class="oop">out of prompt: <Text>{texts.kinds?.[at] ?? ""}</Text></li>}
+        {(groupCase.flags[row] & OUT_OF_PROMPT) > 0 && <li class="oop">out of prompt: <Text>{texts.kinds?.[at] ?? ""}</Text></li>}
       </ul>
-      {of && <Moves exhibit={exhibit} row={row} of={of} />}
+      {of && <Moves groupCase={groupCase} row={row} of={of} />}
       {error && <div class="failed"><p>Error</p><Raw text={error} /></div>}
       {raw && <Raw text={raw} />}
-      <Details album={album} texts={texts} at={at} />
-      <Before album={album} exhibit={exhibit} row={row} texts={texts} at={at} first={first} />
+      <Details group={group} texts={texts} at={at} />
+      <Before group={group} groupCase={groupCase} row={row} texts={texts} at={at} first={first} />
     </li>
   );
 }
 
-function Details({ album, texts, at }: { album: Album; texts: Texts; at: number }) {
+function Details({ group, texts, at }: { group: Group; texts: Texts; at: number }) {
   const best = texts.best?.[at] ?? [], more = texts.more?.[at] ?? [];
   return (
     <>
       {best.length > 0 && (
-        <ol class="best" aria-label="Five best">{best.map(([name, score], place) => <li key={place}><Text>{album.names[name]}</Text> <span class="hint">{score}</span></li>)}</ol>
+        <ol class="best" aria-label="Five best">{best.map(([name, score], place) => <li key={place}><Text>{group.names[name]}</Text> <span class="hint">{score}</span></li>)}</ol>
       )}
       {more.map(([name, text], place) => <p class="more" key={place}><span class="hint"><Marked>{beginning(name)}</Marked></span> <Marked>{beginning(text)}</Marked></p>)}
     </>
   );
 }
 
-// What became of a sample in the number whose samples are looked at.
-function Moves({ exhibit, row, of }: { exhibit: Exhibit; row: number; of: string }) {
-  const [lost, gained] = (["lost", "gained"] as const).map((how) => rowsMoved(exhibit, of, how)?.has(row));
+// The change of a sample in the selected metric.
+function Moves({ groupCase, row, of }: { groupCase: GroupCase; row: number; of: string }) {
+  const [lost, gained] = (["lost", "gained"] as const).map((how) => rowsMoved(groupCase, of, how)?.has(row));
   return lost || gained ? (
-    <p class="moved"><Text>{of}</Text>: <Said code={lost ? "right" : "wrong"} /> before, <Said code={lost ? "wrong" : "right"} /> now</p>
+    <p class="moved"><Text>{of}</Text>: <OutcomeText code={lost ? "right" : "wrong"} /> before, <OutcomeText code={lost ? "wrong" : "right"} /> now</p>
   ) : null;
 }
 
-function Before({ album, exhibit, row, texts, at, first }: AnswerProps) {
-  const { before } = exhibit;
+function Before({ group, groupCase, row, texts, at, first }: AnswerProps) {
+  const { before } = groupCase;
   const answer = before?.answers?.[row];
-  const same = before && (answer === undefined || answer === exhibit.answers[row]) &&
-    before.outcomes.every((codes, truth) => codes?.[row] === exhibit.outcomes[truth]?.[row]);
+  const same = before && (answer === undefined || answer === groupCase.answers[row]) &&
+    before.outcomes.every((codes, labelSet) => codes?.[row] === groupCase.outcomes[labelSet]?.[row]);
   if (!before || same) {
     return null;
   }
   const raw = texts.rawBefore?.[at];
   return (
     <div class="before">
-      <p>Before: {answer ? <Text>{album.names[answer]}</Text> : answer === 0 ? "no answer" : ""}{" "}
-        <Said code={outcome(before, row, first)} /></p>
+      <p>Before: {answer ? <Text>{group.names[answer]}</Text> : answer === 0 ? "no answer" : ""}{" "}
+        <OutcomeText code={outcome(before, row, first)} /></p>
       {raw && <Raw text={raw} />}
     </div>
   );

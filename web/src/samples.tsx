@@ -1,10 +1,10 @@
-// The sample browser: a filter, a list of what passes, and one sample with everything that was said about it.
+// The sample browser: a filter, the list of samples that pass, and one sample with all its answers.
 import { useMemo } from "preact/hooks";
-import { labelsOf, nameOf, open, picture } from "./album";
-import type { Album, Exhibit } from "./album";
-import type { AlbumAbout, Index } from "./data";
+import { labelsOf, nameOf, open, picture } from "./group";
+import type { Group, GroupCase } from "./group";
+import type { GroupSummary, Index } from "./data";
 import { Filter } from "./controls";
-import { chosen, filtered, shownTruth as truthAt } from "./filter";
+import { chosen, filtered, shownLabelSet as labelSetAt } from "./filter";
 import type { Params } from "./filter";
 import { useKeys } from "./keys";
 import { Loaded, useLoaded } from "./loaded";
@@ -13,20 +13,20 @@ import { written } from "./route";
 import { Sample } from "./sample";
 import { count, many, Text } from "./text";
 
-const PAGE = 48; // samples on a page
+const PAGE = 48; // samples per page
 
 export function Samples({ index, name, params }: { index: Index; name: string; params: Params }) {
   const place = ofCase(index, name, params);
-  const about = place?.about ?? index.albums.find((one) => one.name === name) ?? (index.albums.length === 1 ? index.albums[0] : undefined);
-  return about ? <Opened key={about.home} about={about} index={index} params={place?.params ?? params} /> : <Choice index={index} name={name} />;
+  const about = place?.about ?? index.groups.find((one) => one.name === name) ?? (index.groups.length === 1 ? index.groups[0] : undefined);
+  return about ? <Opened key={about.folder} about={about} index={index} params={place?.params ?? params} /> : <Choice index={index} name={name} />;
 }
 
-// An address may name a case in place of an album, as those do that are written where nothing is known of albums.
+// An address may name a case instead of a group, because the gate does not know the groups.
 function ofCase(index: Index, name: string, { protocol, labels, ...params }: Params) {
   const found = index.cases.find((one) => one.case === name && (!protocol || one.protocol === protocol));
-  const about = index.albums.find((one) => one.name === found?.album);
-  const known: Params = about?.truths.includes(labels) ? { labels } : {};
-  return about && { about, params: { who: nameOf(about, found!.exhibit!), ...known, ...params } };
+  const about = index.groups.find((one) => one.name === found?.group);
+  const known: Params = about?.labelSets.includes(labels) ? { labels } : {};
+  return about && { about, params: { model: nameOf(about, found!.position!), ...known, ...params } };
 }
 
 function Choice({ index, name }: { index: Index; name: string }) {
@@ -34,12 +34,12 @@ function Choice({ index, name }: { index: Index; name: string }) {
     <>
       <h1 tabIndex={-1}>Samples</h1>
       {name && <p class="notice">There are no samples of <Text>{name}</Text> here.</p>}
-      {index.albums.length === 0 && <p>These runs hold no answers.</p>}
-      <ul class="albums">
-        {index.albums.map((one) => (
-          <li key={one.home}>
+      {index.groups.length === 0 && <p>These runs have no answers.</p>}
+      <ul class="groups">
+        {index.groups.map((one) => (
+          <li key={one.folder}>
             <a href={written("samples", one.name)}><Text>{one.title}</Text></a>
-            <span class="hint">{many(one.n, one.unit)}, {many(one.exhibits.length, "case")}</span>
+            <span class="hint">{many(one.n, one.unit)}, {many(one.cases.length, "case")}</span>
           </li>
         ))}
       </ul>
@@ -47,34 +47,34 @@ function Choice({ index, name }: { index: Index; name: string }) {
   );
 }
 
-function Opened({ about, index, params }: { about: AlbumAbout; index: Index; params: Params }) {
+function Opened({ about, index, params }: { about: GroupSummary; index: Index; params: Params }) {
   const state = useLoaded(() => open(about), [about]);
   return (
     <>
       <h1 tabIndex={-1}><Text>{about.title}</Text></h1>
-      <Loaded state={state}>{(album) => <Browser album={album} index={index} params={params} />}</Loaded>
+      <Loaded state={state}>{(group) => <Browser group={group} index={index} params={params} />}</Loaded>
     </>
   );
 }
 
 export type Change = (changes: Params, how?: "replace") => void;
 
-function Browser({ album, index, params }: { album: Album; index: Index; params: Params }) {
+function Browser({ group, index, params }: { group: Group; index: Index; params: Params }) {
   const { at, ask, page, ...conditions } = params;
   const key = JSON.stringify(conditions);
-  const rows = useMemo(() => filtered(album, conditions), [album, key]);
-  const here = written.bind(null, "samples", album.about.name);
+  const rows = useMemo(() => filtered(group, conditions), [group, key]);
+  const here = written.bind(null, "samples", group.about.name);
   const change: Change = (changes, how) => go(here({ ...conditions, ...changes }), how);
-  const row = at === undefined ? -1 : rowOf(album, at, ask);
-  const links = (to: number) => here({ ...conditions, at: album.keys[to], ask: album.asked(to) });
+  const row = at === undefined ? -1 : rowOf(group, at, ask);
+  const links = (to: number) => here({ ...conditions, at: group.keys[to], ask: group.question(to) });
   const list = here({ ...conditions, page: String(Math.floor(Math.max(0, rows.indexOf(row)) / PAGE)) });
   return (
     <>
-      <Filter album={album} params={conditions} change={change} found={rows.length} aside={row >= 0} />
+      <Filter group={group} params={conditions} change={change} found={rows.length} aside={row >= 0} />
       {at !== undefined && row < 0 && <p class="notice">There is no sample <Text>{at}</Text> here.</p>}
       {row >= 0
-        ? <Sample album={album} side={index.side} row={row} rows={rows} params={conditions} link={links} list={list} />
-        : <List album={album} side={index.side} rows={rows} params={conditions} link={links} page={Number(page) || 0} change={change} />}
+        ? <Sample group={group} side={index.side} row={row} rows={rows} params={conditions} link={links} list={list} />
+        : <List group={group} side={index.side} rows={rows} params={conditions} link={links} page={Number(page) || 0} change={change} />}
     </>
   );
 }
@@ -88,9 +88,9 @@ export function go(hash: string, how?: "replace"): void {
   }
 }
 
-function rowOf(album: Album, key: string, question = ""): number {
-  for (let row = album.keys.indexOf(key); row >= 0; row = album.keys.indexOf(key, row + 1)) {
-    if (!question || album.asked(row) === question) {
+function rowOf(group: Group, key: string, question = ""): number {
+  for (let row = group.keys.indexOf(key); row >= 0; row = group.keys.indexOf(key, row + 1)) {
+    if (!question || group.question(row) === question) {
       return row;
     }
   }
@@ -98,10 +98,10 @@ function rowOf(album: Album, key: string, question = ""): number {
 }
 
 interface ListProps {
-  album: Album; side: number; rows: Int32Array; params: Params; link: (row: number) => string; page: number; change: Change;
+  group: Group; side: number; rows: Int32Array; params: Params; link: (row: number) => string; page: number; change: Change;
 }
 
-function List({ album, side, rows, params, link, page, change }: ListProps) {
+function List({ group, side, rows, params, link, page, change }: ListProps) {
   const pages = Math.max(1, Math.ceil(rows.length / PAGE));
   const at = Math.min(Math.max(0, page), pages - 1);
   const turn = (to: number) => to >= 0 && to < pages && change({ page: String(to) });
@@ -113,17 +113,17 @@ function List({ album, side, rows, params, link, page, change }: ListProps) {
   });
   return (
     <>
-      {rows.length === 0 && <p>{compared(album, params) ? "No sample passes this filter." : "Nothing to compare with was given: write the page with --baseline."}</p>}
+      {rows.length === 0 && <p>{compared(group, params) ? "No sample passes this filter." : "There is nothing to compare with: write the page with --baseline."}</p>}
       <ul class="cards">
-        {shown.map((row) => <Card key={row} album={album} side={side} row={row} params={params} href={link(row)} />)}
+        {shown.map((row) => <Card key={row} group={group} side={side} row={row} params={params} href={link(row)} />)}
       </ul>
       {pages > 1 && <Pages at={at} pages={pages} turn={turn} />}
     </>
   );
 }
 
-function compared(album: Album, params: Params): boolean {
-  return !params.changed || album.exhibits.some((exhibit) => exhibit.before || exhibit.moved.size);
+function compared(group: Group, params: Params): boolean {
+  return !params.changed || group.cases.some((groupCase) => groupCase.before || groupCase.changes.size);
 }
 
 function Pages({ at, pages, turn }: { at: number; pages: number; turn: (to: number) => void }) {
@@ -138,37 +138,37 @@ function Pages({ at, pages, turn }: { at: number; pages: number; turn: (to: numb
   );
 }
 
-interface CardProps { album: Album; side: number; row: number; params: Params; href: string }
+interface CardProps { group: Group; side: number; row: number; params: Params; href: string }
 
-function Card({ album, side, row, params, href }: CardProps) {
-  const at = truthAt(album, params);
-  const labels = labelsOf(album.truths[at], row).map((label) => album.names[label]);
-  const source = picture(album, row, side);
-  const who = chosen(album, params);
+function Card({ group, side, row, params, href }: CardProps) {
+  const at = labelSetAt(group, params);
+  const labels = labelsOf(group.labelSets[at], row).map((label) => group.names[label]);
+  const source = picture(group, row, side);
+  const who = chosen(group, params);
   return (
     <li>
       <a href={href}>
-        {album.about.images && side > 0 && <span class="thumb">{source && <img src={source} alt="" loading="lazy" decoding="async" />}</span>}
-        <span class="key"><Text>{album.keys[row]}</Text></span>
-        {album.asked(row) && <span class="asked"><Text>{album.asked(row)}</Text></span>}
+        {group.about.images && side > 0 && <span class="thumb">{source && <img src={source} alt="" loading="lazy" decoding="async" />}</span>}
+        <span class="key"><Text>{group.keys[row]}</Text></span>
+        {group.question(row) && <span class="question"><Text>{group.question(row)}</Text></span>}
       </a>
-      <span class="labels"><span class="unheard">{album.truths[at].name}: </span><Text>{labels.join("; ") || "no label"}</Text></span>
-      <div class="came">
-        <Marks exhibits={who} row={row} at={at} />
-        {who.length === 1 && <span><span class="unheard">, answered </span><Text>{album.names[who[0].answers[row]] || "no answer"}</Text></span>}
+      <span class="labels"><span class="visually-hidden">{group.labelSets[at].name}: </span><Text>{labels.join("; ") || "no label"}</Text></span>
+      <div class="outcomes">
+        <Marks cases={who} row={row} at={at} />
+        {who.length === 1 && <span><span class="visually-hidden">, answered </span><Text>{group.names[who[0].answers[row]] || "no answer"}</Text></span>}
       </div>
     </li>
   );
 }
 
-// A sign for every chosen case; who does not see them hears how many there are of each.
-function Marks({ exhibits, row, at }: { exhibits: Exhibit[]; row: number; at: number }) {
-  const found = exhibits.map((exhibit) => outcome(exhibit, row, at));
+// A sign for every selected case, and a summary for screen readers.
+function Marks({ cases, row, at }: { cases: GroupCase[]; row: number; at: number }) {
+  const found = cases.map((groupCase) => outcome(groupCase, row, at));
   return (
     <>
-      <span class="unheard">{summed(found)}</span>
+      <span class="visually-hidden">{summed(found)}</span>
       <span class="marks" aria-hidden="true">
-        {found.map((code, place) => <Mark key={place} code={code} who={exhibits[place].name} />)}
+        {found.map((code, place) => <Mark key={place} code={code} who={cases[place].name} />)}
       </span>
     </>
   );

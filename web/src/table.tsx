@@ -1,14 +1,14 @@
-// A table that sorts by any column and filters by words.
+// A table that can be sorted by any column and filtered by words.
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { count } from "./text";
 
 export interface Field<Row> {
   name: string;
-  value: (row: Row) => string | number | null; // what it sorts and filters by
-  show?: (row: Row) => ComponentChildren; // what stands in the cell, if that is something else
+  value: (row: Row) => string | number | null; // for sorting and filtering
+  show?: (row: Row) => ComponentChildren; // the content of the cell, if it is not the value
   number?: boolean;
-  head?: boolean; // names the row, where the first column does not
+  head?: boolean; // the column that names the row, if it is not the first
 }
 
 const FEW = 100;
@@ -30,13 +30,13 @@ export function Table<Row>({ caption, fields, rows, notes = [], hidden = false, 
       {rows.length > 7 && (
         <p class="tools">
           <label>Filter <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
-            <span class="unheard"> of the table {caption}</span></label>
+            <span class="visually-hidden"> of the table {caption}</span></label>
           <span role="status">{count(found.length)} of {count(rows.length)} rows</span>
         </p>
       )}
       <div class="scroll" role="region" aria-label={caption} tabIndex={0}>
         <table>
-          <caption class={hidden ? "unheard" : ""}><bdi>{caption}</bdi></caption>
+          <caption class={hidden ? "visually-hidden" : ""}><bdi>{caption}</bdi></caption>
           <thead><tr>{fields.map((field, by) => <Head key={by} field={field} at={order?.by === by ? order : null} sort={() => sort(by)} />)}</tr></thead>
           <tbody>
             {shown.map((row, place) => (
@@ -91,7 +91,7 @@ function sorted<Row>(rows: Row[], fields: Field<Row>[], order: { by: number; dow
   const { value } = fields[order.by];
   const known = rows.filter((row) => value(row) !== null);
   known.sort((one, other) => (order.down ? -1 : 1) * compare(value(one)!, value(other)!));
-  return [...known, ...rows.filter((row) => value(row) === null)]; // what is not there stands last either way
+  return [...known, ...rows.filter((row) => value(row) === null)]; // missing values come last in both directions
 }
 
 function compare(one: string | number, other: string | number): number {

@@ -1,4 +1,4 @@
-// Texts from outside. They are only ever text nodes, each isolated from the direction of what stands beside it.
+// Texts from outside. They are always text nodes, and isolated from the text direction of their surroundings.
 import { Fragment } from "preact";
 import type { ComponentChildren } from "preact";
 import { beginning } from "./data";
@@ -8,13 +8,13 @@ export function Text({ children }: { children: string }) {
   return <bdi>{children}</bdi>;
 }
 
-// What cannot be seen, or turns the direction of what follows: control characters but for tabs and line ends, marks and
-// overrides of direction, blanks without width, tags. Joiners stay: letters and emoji need them.
+// Invisible letters, and letters that change the text direction: control characters except tabs and line ends, direction
+// marks and overrides, zero-width blanks, tags. Joiners are kept: letters and emoji need them.
 const UNSEEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu;
-const SHOWN = 12; // marks of one run
+const SHOWN = 12; // letters of one run
 
-// A short text of which nobody knows whether all of it can be seen.
+// A short text; invisible letters are shown as their code points.
 export function Marked({ children }: { children: string }) {
   return <bdi>{marked(children).map((part, place) => <Fragment key={place}>{part}</Fragment>)}</bdi>;
 }
@@ -35,7 +35,7 @@ function Unseen({ run }: { run: string }) {
   return <span class="unseen">{codes.slice(0, SHOWN).join(" ") + more}</span>;
 }
 
-// What a model said, as it said it.
+// The unchanged completion of a model.
 export function Raw({ text }: { text: Cut }) {
   const shown = beginning(text);
   return (

@@ -1,4 +1,4 @@
-// Numbers over the runs that the page was made of.
+// Metrics over the runs of the page.
 import { useState } from "preact/hooks";
 import { load } from "./data";
 import type { Run } from "./data";
@@ -12,7 +12,7 @@ type Point = [run: number, value: number, ci: [number, number] | null, n: number
 interface Line { name: string; metric: string; labels: string; points: Point[] }
 interface Chunk { runs: Run[]; lines: Line[] }
 
-const SHOWN = 12; // lines of one figure
+const SHOWN = 12; // lines of one chart
 
 export function Trends() {
   const state = useLoaded(() => load<Chunk>("trends"), []);
@@ -33,7 +33,7 @@ function Lines({ chunk }: { chunk: Chunk }) {
   const lines = shown.map((line) => ({ name: line.name, points: line.points.map(([run, value]): [number, number] => [run, value]), marks: line.points.map((point, at) => other(line, point, at)) }));
   return (
     <>
-      {chunk.runs.length < 2 && <p>This page is made of one run, so there is nothing to follow. Name several: the earlier ones first.</p>}
+      {chunk.runs.length < 2 && <p>This page has one run. For trends, write it from several runs, earlier ones first.</p>}
       <p class="tools">
         <label>Metric <select value={picked} onChange={(event) => setPicked(event.currentTarget.value)}>{kinds.map((one) => <option key={one} value={one}>{one}</option>)}</select></label>
         <label>Cases <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} /></label>
