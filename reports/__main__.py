@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
     except OSError as error:
         where, why = error.filename or "A file", error.strerror or error
-        remedy = "Name a file that can be read, and with --out a place that can be written to."
+        remedy = "Name a readable file, and with --out a writable place."
         print(f"{PROGRAM}: {where} cannot be used ({why}). {remedy}", file=sys.stderr)
     return 2
 
@@ -43,7 +43,7 @@ def overview(arguments: Sequence[str]) -> int:
         description="Write overview.md, overview.tex and aggregate.csv, and print the first.",
         epilog=f"One table: {PROGRAM} table NAME RUN…; one figure: {PROGRAM} figure NAME RUN…; two runs or models: "
         f"{PROGRAM} compare A B; ranks: {PROGRAM} leaderboard RUN…; disputed images for annotators: "
-        f"{PROGRAM} annotate RUN…; a division in training texts: {PROGRAM} overlap FILE; "
+        f"{PROGRAM} annotate RUN…; overlap of a division with training texts: {PROGRAM} overlap FILE; "
         f"a spot check of one: {PROGRAM} check DIVISION.json, then checked; all runs as one long table: {PROGRAM} "
         "collect RUN…; -h after each.",
     )
@@ -104,11 +104,11 @@ def compare(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} compare",
-        description="Compare two runs, or two models, number by number over the same samples.",
+        description="Compare two runs, or two models, metric by metric over the same samples.",
     )
     text = "a run's folder, or a baseline's file or folder: two, or with --models also one"
     parser.add_argument("places", metavar="RUN", type=Path, nargs="+", help=text)
-    text = "compare these two models; of two runs, the first of one and the second of the other"
+    text = "compare these two models; with two runs, the first model of one and the second of the other"
     parser.add_argument("--models", metavar="SPEC", nargs=2, help=text)
     add_rule_arguments(parser)
     add_format_argument(parser)
@@ -127,13 +127,14 @@ def leaderboard(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} leaderboard",
-        description="Rank models by one number for each split and protocol; what is no more than chance shares a rank.",
+        description="Rank models by one metric for each split and protocol; models without a significant difference "
+        "share a rank.",
     )
     add_runs_argument(parser)
-    text = "the number to rank by, such as acc1, ece, f1 or ig (default: how many answers are right)"
+    text = "the metric to rank by, such as acc1, ece, f1 or ig (default: accuracy)"
     parser.add_argument("--metric", metavar="NAME", help=text)
     add_labels_argument(parser)
-    text = "the p-value, after Holm's correction, below which a rank is left (default: 0.05)"
+    text = "the significance level, after Holm's correction, for a new rank (default: 0.05)"
     parser.add_argument("--alpha", metavar="P", type=parse_alpha, default=0.05, help=text)
     add_format_argument(parser)
     options = parser.parse_args(arguments)
@@ -148,9 +149,8 @@ def annotate(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} annotate",
-        description="Write an HTML sheet of the images where a model and a ground truth disagree, each with the names "
-        "that were suggested, in random order and without their source; beside it its key, which annotators must not "
-        "see.",
+        description="Write an HTML sheet of the images where a model and a label set disagree, each with the names "
+        "that were suggested, in random order and without their source, and a key file, which annotators must not see.",
     )
     add_runs_argument(parser)
     add_sheet_arguments(parser)
@@ -167,8 +167,8 @@ def overlap(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} overlap",
-        description="Look for a division's image–category pairs out of distribution in models' training texts, and "
-        "say for how many of all models they are out of distribution.",
+        description="Search models' training texts for a division's image–category pairs out of distribution, and "
+        "report for how many models they are out of distribution.",
     )
     add = parser.add_argument
     add("division", metavar="DIVISION.json", type=Path, help="a file that python -m eyechart.oodbench wrote")
@@ -191,7 +191,7 @@ def parse_shares(text: str) -> tuple[float, ...]:
     except ValueError:
         values = (0.0,)
     if not all(0 < share <= 1 for share in values):
-        raise argparse.ArgumentTypeError(f"'{text}' has something else than shares above 0 and at most 1, as 0.05,0.02")
+        raise argparse.ArgumentTypeError(f"'{text}' must be shares above 0 and at most 1, such as 0.05,0.02")
     return values
 
 
@@ -201,7 +201,7 @@ def check(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} check",
-        description="Write an HTML sheet of random pairs out of distribution, each with its picture, to be accepted or "
+        description="Write an HTML sheet of random pairs out of distribution with their pictures, to be accepted or "
         "rejected.",
     )
     add_division_argument(parser)
@@ -209,7 +209,7 @@ def check(arguments: Sequence[str]) -> int:
     add("--per-set", metavar="N", type=int, default=50, help="how many pairs of each set (default: 50)")
     add_data_arguments(parser)
     add("--seed", metavar="N", type=int, default=42, help="the seed of the sample (default: 42)")
-    add("--out", metavar="SHEET.html", type=Path, help="default: beside the division, by its name")
+    add("--out", metavar="SHEET.html", type=Path, help="default: the name of the division with .html")
     options = vars(parser.parse_args(arguments))
     path, out = options.pop("division"), options.pop("out")
     print(write(path, SpotCheckOptions(**options), out or path.with_suffix(".html")))
@@ -222,11 +222,11 @@ def checked(arguments: Sequence[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} checked",
-        description="Print how many pairs of each set a spot check accepted, and leave the rejected ones out.",
+        description="Print how many pairs of each set were accepted, and write the division without the rejected ones.",
     )
     add_division_argument(parser)
     add = parser.add_argument
-    text = "answers to a sheet that `check` wrote; several may follow, or repeat the option"
+    text = "answers to a sheet of `check`; several files, or repeat the option"
     add("--answers", metavar="FILE", type=Path, nargs="+", action="extend", required=True, help=text)
     add("--format", choices=tuple(RENDERERS), default="md", help="default: md")
     add("--out", metavar="NEW.json", type=Path, help="where to write the division without the rejected pairs")
@@ -253,15 +253,15 @@ def add_data_arguments(parser: argparse.ArgumentParser) -> None:
 def add_sheet_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of the annotation sheet."""
     add = parser.add_argument
-    add("--labels", metavar="NAME", required=True, help="the ground truth to look at again")
-    add("--model", metavar="SPEC", required=True, help="the model that disagrees, or its whole case")
-    add("--protocol", metavar="NAME", help="how the model was asked, where there are several ways")
-    add("--second", metavar="SPEC", help="a second model, whose answers are shown, too")
-    add("--second-protocol", metavar="NAME", help="how that one was asked")
+    add("--labels", metavar="NAME", required=True, help="the label set to check")
+    add("--model", metavar="SPEC", required=True, help="the model that disagrees, or its case id")
+    add("--protocol", metavar="NAME", help="the protocol, if the model has several")
+    add("--second", metavar="SPEC", help="a second model whose answers are also shown")
+    add("--second-protocol", metavar="NAME", help="the protocol of the second model")
     add("--category", metavar="S-,M-", default="S-,M-", help="label categories (default: S-,M-)")
     add("--names", metavar="NAME", help="class names, as for pytest --eye-names (default: the split's own, or mill)")
     add_data_arguments(parser)
-    add("--limit", metavar="N", type=int, help="only this many images, a seeded choice")
+    add("--limit", metavar="N", type=int, help="only this many images, selected by the seed")
     add("--part", metavar="K/N", default="1/1", help="the images of the K-th of N annotators")
     add("--seed", metavar="N", type=int, default=42, help="the seed of every order (default: 42)")
     add("--out", metavar="SHEET.html", type=Path, help="default: reports/sheet.html in the last RUN")
@@ -280,12 +280,12 @@ def add_format_argument(parser: argparse.ArgumentParser) -> None:
 
 def add_labels_argument(parser: argparse.ArgumentParser) -> None:
     """Add the option for one label set."""
-    parser.add_argument("--labels", metavar="NAME", help="only this ground truth")
+    parser.add_argument("--labels", metavar="NAME", help="only this label set")
 
 
 def add_annotations_argument(parser: argparse.ArgumentParser) -> None:
     """Add the option for the answers of annotators."""
-    text = "for F7: answers to a sheet that `annotate` wrote; repeatable"
+    text = "for F7: answers to a sheet of `annotate`; repeatable"
     parser.add_argument("--annotations", type=Path, action="append", default=[], metavar="ANSWERS.json", help=text)
 
 

@@ -18,7 +18,7 @@ from .runs import load
 PROGRAM = "python -m eyechart.reports collect"
 KILLED = "records.jsonl"  # a run that was killed has only the second
 SKIPPED = 1
-UNFINISHED = "{} has no records.json: the run was killed, or is not done. Run it again; its answers are kept."
+UNFINISHED = "{} has no records.json: the run was killed or is not finished. Run it again; its answers are stored."
 
 
 @dataclass
@@ -33,15 +33,15 @@ def collect(arguments: Sequence[str]) -> int:
     """Write the table; exit status 1 means that it was written without the runs that cannot be read."""
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
-        description="Write every number of stored runs as one long table, a row a number. A run that cannot be read is "
-        "named and left out, and the exit status is 1.",
+        description="Write every metric of stored runs as one long table, one row per metric. A run that cannot be "
+        "read is listed and left out, and the exit status is 1.",
     )
     add = parser.add_argument
-    text = "a run's folder, or a folder of runs, such as reports/runs; the same run counts once"
+    text = "a run's folder, or a folder of runs, such as reports/runs; a run is read once"
     add("runs", metavar="RUN", type=Path, nargs="+", help=text)
     text = f"where to write: {' or '.join(FORMATS)} (default: history.parquet)"
     add("--out", metavar="FILE", type=Path, default=Path("history.parquet"), help=text)
-    text = "also Mill's aggregate.csv; of a case in several runs, the latest counts"
+    text = "also write Mill's aggregate.csv; if a case is in several runs, the latest is used"
     add("--mill", metavar="aggregate.csv", type=Path, help=text)
     options = parser.parse_args(arguments)
     return write_history(read_runs(options.runs), options.out, options.mill)

@@ -32,8 +32,8 @@ T = TypeVar("T")
 COUNTS = ("Before n", "After n")
 KEY_COLUMNS = ("Case", "Protocol", "Metric", "Labels", "Category")
 NOTES = (
-    "Numbers in %; brackets: 95 % intervals of the change. n: the samples that have both.",
-    "Lost: right before and wrong after; gained: the other way.",
+    "Values in %; brackets: 95 % intervals of the change. n: the samples that both sides have.",
+    "Lost: right before and wrong after; gained: wrong before and right after.",
     "p: two-sided, then after Holm's correction over all rows.",
 )
 
@@ -95,14 +95,14 @@ def comparison_table(sides: MatchedSides, rule: Rule = DEFAULT_RULE) -> Table:
     refused = [*refusal_notes(result)]
     if not result.compared:
         raise ReportError(
-            f"{sides.names[0]} and {sides.names[1]} are not about the same. {' '.join(refused)} Run both on the same "
+            f"{sides.names[0]} and {sides.names[1]} cannot be compared. {' '.join(refused)} Run both on the same "
             "data, with the same ground truths and options."
         )
     lower_is_better = sorted(
         {verdict.comparison.metric.name for _, verdict in result.verdicts if verdict.comparison.metric.direction < 0}
     )
     exceptions = f", but for {', '.join(lower_is_better)}" if lower_is_better else ""
-    better = f"Higher is better{exceptions}; numbers without a direction are left out."
+    better = f"Higher is better{exceptions}; metrics without a direction are left out."
     notes = (
         *NOTES,
         better,
@@ -147,7 +147,7 @@ def common_cases(sides: MatchedSides) -> Pairs:
         labels = [", ".join(map(case_label, sorted(side))) for side in (sides.before, sides.after)]
         raise ReportError(
             f"{sides.names[0]} and {sides.names[1]} have no case in common: {labels[0]} on one side, {labels[1]} on "
-            "the other. Compare what was asked in the same way; two models of two runs, with --models SPEC SPEC."
+            "the other. Compare runs with the same prompts; use --models SPEC SPEC for two models of two runs."
         )
     return pairs
 

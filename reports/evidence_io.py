@@ -74,7 +74,7 @@ def read_cases(path: Path) -> Cases:
     """Return the cases of a run or baseline, given by its folder or file."""
     if not path.exists():
         raise ReportError(
-            f"There is neither a run nor a baseline at {path}. Name a run's folder, such as reports/runs/latest, or "
+            f"There is no run or baseline at {path}. Name a run's folder, such as reports/runs/latest, or "
             "a baseline's file or folder."
         )
     cases = (

@@ -87,7 +87,8 @@ def leaderboards(runs: Runs, metric: str | None, labels: str | None, alpha: floa
     names = metrics_with_direction(runs)
     if metric is not None and metric not in names:
         suggestion = did_you_mean(metric, names)
-        raise ReportError(f"--metric: no models are ranked by '{metric}'{suggestion} Choose of: {', '.join(names)}.")
+        choices = ", ".join(names)
+        raise ReportError(f"--metric: models cannot be ranked by '{metric}'{suggestion} Choose from: {choices}.")
     tables = [
         leaderboard_table(group.with_protocols(protocol), ranked, group.reference, alpha)
         for group in runs.groups
@@ -134,7 +135,7 @@ def no_metric_error(runs: Runs, metric: str | None, labels: str | None) -> Repor
     available = {f"{metric.name} ({metric.labels})" for case in cases for metric in case.record.metrics}
     usable = sorted(name for name in available if name.partition(" ")[0] in metrics_with_direction(runs))
     options = f"--metric={metric or 'acc1'}" + (f" --labels={labels}" if labels else "")
-    return ReportError(f"No record has a number for {options}. There are: {', '.join(usable) or 'none to rank by'}.")
+    return ReportError(f"No record has a metric for {options}. There are: {', '.join(usable) or 'none to rank by'}.")
 
 
 def leaderboard_table(group: ComparableCases, ranked: RankedMetric, reference: str, alpha: float) -> Table:
@@ -167,7 +168,7 @@ def leaderboard_notes(alpha: float, ranked: RankedMetric, ranks: Sequence[Ranked
 def unpaired_note(ranks: Sequence[RankedModel]) -> Iterator[str]:
     """Yield a sentence if metrics could only be compared by their intervals."""
     if any(rank.test and rank.test[0].method == "unpaired" for rank in ranks):
-        yield "Some numbers were kept without what they were made of: they are compared by their intervals alone."
+        yield "Some metrics have no stored evidence: they are compared by their intervals only."
 
 
 def model_scores(group: ComparableCases, ranked: RankedMetric) -> list[ModelScore]:

@@ -102,7 +102,7 @@ def outcome_table(group: ComparableCases) -> Table:
     tasks = group.task_names()
     columns = ("Model", "Task", "images", "correct", "wrong", "unparsed", "truncated", "error", "answered", "seconds")
     rows = tuple((case.model, tasks[id(case)], *outcome_cells(case)) for case in group.cases)
-    note = "Under each case's first ground truth. Answered: the share of answers that are no error, in %."
+    note = "Under the first label set of each case. Answered: the share of answers without error, in %."
     return Table(f"{group.title}: outcomes", columns, rows, (note, *group.notes()))
 
 
@@ -126,7 +126,7 @@ def metric_table(group: ComparableCases) -> Table:
         for metric in case.record.metrics
     )
     columns = ("Model", "Task", "Metric", "Labels", "Category", "%", "Interval (95 %)")
-    note = f"{LABELLED}: images with a label. {WITH_EMPTY}: with images without one, which no answer can change."
+    note = f"{LABELLED}: images with a label. {WITH_EMPTY}: includes those without one, whose score is fixed."
     return Table(f"{group.title}: every metric", columns, rows, (note, *group.notes()))
 
 

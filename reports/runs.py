@@ -264,7 +264,7 @@ class Runs:
         known = dict.fromkeys(name for group in self.groups for name in group.labels)
         if labels is not None and labels not in known:
             raise ReportError(
-                f"No record was scored under the ground truth '{labels}'{did_you_mean(labels, [*known])} "
+                f"No record was scored under the label set '{labels}'{did_you_mean(labels, [*known])} "
                 f"There are: {', '.join(known)}. Make it with: pytest --eye-labels={labels}=FILE"
             )
         selected = ((group, group.other_labels if labels is None else (labels,)) for group in self.groups)
@@ -295,14 +295,14 @@ def load(paths: Sequence[Path]) -> Runs:
             case = CaseRun(record, folder)
             others = [other for other in cases if not case.replaces(other)]
             if len(others) < len(cases):
-                note = f"{record.case} ({record.protocol}): the record of {name} replaces an earlier run's."
+                note = f"{record.case} ({record.protocol}): the record of {name} replaces that of an earlier run."
                 case = replace(case, extra_notes=(note,))
             cases = [*others, case]
     if not cases:
         (folder, run), command = runs[-1], "pytest --pyargs eyechart.benchmarks"
         raise ReportError(
-            f"{folder} holds no record: no case of that session recorded a number (exit status {run.exit_status}). "
-            f"Look at what the session printed, or run the suite: {command}"
+            f"{folder} has no record: no case of that session recorded a metric (exit status {run.exit_status}). "
+            f"Read the output of the session, or run the suite: {command}"
         )
     check_unique_names(cases)
     return Runs(group_cases(cases), runs)
@@ -316,8 +316,8 @@ def check_unique_names(cases: Iterable[CaseRun]) -> None:
         key = (case.model, record.benchmark, record.split, record.protocol, case.prompt_settings)
         if specs.setdefault(key, spec) != spec:
             raise ReportError(
-                f"{record.case}: two models are called {case.model}, {specs[key]} and {spec}. Give them different "
-                "names, or leave one of the runs out."
+                f"{record.case}: two models have the name {case.model}, {specs[key]} and {spec}. Give them different "
+                "names, or leave out one of the runs."
             )
 
 

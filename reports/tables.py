@@ -58,7 +58,7 @@ def known_name(name: str, known: Collection[str], kind: str) -> str:
     if spelled:
         return spelled
     if table:
-        raise ReportError(f"{table} is a table and no {kind}. Print it with: {TABLE} {table} RUN…")
+        raise ReportError(f"{table} is a table, not a {kind}. Print it with: {TABLE} {table} RUN…")
     raise ReportError(f"There is no {kind} '{name}'{did_you_mean(name, [*known])} The {kind}s are: {', '.join(known)}.")
 
 
@@ -71,7 +71,7 @@ def tables(name: str, runs: Runs, labels: str | None = None) -> list[Table]:
     result = [table for table in BUILDERS[spelled](runs, labels) if table.rows]
     if not result:
         raise EmptyTableError(
-            f"{spelled} would have no row: the cases of these runs that it is about hold nothing that it shows. Ask "
-            "about more images, or about another split."
+            f"{spelled} would have no rows, because these runs have no data for it. Evaluate "
+            "more images, or another split."
         )
     return result

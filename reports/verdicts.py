@@ -137,7 +137,7 @@ def case_label(key: Key) -> str:
 def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options for the significance level and the tolerated loss."""
     add = parser.add_argument
-    text = f"as pytest --eye-alpha: how unlikely by chance a change must be (default: {ALPHA:g})"
+    text = f"as pytest --eye-alpha: the significance level (default: {ALPHA:g})"
     add("--alpha", metavar="P", type=parse_alpha, default=ALPHA, help=text)
     text = "as pytest --eye-max-drop: the largest tolerated loss, a fraction below 0.5 (default: 0)"
     add("--max-drop", metavar="SHARE", type=parse_max_drop_argument, default=0.0, help=text)
@@ -147,7 +147,7 @@ def parse_alpha(text: str) -> float:
     """Return a level of significance."""
     value = parse_float(text)
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no level of significance above 0 and below 1, as 0.05")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a significance level between 0 and 1, such as 0.05")
     return value
 
 

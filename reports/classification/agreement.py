@@ -57,7 +57,7 @@ def matrices(runs: Runs, labels: str | None) -> list[Matrix]:
     if not selected:
         raise ReportError(
             "F9 correlates two or more models on the same images, or one with the original labels under a second "
-            "ground truth; these runs have neither. Make them with: pytest -k imagenet --eye-model=A --eye-model=B"
+            "ground truth; these runs have neither. Create them with: pytest -k imagenet --eye-model=A --eye-model=B"
         )
     return [matrix for group, name in selected for matrix in spearman_and_phi(group, name)]
 

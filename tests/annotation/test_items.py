@@ -90,7 +90,7 @@ def test_parts_share_out_the_images(world: Any) -> None:
 
 
 REFUSED = {
-    "labels": ({"labels": "ReGTT"}, "No record was scored under the ground truth 'ReGTT'; did you mean ReGT?"),
+    "labels": ({"labels": "ReGTT"}, "No record was scored under the label set 'ReGTT'; did you mean ReGT?"),
     "model": ({"model": "conse"}, "--model: there are no answers of 'conse' under the ground truth 'ReGT'; did you"),
     "second": ({"second": "timm[tf_efficientnet_lite0]"}, "--second: there are no answers of 'timm"),
     "protocol": ({"protocol": "zero_shot"}, "names no case under the protocol 'zero_shot': imagenet/tiny/timm"),

@@ -61,7 +61,7 @@ def test_a_figure_is_drawn(reports, run_folder, name):
 
 def test_several_runs_are_merged(reports, make_run):
     first, second = make_run("first"), make_run("second")
-    assert "replaces an earlier run's" in reports("table", "T2", first, second).stdout
+    assert "replaces that of an earlier run" in reports("table", "T2", first, second).stdout
 
 
 def test_a_refusal_is_one_sentence(reports, run_folder):

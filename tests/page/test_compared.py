@@ -126,7 +126,7 @@ def test_a_trend_follows_a_case_over_its_runs(studio: Any, opened: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--baseline=none"], "There is neither a run nor a baseline at none"),
+        (["--baseline=none"], "There is no run or baseline at none"),
         (["--data=none"], "The data root none is no folder"),
         (["--side=-1"], "--side is -1"),
     ],

@@ -171,5 +171,5 @@ def test_the_overview_names_runs_by_folder_and_time(two: tuple[Path, Path], caps
     assert main([*map(str, two), "--out", str(tmp_path / "out")]) == 0
     written = capsys.readouterr().out
     assert f"{FIRST} (2026-01-01 00:00:01 UTC): eyechart" in written
-    assert f"the record of {SECOND} (2026-01-02 12:30:00 UTC) replaces an earlier run's" in written
+    assert f"the record of {SECOND} (2026-01-02 12:30:00 UTC) replaces that of an earlier run" in written
     assert "latest" not in written

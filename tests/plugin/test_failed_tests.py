@@ -87,7 +87,7 @@ def test_a_test_that_fails_before_it_records_leaves_an_empty_run_as_the_latest(w
     assert world.session["records"] == []
     found = report(world, "reports/runs/latest")
     assert found.returncode == 2
-    assert "holds no record: no case of that session recorded a number (exit status 1)" in found.stderr
+    assert "has no record: no case of that session recorded a metric (exit status 1)" in found.stderr
 
 
 def test_an_interrupted_session_is_the_latest(world: Any) -> None:

@@ -295,7 +295,7 @@ def test_evidence_that_changed_since_the_run_is_refused(run):
 
 
 def test_what_is_neither_run_nor_baseline_is_refused(tmp_path):
-    with pytest.raises(ReportError, match="neither a run nor a baseline"):
+    with pytest.raises(ReportError, match="no run or baseline"):
         read_cases(tmp_path / "nowhere")
 
 

@@ -139,7 +139,7 @@ def test_numbers_alone_are_compared_by_their_intervals_and_it_is_said(run, make_
     kept = [msgspec.structs.replace(record, evidence=None) for record in read_run(folder).records]
     make_run.written(folder, tuple(kept))
     assert ranks(folder) == {"conse[a]": 1, "conse[b]": 2}
-    assert "compared by their intervals alone" in "\n".join(boards(folder)[0].notes)
+    assert "compared by their intervals only" in "\n".join(boards(folder)[0].notes)
 
 
 def test_draws_by_another_seed_are_of_other_samples(session):
@@ -164,7 +164,7 @@ def test_each_set_of_pairs_has_its_board_where_none_is_the_whole(bench):
 
 
 def test_what_is_no_number_to_rank_by_is_refused_with_the_nearest(run):
-    with pytest.raises(ReportError, match=r"no models are ranked by 'acc2'; did you mean"):
+    with pytest.raises(ReportError, match=r"models cannot be ranked by 'acc2'; did you mean"):
         boards(run(CHAIN), metric="acc2")
 
 
@@ -174,7 +174,7 @@ def test_labels_that_no_record_has_are_refused_with_what_there_is(run):
 
 
 def test_a_number_that_no_record_has_is_refused_with_those_there_are(run):
-    with pytest.raises(ReportError, match=r"by 'mcc'.* Choose of: acc1, acc5, answered, intersection"):
+    with pytest.raises(ReportError, match=r"by 'mcc'.* Choose from: acc1, acc5, answered, intersection"):
         boards(run(CHAIN), metric="mcc")
 
 

@@ -132,7 +132,7 @@ def test_what_cannot_be_compared_is_refused(given, capsys, more, said):
 def test_a_limit_is_a_share(given, capsys, limits):
     with pytest.raises(SystemExit):
         main(["overlap", "division.json", EACH[0], f"--epsilon={limits}"])
-    assert "something else than shares above 0 and at most 1" in capsys.readouterr().err
+    assert "must be shares above 0 and at most 1" in capsys.readouterr().err
 
 
 def test_a_division_without_pairs_out_of_distribution_is_refused(given, capsys):

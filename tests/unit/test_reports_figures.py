@@ -67,7 +67,7 @@ def test_a_table_asked_for_as_a_figure_is_named_with_its_command(run_folder, tmp
     with pytest.raises(ReportError) as raised:
         draw("realbirdid-t2", load([run_folder]), None, None, tmp_path)
     command = "python -m eyechart.reports table realbirdid-T2 RUN…"
-    assert str(raised.value) == f"realbirdid-T2 is a table and no figure. Print it with: {command}"
+    assert str(raised.value) == f"realbirdid-T2 is a table, not a figure. Print it with: {command}"
 
 
 def test_without_matplotlib_the_remedy_is_named(run_folder, tmp_path, monkeypatch):

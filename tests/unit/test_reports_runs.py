@@ -44,7 +44,7 @@ def test_a_model_has_mills_name(spec, name):
 
 def test_two_models_of_one_name_are_refused(make_run):
     same = {f"replay[path={path},name=GPT-4o]": ("replay", [0] * 18) for path in ("one.csv", "other.csv")}
-    with pytest.raises(ReportError, match=r"two models are called GPT-4o, .*one\.csv.* and .*other\.csv.*\. Give"):
+    with pytest.raises(ReportError, match=r"two models have the name GPT-4o, .*one\.csv.* and .*other\.csv.*\. Give"):
         load([make_run("run", same)])
 
 
@@ -53,7 +53,7 @@ def test_the_later_run_wins_and_it_is_said(make_run):
     there, back = load([first, second]), load([second, first])
     assert (accuracies(there), accuracies(back)) == ({"conse[]": 2 / 17}, {"conse[]": 3 / 17})
     name = "second (2026-01-01 00:00:00 UTC)"
-    assert there.notes == (f"imagenet/val/conse[] (zero_shot): the record of {name} replaces an earlier run's.",)
+    assert there.notes == (f"imagenet/val/conse[] (zero_shot): the record of {name} replaces that of an earlier run.",)
 
 
 def test_models_of_several_runs_stand_together(make_run):
@@ -113,7 +113,7 @@ def test_no_run_is_refused(tmp_path):
 
 def test_a_run_without_records_is_refused(make_run):
     with pytest.raises(
-        ReportError, match=r"holds no record: no case of that session recorded a number \(exit status 0\)"
+        ReportError, match=r"has no record: no case of that session recorded a metric \(exit status 0\)"
     ):
         load([make_run(models={})])
 

@@ -242,7 +242,7 @@ def test_every_table_of_a_run_without_its_cases_says_which_it_needs(make_run, na
 
 def test_a_table_that_would_have_no_row_is_refused(run_folder, monkeypatch):
     monkeypatch.setitem(BUILDERS, "T4", lambda pool, labels: [Table("empty", ("Model",), ())])
-    with pytest.raises(ReportError, match="T4 would have no row"):
+    with pytest.raises(ReportError, match="T4 would have no rows"):
         tables("T4", load([run_folder]))
 
 
