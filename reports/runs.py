@@ -218,7 +218,7 @@ class ComparableCases:
         fingerprint = self.cases[0].record.data.fingerprint
         images = "; ".join([f"{self.title}: {self.size:,} images, fingerprint {fingerprint[:12]}", *rules])
         label_sets = (
-            f"Ground truths, and images without labels: {self.label_set_note()}."
+            f"Label sets, and images without labels: {self.label_set_note()}."
             if self.labels
             else self.annotation_note()
         )

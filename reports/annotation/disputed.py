@@ -74,7 +74,8 @@ def summary(key: SheetKey, out: Path) -> str:
     advice = "" if size < LARGE else " This is much for a browser: make several sheets with --part=1/N, --part=2/N, …"
     return (
         f"{out}: {len(key.items)} pictures ({counts}), {size / 1e6:.1f} MB.{advice}\n"
-        f"{key_path(out)}: who suggested what. Keep it from the annotators, and beside the run or the answers.\n"
+        f"{key_path(out)}: the sources of the suggestions. Do not give it to annotators; keep it with "
+        "the run or the answers.\n"
         f"Then: python -m eyechart.reports table F7 RUN… --annotations=answers-{key.sheet}.json"
     )
 

@@ -145,7 +145,7 @@ def find_key(sheet: str, answers: Path, folders: Sequence[Path]) -> SheetKey:
         searched = ", ".join(dict.fromkeys(map(str, folders)))
         raise ReportError(
             f"{answers} answers the sheet {sheet}, and none of the {len(keys)} keys in {searched} is of that sheet. "
-            "Put the .key.json that was written with the sheet beside the answers."
+            "Put the .key.json that was written with the sheet next to the answers."
         )
     return key_
 

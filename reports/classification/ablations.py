@@ -81,7 +81,7 @@ def embedding_space_order(case: CaseRun) -> tuple[bool, str, bool, str]:
 
 CLOSED = "pytest -k closed_world"
 BATCHES = Ablation(
-    "T11", "closed_world", ("images",), "Batch", "images a request",
+    "T11", "closed_world", ("images",), "Batch", "images per request",
     f"{CLOSED} --eye-set=closed_world.images=1,5,10", lambda e: e.option("images"), images_per_request,
 )  # fmt: skip
 ORDERINGS = Ablation(
@@ -201,7 +201,7 @@ def ablation_notes(ablation: Ablation, cases: Sequence[CaseRun]) -> Iterator[str
             for case in sorted(cases, key=ablation.sort_key)
         )
     if ablation.with_out_of_prompt:
-        yield "OOP: how many answers are out of the prompt."
+        yield "OOP: number of answers out of the prompt."
     if ablation.changes:
         yield "Δ: change from the first row of the model, over the same images."
     if ablation.protocol == "open_world":

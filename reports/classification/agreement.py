@@ -57,7 +57,7 @@ def matrices(runs: Runs, labels: str | None) -> list[Matrix]:
     if not selected:
         raise ReportError(
             "F9 correlates two or more models on the same images, or one with the original labels under a second "
-            "ground truth; these runs have neither. Create them with: pytest -k imagenet --eye-model=A --eye-model=B"
+            "label set; these runs have neither. Create them with: pytest -k imagenet --eye-model=A --eye-model=B"
         )
     return [matrix for group, name in selected for matrix in spearman_and_phi(group, name)]
 
@@ -116,7 +116,7 @@ def matrix_table(matrix: Matrix) -> Table:
 def matrix_notes(matrix: Matrix) -> list[str]:
     """Return the explanation of a matrix."""
     unit = "classes; only images with one label count" if matrix.kind == SPEARMAN else "images with a valid label"
-    notes = [f"n: {unit}. Brackets: 95 % intervals by Fisher's transformation. A dash: one of the two never varies."]
+    notes = [f"n: {unit}. Brackets: 95 % intervals by Fisher's transformation. A dash: one of the two is constant."]
     if matrix.labels != matrix.group.reference:
         notes.append(f"The row {matrix.group.reference} treats the original labels as predictions.")
     return notes

@@ -27,12 +27,12 @@ def best_variants(group: ComparableCases, labels: str) -> ComparableCases:
     remaining = [
         case for case in group.scored_under(group.reference, labels) if case not in worse and case not in few_options
     ]
-    notes = [f"{case.record.protocol}: left out, its options are few." for case in few_options[:1]]
+    notes = [f"{case.record.protocol}: left out, because it has few options." for case in few_options[:1]]
     if worse:
         notes.append(
-            f"Of each model's answers in words the most accurate under {labels} stand here, as in the published "
-            f"table, of equal ones the most accurate under {group.reference}; {len(worse)} more do not: T6, T11 to "
-            "T14 and T18 compare them."
+            f"Of each model, the text answers that are most accurate under {labels} are shown, as in the published "
+            f"table; of equal ones, the most accurate under {group.reference}. {len(worse)} more are left out: T6, T11 "
+            "to T14 and T18 compare them."
         )
     return group.select(remaining, *notes)
 

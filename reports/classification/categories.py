@@ -116,14 +116,14 @@ def t2(runs: Runs, labels: str | None) -> list[Table]:
     selected = runs.select_labels(labels) if labels else [(group, group.labels) for group in runs.groups]
     scored = [(group, [name for name in names if group.scored_under(name)]) for group, names in selected]
     if not any(names for _, names in scored):
-        raise ReportError(f"T2 counts images by their answers' labels; these runs have {describe_runs(runs)}. {CASES}")
+        raise ReportError(f"T2 counts images by label category; these runs have {describe_runs(runs)}. {CASES}")
     return [t2_table(group, names) for group, names in scored if names]
 
 
 def t2_table(group: ComparableCases, labels: Sequence[str]) -> Table:
     """Return the counts and shares of one group."""
     rows = tuple(row for name in labels for row in t2_rows(group, name))
-    note = "Shares are of the images that the ground truth speaks of. Brackets: 95 % Wilson intervals."
+    note = "Shares of the images that the label set annotates. Brackets: 95 % Wilson intervals."
     return Table(
         f"{group.title}: images per label category",
         ("Labels", "", *CATEGORIES),
@@ -152,7 +152,7 @@ def groups_with_second_labels(runs: Runs, labels: str | None, name: str) -> list
     ]
     if not result:
         raise ReportError(
-            f"{name} compares a second ground truth with the original labels, over answers that range over all classes;"
+            f"{name} compares a second label set with the original labels, over answers from all classes;"
             f" these runs have {describe_runs(runs)}. Make it with: pytest -k imagenet --eye-labels=ReaL=FILE"
         )
     return result

@@ -14,7 +14,7 @@ from ..runs import CaseRun
 
 CATEGORY_COLUMNS = tuple(name for name in CATEGORIES if name != "N")
 ColumnKey = tuple[str, str]  # a ground truth and a category of its images
-COVERED_BY_BLOCK = "Where answers failed, the rows of one model leave out the images that one of them has no answer to."
+COVERED_BY_BLOCK = "The rows of one model cover the images that all of them have an answer to."
 
 
 def column_keys(reference: str, labels: str, cells: Sequence[str] = CATEGORY_COLUMNS) -> Mapping[str, ColumnKey]:

@@ -197,7 +197,7 @@ def t17_table(group: ComparableCases, labels: str) -> Table:
     rows = [
         (names[id(e)], e.option("images"), *mean_cells(e, columns), mean_out_of_prompt(e, columns)) for e in group.cases
     ]
-    note = "OOP: answers out of the prompt in one evaluation, on average."
+    note = "OOP: mean number of answers out of the prompt per evaluation."
     return Table(
         f"{group.title}: repeated evaluations, accuracy (%), {group.reference} and {labels}",
         ("Model", "Batch", *columns, "OOP"),

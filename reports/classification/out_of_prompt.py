@@ -30,7 +30,7 @@ def closed_world_groups(runs: Runs, labels: str | None, name: str) -> list[tuple
             )
     if not result:
         raise EmptyTableError(
-            f"{name} looks at answers out of a closed world's list of classes; these runs have {describe_runs(runs)}. "
+            f"{name} needs closed-world answers; these runs have {describe_runs(runs)}. "
             "Make them with: pytest -k closed_world"
         )
     return result
@@ -135,8 +135,8 @@ def t16_table(group: ComparableCases, labels: str) -> Table:
     names = group.model_names()
     rows: list[Row] = [(names[id(case)], *kind_cells(case, labels)) for case in group.cases]
     note = (
-        "Abstain: declines. IN: exactly one of OpenAI's class names. Partial: its words are among those of one class "
-        "name of the prompt. Wrong: all others. OOP: how many answers are out of the prompt."
+        "Abstain: the model declines. IN: exactly one of OpenAI's class names. Partial: all its words occur in one "
+        "class name of the prompt. Wrong: all others. OOP: number of answers out of the prompt."
     )
     columns = ("Model", *KINDS, "OOP")
     return create_table(group, labels, "kinds of answers out of the prompt (%)", columns, rows, note, WILSON)

@@ -19,7 +19,7 @@ def t13(runs: Runs, labels: str | None) -> list[Table]:
     ]
     if not selected:
         raise EmptyTableError(
-            "T13 looks at images by their place in requests of several sizes, in random order; these runs have "
+            "T13 compares images by their position in requests of several sizes, in random order; these runs have "
             f"{describe_runs(runs)}. Make them with: {BATCHES.remedy}"
         )
     return [t13_table(group, label_set) for group, label_set in selected]
@@ -38,9 +38,9 @@ def t13_table(group: ComparableCases, labels: str) -> Table:
     names = selected.model_names(BATCHES.options)
     rows = [row for block in blocks for row in block_rows(names[id(block[0])], block, group.reference, labels)]
     notes = (
-        "Img Pos.: the place of an image in the largest requests; all rows of a place are about the same images.",
+        "Img Pos.: the position of an image in the largest requests; all rows of a position cover the same images.",
         f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
-        "Batch: images a request. OOP: how many answers are out of the prompt. Δ: change from the smallest requests.",
+        "Batch: images per request. OOP: number of answers out of the prompt. Δ: change from the smallest requests.",
         INTERVALS,
     )
     return Table(

@@ -32,7 +32,7 @@ def mill_tables(group: ComparableCases, labels: str) -> Iterator[Table]:
 def mill_table(group: ComparableCases, labels: str) -> Table:
     """Return the table of one group."""
     return Table(
-        f"{group.title}: top-1 accuracy under {labels} beside reported numbers",
+        f"{group.title}: top-1 accuracy under {labels} and reported numbers",
         COLUMNS,
         tuple(mill_row(case, group, labels) for case in group.cases),
         (

@@ -34,7 +34,7 @@ def select_cases(group: ComparableCases, labels: str) -> list[tuple[ComparableCa
         return []
     selected = sort_cases(with_common_settings(best), group.reference)
     note = (
-        f"Of several encoders the most accurate under {labels} is shown, and of several ways of asking those that have "
+        f"Of several encoders the most accurate under {labels} is shown, and of several prompt settings those with "
         f"more than one task; {len(text_cases) - len(selected)} more are left out: T11 to T14 and T18 compare them."
     )
     return [(group.select(selected, *[note] * (len(selected) < len(text_cases))), labels)]
@@ -75,7 +75,7 @@ def t6_table(group: ComparableCases, labels: str) -> Table:
     ]
     notes = (
         f"{group.reference}: original labels. A to M-: label categories of {labels}.",
-        "Δ: change from the CW row of the same model, asked in the same way about the same images; a dash for none.",
+        "Δ: change from the CW row of the same model, with the same prompt settings, over the same images.",
         f"{coverage_note((group.reference, labels))} {COVERED_BY_BLOCK}",
         "CW+ maps CW's answers out of the prompt to the nearest class; OW maps all of its answers.",
         INTERVALS,

@@ -79,7 +79,7 @@ def t9_table(group: ComparableCases, labels: str) -> Table:
         ("Model", "Task", f"{group.reference} all", f"{group.reference} weasels", *heads, *label_columns),
         (originals, *models),
         (
-            f"Weasels: images of the classes 356–359 that {labels} speaks of.",
+            f"Weasels: images of the classes 356–359 that {labels} annotates.",
             coverage_note((group.reference, *other_labels), "Columns of all"),
             coverage_note((group.reference, labels), "Columns of weasels"),
             *weasel_notes(group),

@@ -19,7 +19,7 @@ def page(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog=PROGRAM,
         description="Write a folder that opens from disk: every case, table and figure, trends over the runs, and "
-        "every answer beside its image.",
+        "every answer with its image.",
     )
     add = parser.add_argument
     text = "a run's folder, such as reports/runs/latest; of several, the later wins, and is compared with the earlier"

@@ -111,9 +111,7 @@ class SampleLoader:
         )
         if loaded is not None and loaded.items == samples.items:
             return loaded
-        self.notes.append(
-            f"{case.record.case} ({case.record.protocol}): what it is compared with is about other items."
-        )
+        self.notes.append(f"{case.record.case} ({case.record.protocol}): the previous result has other items.")
         return None
 
     def open_dataset(self, group: ComparableCases) -> Dataset | None:

@@ -81,7 +81,7 @@ def clear_folder(folder: Path) -> None:
     index = folder / "index.html"
     if folder.is_dir() and any(folder.iterdir()):
         if not index.is_file() or MARK not in index.read_text("utf-8", "replace")[:500]:
-            raise ReportError(f"{folder} holds something that is no page of eyechart. Give another folder as --out.")
+            raise ReportError(f"{folder} contains files that are not a page of eyechart. Give another folder as --out.")
         for name in (DATA, FIGURES):
             shutil.rmtree(folder / name, ignore_errors=True)
 

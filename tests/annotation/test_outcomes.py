@@ -205,7 +205,7 @@ def test_the_key_may_lie_beside_the_answers_or_in_the_runs_reports(table: Any, s
     (reports / "sheet.key.json").rename(reports / "sheet.json")
     said = table(answers, code=2)
     assert "none of the 0 keys in" in said
-    assert "Put the .key.json that was written with the sheet beside the answers." in said
+    assert "Put the .key.json that was written with the sheet next to the answers." in said
 
 
 def test_answers_about_another_run_are_refused(table: Any, answers: Path, run_folder: Path) -> None:

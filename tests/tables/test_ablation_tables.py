@@ -141,4 +141,4 @@ def test_what_an_ablation_rests_on_stands_beneath(batches, name):
     said = batches.notes(name)
     assert "CW: answer name, evaluations 1, names kisel, order random, parser json_answers 2" in said
     assert "images 1" not in said
-    assert "Ground truths, and images without labels: ImGT" in said
+    assert "Label sets, and images without labels: ImGT" in said

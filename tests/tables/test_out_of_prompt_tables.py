@@ -112,7 +112,7 @@ def test_what_the_numbers_rest_on_stands_beneath(asked):
     for name in ("T5", "T15", "T16"):
         said = asked.notes(name)
         assert "prompt closed_world_json (0123abcd), reading lenient" in said
-        assert "Ground truths, and images without labels: ImGT" in said
+        assert "Label sets, and images without labels: ImGT" in said
     assert "count as correct under ReGT" in asked.notes("T15")
 
 

@@ -91,7 +91,7 @@ def test_table_4_has_each_models_best_answers_in_words_beside_the_others(asked):
         ("timm[tf_efficientnet_lite0]", "supervised", "94.12"),
     ]
     said = asked.notes("T4")
-    assert "2 more do not" in said
+    assert "2 more are left out" in said
     assert "mcq: left out" in said
     assert "CW:" not in said
 

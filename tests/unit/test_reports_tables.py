@@ -272,6 +272,6 @@ def test_what_a_table_rests_on_stands_beneath_it(run_folder):
         "names mill (e55fe991), templates 80",
         "supervised: no prompts",
         "equivalences 12",
-        "Ground truths, and images without labels: ImGT",
+        "Label sets, and images without labels: ImGT",
     ):
         assert said in written
