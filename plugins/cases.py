@@ -10,7 +10,7 @@ import pytest
 from eyechart.data.discovery import SplitRef, survey_root
 from eyechart.data.splits import PACKAGED, available
 from eyechart.errors import EyechartError
-from eyechart.models.registry import offers
+from eyechart.models.registry import capabilities
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.registry import add_protocol, get_protocol, protocol_targets
 from eyechart.protocol.settings import Case
@@ -80,10 +80,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = [
         Case(split.benchmark, split.split, model, name, variant)
         for model in chosen.models
-        if protocol.supports(offers(model))
+        if protocol.supports(capabilities(model))
         for split in splits(chosen.data)
         if is_named(split, marker) and suits(metafunc.config, model, split.benchmark)
-        for variant in protocol.expand_grid(chosen.options.get(name, {}), offers(model))
+        for variant in protocol.expand_grid(chosen.options.get(name, {}), capabilities(model))
     ]
     if cases:
         refuse_namesakes(metafunc.config, metafunc.definition.path, metafunc.definition.nodeid, cases)
@@ -135,10 +135,10 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
     protocols = [get_protocol(name) for name in protocol_targets()] if asked else []
     needed = sorted({capability for protocol in protocols for capability in protocol.requires})
     return [*nowhere(config, items)] or [
-        f"eyechart: {model.name} offers {', '.join(sorted(offers(model)))}, which no protocol asks for; they ask for "
-        f"{', '.join(needed)}"
+        f"eyechart: {model.name} offers {', '.join(sorted(capabilities(model)))}, which no protocol asks for; "
+        f"they ask for {', '.join(needed)}"
         for model in (settings(config).models if asked else ())
-        if not any(protocol.supports(offers(model)) for protocol in protocols)
+        if not any(protocol.supports(capabilities(model)) for protocol in protocols)
     ]
 
 

@@ -14,7 +14,7 @@ from eyechart.data.splits import available
 from eyechart.errors import EyechartError, SpecError
 from eyechart.gate.compare import parse_max_drop
 from eyechart.gate.floors import parse_floor
-from eyechart.models.registry import backend
+from eyechart.models.registry import find_backend
 from eyechart.protocol.options import OptionSetting, RequestedValues, flag, is_fraction
 from eyechart.protocol.presets import Preset, read_preset
 from eyechart.protocol.registry import get_protocol
@@ -59,7 +59,7 @@ def models(config: pytest.Config) -> tuple[ModelSpec, ...]:
     for given in text(config, "model") or chain.from_iterable(DEFAULT_MODELS.values()):
         try:
             spec = parse_named_spec(given)
-            backend(spec)
+            find_backend(spec)
         except EyechartError as error:
             raise pytest.UsageError(f"--eye-model: {error}") from error
         specs.append(spec)

@@ -15,14 +15,14 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from eyechart.models.torchvision_repair import repair
-from eyechart.models.vllm.engine import COMPACT, ENVIRONMENT, MOST_IMAGES
+from eyechart.models.vllm.engine import COMPACT, ENVIRONMENT, MAX_IMAGES
 
 PATIENCE = 600.0  # seconds for a server to start
 OPTIONS = (
     *("--served-model-name", "served", "--host", "127.0.0.1", "--dtype", "float32", "--seed", "0"),
     *("--enforce-eager", "--block-size", "32", "--generation-config", "vllm", "--enable-prompt-tokens-details"),
     *("--structured-outputs-config", str(COMPACT).replace("'", '"').replace("True", "true")),
-    *("--limit-mm-per-prompt", f'{{"image": {MOST_IMAGES}, "video": 0}}', "--disable-uvicorn-access-log"),
+    *("--limit-mm-per-prompt", f'{{"image": {MAX_IMAGES}, "video": 0}}', "--disable-uvicorn-access-log"),
 )
 
 repair()  # in every process that is made from this one, before vLLM is imported

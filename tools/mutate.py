@@ -61,7 +61,7 @@ def module_name(path: Path) -> str:
     return ".".join(path.with_suffix("").parts[path.parts[0] == "src" :])
 
 
-def imported(path: Path) -> set[str]:
+def imported_names(path: Path) -> set[str]:
     """Return the names that a file imports, of modules and of what it takes from them."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -72,12 +72,12 @@ def imported(path: Path) -> set[str]:
     return names
 
 
-def tests_of(path: Path, root: Path, far: bool) -> list[Path]:
+def find_tests(path: Path, root: Path, far: bool) -> list[Path]:
     """Return the test files of a module, relative to the root, the nearest first, or all `far` ones, too."""
     tests = [test for folder in ("properties", "unit") for test in sorted((root / "tests" / folder).rglob("test_*.py"))]
     modules = {module_name(path)}
     if path.stem.startswith("_"):
-        near = [other for other in (root / path.parent).glob("*.py") if modules & imported(other)]
+        near = [other for other in (root / path.parent).glob("*.py") if modules & imported_names(other)]
         modules |= {module_name(other.relative_to(root)) for other in near}
     names = {f"test_{module.rpartition('.')[2]}" for module in modules}
     named = [test for test in tests if any(f"{test.stem}_".startswith(f"{name}_") for name in names)]
@@ -85,10 +85,10 @@ def tests_of(path: Path, root: Path, far: bool) -> list[Path]:
     package = [
         test
         for test in tests
-        if (test.parent.name == path.parent.name or test.stem.startswith(of_package)) and modules & imported(test)
+        if (test.parent.name == path.parent.name or test.stem.startswith(of_package)) and modules & imported_names(test)
     ]
     contract = [test for test in tests if test.stem == f"test_{path.parent.name.rstrip('s')}_contract"]
-    others = [] if (named or package) and not far else [test for test in tests if modules & imported(test)]
+    others = [] if (named or package) and not far else [test for test in tests if modules & imported_names(test)]
     return [test.relative_to(root) for test in dict.fromkeys([*named, *package, *contract, *others])]
 
 
@@ -197,7 +197,7 @@ class Runs:
 
     def know(self, paths: Sequence[Path]) -> None:
         """Read some modules and find their tests."""
-        self.tests = {path: tests_of(path, self.root, self.far) for path in paths}
+        self.tests = {path: find_tests(path, self.root, self.far) for path in paths}
         self.sources = {path: (self.root / path).read_bytes() for path in paths}
 
     def outcomes(self, all_mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, str]]:
@@ -245,7 +245,7 @@ def preload(names: Sequence[str]) -> None:
             importlib.import_module(name)
 
 
-def survivors_of(report: Path, found: Sequence[Mutant]) -> list[Mutant]:
+def read_survivors(report: Path, found: Sequence[Mutant]) -> list[Mutant]:
     """Return the mutants that survived in an earlier report; one whose line has moved is the nearest that is the same.
 
     Of a mutant that is in the report several times, the last line counts.
@@ -279,7 +279,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not found:
         parser.error(f"There is nothing to mutate in {', '.join(map(str, chosen.paths))}, relative to {root}.")
     if chosen.only:
-        found = survivors_of(chosen.only, found)
+        found = read_survivors(chosen.only, found)
         if not found:
             parser.error(f"There is no mutant that survived in {chosen.only}.")
     drawn = random.Random(chosen.seed).sample(found, min(chosen.sample or len(found), len(found)))

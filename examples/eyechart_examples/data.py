@@ -24,7 +24,7 @@ class Images:
         yield from ((row, self.images[row]) for row in rows)
 
 
-class Swatches:
+class SwatchSource:
     """One split for each JSON file beside this module: a list of [class index, base64 PNG]."""
 
     folder = Path(__file__).parent
@@ -48,4 +48,4 @@ class Swatches:
         )
 
 
-SWATCHES = Swatches()
+SWATCHES = SwatchSource()

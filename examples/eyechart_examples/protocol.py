@@ -73,12 +73,12 @@ class ColourWord(Protocol[Words]):
             errors={row: reply.error for row, reply in enumerate(replies) if reply.error},
             variant={**context.options, "prompt": asked},
             texts=texts,
-            classes=np.array([first_name(text, context.names) for text in texts]),
+            classes=np.array([find_first_name(text, context.names) for text in texts]),
             targets=np.array(context.labels),
         )
 
 
-def first_name(text: str, names: tuple[str, ...]) -> int:
+def find_first_name(text: str, names: tuple[str, ...]) -> int:
     """Return the class whose name comes first in a text, -1 for none."""
     places = {text.lower().find(name): place for place, name in enumerate(names) if name in text.lower()}
     return places[min(places)] if places else -1

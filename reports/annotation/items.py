@@ -17,7 +17,7 @@ from eyechart.data.class_names import check_unique, vocabulary
 from eyechart.data.dataset import Dataset
 from eyechart.data.equivalences import pairs
 from eyechart.errors import ReportError
-from eyechart.metrics.equivalence import expand
+from eyechart.metrics.equivalence import expand_labels
 from eyechart.spec import did_you_mean
 
 from ..answers import Bools, Ints, ScoredLabels, read_verified
@@ -140,7 +140,7 @@ class EquivalentClasses:
     def __call__(self, label: int) -> set[int]:
         """Return the class and its equivalents."""
         strict = self.rule.startswith("strict:")
-        return {*expand([[label]], self.pairs, self.dataset.classes, strict=strict)[0].tolist()} - {-1}
+        return {*expand_labels([[label]], self.pairs, self.dataset.classes, strict=strict)[0].tolist()} - {-1}
 
 
 def create_candidates(

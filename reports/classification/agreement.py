@@ -8,7 +8,7 @@ import numpy as np
 
 from eyechart.errors import ReportError
 from eyechart.metrics.agreement import phi_matrix, spearman_matrix
-from eyechart.metrics.intervals import fisher
+from eyechart.metrics.intervals import fisher_interval
 from eyechart.metrics.recall import per_class_recall
 
 from ..answers import Floats, Ints
@@ -35,7 +35,7 @@ class Matrix:
         """Return one coefficient with its interval; phi is Pearson's correlation of two binary vectors."""
         value, n = float(self.values[row, column]), int(self.counts[row, column])
         method: Literal["spearman", "pearson"] = "spearman" if self.kind == SPEARMAN else "pearson"
-        ci = fisher(value, n, method)
+        ci = fisher_interval(value, n, method)
         bounds = None if np.isnan(ci.low) else (ci.low, ci.high)
         return NumberCell(None if np.isnan(value) else value, n, bounds, style=CORRELATION)
 

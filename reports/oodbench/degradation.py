@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from eyechart.metrics.degradation import Degradation, degradation
-from eyechart.metrics.resampling import percentile
+from eyechart.metrics.resampling import percentile_interval
 from eyechart.oodbench.division import ID
 
 from ..answers import Floats
@@ -165,10 +165,10 @@ def f9(pool: Runs, labels: str | None) -> list[Table]:  # noqa: ARG001
 
 def permutation_cells(fall: SetDegradation, measure: str) -> Iterator[Cell]:
     """The cells of one measure in Figure 9."""
-    null = drop_nan(fall.measures[measure].null)
+    null = drop_nan(fall.measures[measure].null_samples)
     yield fall.delta(measure)
     yield NumberCell(
-        float(null.mean()) if null.size else None, ci=interval_or_none(percentile(null)), style=DELTA_STYLE
+        float(null.mean()) if null.size else None, ci=interval_or_none(percentile_interval(null)), style=DELTA_STYLE
     )
     yield fall.p_value(measure)
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from eyechart.errors import SpecError
-from eyechart.metrics.resampling import clustered, percentile
-from eyechart.metrics.yes_no import measures
+from eyechart.metrics.resampling import cluster_bootstrap_totals, percentile_interval
+from eyechart.metrics.yes_no import confusion_measures
 from eyechart.oodbench.division import OOD_H
 from eyechart.protocol.options import SET
 from eyechart.spec import parse_spec, split_outside_brackets
@@ -100,12 +100,12 @@ def difference_cells(first: ModelCases, other: ModelCases, name: str) -> list[Nu
     """How much higher the first block's measures of a set are, with intervals from the images of both."""
     rows, images = union_tables([block.entries[0].pairs for block in (first, other)], name)
     found = []
-    for totals in (rows.sum(axis=0), clustered(rows, images, TIMES, first.seed)):
-        one, two = measures(totals[..., :4]), measures(totals[..., 4:])
+    for totals in (rows.sum(axis=0), cluster_bootstrap_totals(rows, images, TIMES, first.seed)):
+        one, two = confusion_measures(totals[..., :4]), confusion_measures(totals[..., 4:])
         found.append({head: one[head] - two[head] for head in HEADS})
     value, draws = found
     return [
-        NumberCell(float(value[head]), ci=interval_or_none(percentile(draws[head])), style=DELTA_STYLE)
+        NumberCell(float(value[head]), ci=interval_or_none(percentile_interval(draws[head])), style=DELTA_STYLE)
         for head in HEADS
     ]
 

@@ -54,7 +54,7 @@ def draw_violins(ax: "Axes", falls: Sequence[SetDegradation], measure: str) -> N
     """One panel of Figure 9."""
     for place, fall in enumerate(falls):
         found = fall.measures[measure]
-        if (null := drop_nan(found.null)).size:
+        if (null := drop_nan(found.null_samples)).size:
             ax.violinplot([100 * null], [place], widths=0.6, showextrema=False, orientation="horizontal")
         if not np.isnan(found.delta):
             ax.hlines(place, 100 * found.ci.low, 100 * found.ci.high, color="tab:red", linewidth=1)
@@ -97,7 +97,7 @@ def f10(pool: Runs, _: str | None) -> "Figure":
 def draw_difference(ax: "Axes", fall: ReferenceComparison, measure: str) -> None:
     """One panel of Figure 10: the resamples, their middle 90 % shaded, the margins dashed."""
     found = fall.equivalence[measure]
-    if (draws := drop_nan(found.draws)).size:
+    if (draws := drop_nan(found.bootstrap_samples)).size:
         ax.hist(100 * draws, bins=40, color="tab:blue" if found.equivalent else "tab:orange")
         ax.axvspan(100 * found.ci.low, 100 * found.ci.high, color="tab:gray", alpha=0.3)
     for margin in () if np.isnan(found.eta) else (-found.eta, found.eta):

@@ -3,8 +3,8 @@
 import numpy as np
 
 from eyechart.metrics.degenerate_intervals import measure_intervals, share_interval
-from eyechart.metrics.resampling import clustered
-from eyechart.metrics.yes_no import measures
+from eyechart.metrics.resampling import cluster_bootstrap_totals
+from eyechart.metrics.yes_no import confusion_measures
 
 from ..answers import Floats, Ints
 from ..render import NumberCell
@@ -19,9 +19,12 @@ def measure_numbers(counts: Ints, strata: Ints, images: Ints, seed: int) -> dict
     tables, said = counts[:, :4], counts[:, 4:]
     _, units = np.unique(np.column_stack([strata, images]), axis=0, return_inverse=True)
     units = units.ravel()
-    values, draws = measures(tables.sum(axis=0)), measures(clustered(tables, images, TIMES, seed, strata))
+    values, draws = (
+        confusion_measures(tables.sum(axis=0)),
+        confusion_measures(cluster_bootstrap_totals(tables, images, TIMES, seed, strata)),
+    )
     sure = measure_intervals(tables, draws, clusters=units)
-    parts, drawn = rates(said.sum(axis=0)), rates(clustered(said, images, TIMES, seed, strata))
+    parts, drawn = rates(said.sum(axis=0)), rates(cluster_bootstrap_totals(said, images, TIMES, seed, strata))
     of = {
         name: share_interval(drawn[name], float(part), len(np.unique(units)))
         for name, part in parts.items()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eyechart.errors import DataError, ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
-from eyechart.metrics.population import accepts, population
+from eyechart.metrics.population import population_share, upper_limit_below
 from eyechart.oodbench.division import OOD_H, OOD_S
 from eyechart.oodbench.division_files import PairEntry, read_file
 from eyechart.oodbench.semantic_overlap import semantic_overlap
@@ -117,7 +117,7 @@ def models_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float], said
             each.model,
             proportion_of_counts(each.with_text, each.n),
             share_number(each.hits / each.n, clopper_pearson(each.hits, each.n), each.n),
-            *(int(accepts(each.hits, each.n, limit)) for limit in epsilon),
+            *(int(upper_limit_below(each.hits, each.n, limit)) for limit in epsilon),
         )
         for each in learned
     ]
@@ -129,8 +129,8 @@ def population_table(learned: Sequence[ModelOverlap], epsilon: Sequence[float]) 
     """A row a limit: of how many models it can be said that the pairs are out of distribution."""
     rows: list[Row] = []
     for limit in epsilon:
-        accepted = sum(accepts(each.hits, each.n, limit) for each in learned)
-        found = population(accepted, len(learned))
+        accepted = sum(upper_limit_below(each.hits, each.n, limit) for each in learned)
+        found = population_share(accepted, len(learned))
         both = (share_number(found.share, ends, len(learned)) for ends in (found.exact, found.posterior))
         rows.append((f"{100 * limit:g} %", accepted, *both))
     columns = ("ε", "Models with Z = 1", "Share (%), exact", "Share (%), posterior")

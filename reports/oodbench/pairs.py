@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import ReportError
-from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES, tables
+from eyechart.metrics.yes_no import MISSING, NO, UNPARSED, YES, confusion_tables
 from eyechart.oodbench.division import SETS
 from eyechart.records import Record
 
@@ -72,7 +72,7 @@ class Pairs:
     @cached_property
     def tables(self) -> Ints:
         """(m, 4) TP, FP, FN, TN of each pair's answers."""
-        return tables(self.answers, self.expected)
+        return confusion_tables(self.answers, self.expected)
 
     @cached_property
     def counts(self) -> Ints:

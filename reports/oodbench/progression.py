@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyechart.metrics.degenerate_intervals import share_interval
-from eyechart.metrics.resampling import clustered
+from eyechart.metrics.resampling import cluster_bootstrap_totals
 
 from ..answers import Floats, Ints
 from ..render import Cell, NumberCell, Row, Table
@@ -104,7 +104,9 @@ def pooled_cells(cases: Sequence[Samples], name: str) -> list[NumberCell]:
     parts = [case.in_set(name) for case in cases]
     total = sum((rows.sum(axis=0) for _, rows in parts), np.zeros(2 * len(MEASURES), np.int64))
     seeded = enumerate(parts)
-    draws = np.add.reduce([clustered(rows, images, TIMES, seed) for seed, (images, rows) in seeded if len(rows)])
+    draws = np.add.reduce(
+        [cluster_bootstrap_totals(rows, images, TIMES, seed) for seed, (images, rows) in seeded if len(rows)]
+    )
     units = sum(len(np.unique(images)) for images, _ in parts)
     return [pooled_share(total, draws, place, units) for place in range(len(MEASURES))]
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from eyechart.errors import ReportError
-from eyechart.metrics.degradation import Equivalence, signature, tost
+from eyechart.metrics.degradation import Equivalence, degradation_band, tost
 from eyechart.metrics.intervals import Interval
 from eyechart.oodbench.division import ID
 from eyechart.spec import did_you_mean
@@ -46,7 +46,7 @@ class ReferenceComparison(SetDegradation):
     @cached_property
     def bands(self) -> Mapping[str, Interval]:
         """The band of the reference models' falls."""
-        return {measure: signature([fall.measures[measure].ci for fall in self.references]) for measure in HEADS}
+        return {measure: degradation_band([fall.measures[measure].ci for fall in self.references]) for measure in HEADS}
 
     @cached_property
     def equivalence(self) -> Mapping[str, Equivalence]:

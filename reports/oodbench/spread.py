@@ -7,8 +7,8 @@ import numpy as np
 
 from eyechart.errors import ReportError
 from eyechart.metrics.intervals import Interval, clopper_pearson
-from eyechart.metrics.resampling import percentile
-from eyechart.metrics.statistical_tests import Correlation, FTest, correlation, empirical, f_test
+from eyechart.metrics.resampling import percentile_interval
+from eyechart.metrics.statistical_tests import Correlation, FTest, correlation, f_test, monte_carlo_p_value
 from eyechart.oodbench.division import HARD_SAMPLES, ID, OOD_H
 
 from ..answers import Floats, Ints
@@ -40,7 +40,7 @@ class ResamplingTest:
     @property
     def p(self) -> float:
         """The p-value of the left tail."""
-        return empirical(self.statistic, self.baseline)
+        return monte_carlo_p_value(self.statistic, self.baseline)
 
     @property
     def p_ci(self) -> Interval:
@@ -193,7 +193,7 @@ def baselines(found: Spread) -> list[Row]:
     rows: list[Row] = []
     for name, test in found.tests.items():
         evidence, what, style = ("3", "of falls on OOD-H", POINTS) if name == VARIANCE else ("4", BESIDE, COEFFICIENT)
-        low, high = percentile(test.baseline, 0.9)
+        low, high = percentile_interval(test.baseline, 0.9)
         baseline = NumberCell(float(np.median(test.baseline)), ci=(low, high), style=style)
         p = NumberCell(test.p, ci=(test.p_ci.low, test.p_ci.high), style=FRACTION)
         rows.append((evidence, f"{name} {what}", NumberCell(test.statistic, style=style), baseline, p))

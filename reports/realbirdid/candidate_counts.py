@@ -6,8 +6,8 @@ from math import ceil, log
 
 import numpy as np
 
-from eyechart.metrics.clusters import clustered_t_interval, effective_number
-from eyechart.metrics.intervals import fisher
+from eyechart.metrics.clusters import clustered_t_interval, effective_sample_size
+from eyechart.metrics.intervals import fisher_interval
 
 from ..answers import Bools, Floats, Ints, clustered_proportion
 from ..oodbench.measures import interval_or_none
@@ -160,8 +160,8 @@ def correlation(one: Ints, other: Floats, observations: Ints) -> NumberCell:
         return NumberCell(None, len(one), style=CORRELATION)
     x, y = ((ranks - ranks.mean()) / ranks.std() for ranks in (rankdata(one), rankdata(other)))
     r = float(np.clip((x * y).mean(), -1, 1))
-    n = int(effective_number(x * y - r * (x**2 + y**2) / 2, observations) + 1e-9)
-    return NumberCell(r, len(one), interval_or_none(fisher(r, n, "spearman")), style=CORRELATION)
+    n = int(effective_sample_size(x * y - r * (x**2 + y**2) / 2, observations) + 1e-9)
+    return NumberCell(r, len(one), interval_or_none(fisher_interval(r, n, "spearman")), style=CORRELATION)
 
 
 def f11(pool: Runs, _: str | None) -> list[Table]:

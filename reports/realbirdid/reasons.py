@@ -9,7 +9,7 @@ import numpy as np
 from eyechart.data.observations import REASONS
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.degenerate_intervals import share_interval
-from eyechart.metrics.resampling import clustered, quotients
+from eyechart.metrics.resampling import cluster_bootstrap_totals, ratios
 
 from ..answers import Floats, Ints
 from ..oodbench.measures import interval_or_none
@@ -71,8 +71,8 @@ class Confusion:
         """Return the share of one reason (times,) in resamples of observations, drawn as those of the record are."""
         rows, observations = self.counts[issue]
         counts = np.column_stack([rows[:, at], rows.sum(axis=1)])
-        drawn = clustered(counts, observations, RESAMPLES, self.level.entry.record.seed)
-        return quotients(drawn[:, 0], drawn[:, 1])
+        drawn = cluster_bootstrap_totals(counts, observations, RESAMPLES, self.level.entry.record.seed)
+        return ratios(drawn[:, 0], drawn[:, 1])
 
     @cached_property
     def rate(self) -> NumberCell:

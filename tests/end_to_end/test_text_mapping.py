@@ -14,7 +14,7 @@ from eyechart.classification.class_mapping import (
     nearest_classes,
 )
 from eyechart.data.class_names import class_names, templates
-from eyechart.models.registry import create
+from eyechart.models.registry import create_model
 from eyechart.spec import parse_spec
 
 NAMES = class_names("openai").names
@@ -31,7 +31,7 @@ SAID = {
 
 @pytest.fixture(scope="module")
 def minilm() -> Any:
-    return create(parse_spec("sentence[minilm]"), offline=True)
+    return create_model(parse_spec("sentence[minilm]"), offline=True)
 
 
 @pytest.fixture(scope="module")

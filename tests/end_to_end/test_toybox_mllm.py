@@ -6,10 +6,10 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from eyechart.models.generation import generate
-from eyechart.models.hf.generator import Hf
+from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Answer, Floats, Request, Scorer
-from eyechart.models.vllm.generator import Vllm
+from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 from eyechart.toybox.classes import names
 from eyechart.toybox.species import species
@@ -51,14 +51,14 @@ def told(model: Scorer, requests: list[Request]) -> Told:
         "species of texts": model.score(TEXTS, known, until="unique"),
     }
     best = model.best(TEXTS, names())[0].tolist()
-    return Told(generate(model, requests, TOKENS), generate(model, TEXTS, TOKENS), best, scores)
+    return Told(generate_all(model, requests, TOKENS), generate_all(model, TEXTS, TOKENS), best, scores)
 
 
 @pytest.fixture(scope="module")
 def both(requests: list[Request]) -> tuple[Told, Told]:
     """Through transformers and, after that, through vLLM, which takes the classes for itself while it works."""
-    vllm = Vllm(parse_spec("vllm[toybox-mllm,max_model_len=1024]"), offline=True)
-    first = told(Hf(parse_spec("hf[toybox-mllm]"), offline=True), requests)
+    vllm = VllmGenerator(parse_spec("vllm[toybox-mllm,max_model_len=1024]"), offline=True)
+    first = told(HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True), requests)
     try:
         return first, told(vllm, requests)
     finally:

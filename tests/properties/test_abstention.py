@@ -11,17 +11,17 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from eyechart.metrics.abstention import (
     CRITERIA,
-    abstained_at,
-    abstained_at_interval,
+    abstention_curve,
+    abstention_rate_at,
+    abstention_rate_at_interval,
     harmonic_mean,
     harmonic_mean_interval,
-    tradeoff,
     ua_a,
     ua_a_interval,
     uncertainty,
 )
 from eyechart.metrics.degenerate_intervals import share_interval
-from eyechart.metrics.resampling import percentile
+from eyechart.metrics.resampling import percentile_interval
 
 few = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, 1.0])  # so that ties abound
 unsure = st.one_of(few, st.floats(0, 8))
@@ -67,7 +67,7 @@ def test_ua_a_is_scikit_learns_auroc(drawn) -> None:
 
 @given(both)
 def test_the_tradeoff_is_a_plain_loop_over_thresholds(drawn) -> None:
-    curve = tradeoff(*columns(drawn))
+    curve = abstention_curve(*columns(drawn))
     assert list(zip(curve.answerable, curve.unanswerable, strict=True)) == list(plain_points(drawn))
 
 
@@ -75,12 +75,12 @@ def test_the_tradeoff_is_a_plain_loop_over_thresholds(drawn) -> None:
 def test_the_tradeoff_is_scikit_learns_curve(drawn) -> None:
     scores, without = columns(drawn)
     x, y, _ = roc_curve(without, finite(scores), drop_intermediate=False)
-    np.testing.assert_allclose(tradeoff(scores, without)[1:], [x, y])
+    np.testing.assert_allclose(abstention_curve(scores, without)[1:], [x, y])
 
 
 @given(both)
 def test_the_tradeoff_rises_from_nothing_to_all(drawn) -> None:
-    thresholds, x, y = tradeoff(*columns(drawn))
+    thresholds, x, y = abstention_curve(*columns(drawn))
     assert (np.diff(thresholds) < 0).all()
     assert (np.diff(x) >= 0).all()
     assert (np.diff(y) >= 0).all()
@@ -89,7 +89,7 @@ def test_the_tradeoff_rises_from_nothing_to_all(drawn) -> None:
 
 @given(both)
 def test_ua_a_is_the_area_under_the_tradeoff(drawn) -> None:
-    _, x, y = tradeoff(*columns(drawn))
+    _, x, y = abstention_curve(*columns(drawn))
     assert ua_a(*columns(drawn)) == pytest.approx(np.trapezoid(y, x))
 
 
@@ -98,7 +98,7 @@ def test_only_the_order_of_uncertainties_counts(drawn) -> None:
     scores, without = columns(drawn)
     for monotone in (finite(scores), np.exp(finite(scores)), 3 * finite(scores) - 7):
         assert ua_a(monotone, without) == ua_a(scores, without)
-        np.testing.assert_array_equal(tradeoff(monotone, without)[1:], tradeoff(scores, without)[1:])
+        np.testing.assert_array_equal(abstention_curve(monotone, without)[1:], abstention_curve(scores, without)[1:])
         assert ua_a_interval(monotone, without, 20) == ua_a_interval(scores, without, 20)
 
 
@@ -106,7 +106,7 @@ def test_only_the_order_of_uncertainties_counts(drawn) -> None:
 def test_the_order_of_the_images_does_not_count(drawn, random) -> None:
     mixed = random.sample(drawn, len(drawn))
     assert ua_a(*columns(mixed)) == ua_a(*columns(drawn))
-    np.testing.assert_array_equal(tradeoff(*columns(mixed)), tradeoff(*columns(drawn)))
+    np.testing.assert_array_equal(abstention_curve(*columns(mixed)), abstention_curve(*columns(drawn)))
 
 
 @given(both)
@@ -126,23 +126,23 @@ def test_no_order_is_better_than_all_unanswerable_first_or_worse_than_last(drawn
 
 @given(both, st.floats(0, 1, exclude_min=True))
 def test_a_share_is_reached_at_the_first_threshold_that_does(drawn, share) -> None:
-    assert abstained_at(*columns(drawn), share) == next(x for x, y in plain_points(drawn) if y >= share)
+    assert abstention_rate_at(*columns(drawn), share) == next(x for x, y in plain_points(drawn) if y >= share)
 
 
 @pytest.mark.parametrize("share", [1e-12, 0.001, 0.33])
 def test_a_share_of_less_than_one_image_is_that_of_one(share) -> None:
-    assert abstained_at([0.9, 0.8, 0.7, 0.1], [False, True, True, True], share) == 1
-    assert abstained_at([0.9, 0.8, 0.7, 0.1], [True, False, True, True], share) == 0
+    assert abstention_rate_at([0.9, 0.8, 0.7, 0.1], [False, True, True, True], share) == 1
+    assert abstention_rate_at([0.9, 0.8, 0.7, 0.1], [True, False, True, True], share) == 0
 
 
 @given(both, st.sampled_from([0.3, 0.95, 1]), st.integers(0, 9))
 def test_a_shares_interval_is_a_loop_over_resampled_rows(drawn, share, seed) -> None:
     scores, without = columns(sorted(drawn, key=lambda image: -image[0]))
-    random, value = np.random.default_rng(seed), abstained_at(scores, without, share)
+    random, value = np.random.default_rng(seed), abstention_rate_at(scores, without, share)
     taken = [resampled_by_kind(without, random) for _ in range(30)]
-    found = [abstained_at(scores[rows], without[rows], share) for rows in taken]
+    found = [abstention_rate_at(scores[rows], without[rows], share) for rows in taken]
     low, high = share_interval(found, value, min(without.sum(), (~without).sum()), 0.9)
-    ours = abstained_at_interval(scores, without, share, times=30, seed=seed, level=0.9)
+    ours = abstention_rate_at_interval(scores, without, share, times=30, seed=seed, level=0.9)
     assert ours == pytest.approx((min(low, value), max(high, value)))
 
 
@@ -156,7 +156,7 @@ def test_a_shares_intervals_cover(share) -> None:
     random, truth = np.random.default_rng(4), math.erfc((NormalDist().inv_cdf(1 - share) + 1) / math.sqrt(2)) / 2
     without, found = np.arange(300) < 100, []
     for seed in range(100):
-        low, high = abstained_at_interval(random.normal(size=300) + without, without, share, times=200, seed=seed)
+        low, high = abstention_rate_at_interval(random.normal(size=300) + without, without, share, times=200, seed=seed)
         found.append(low <= truth <= high)
     assert np.mean(found) >= 0.88
 
@@ -164,7 +164,7 @@ def test_a_shares_intervals_cover(share) -> None:
 @given(images)
 def test_images_without_an_uncertainty_change_nothing(drawn) -> None:
     scores, without = columns([*drawn, (math.nan, True), (math.nan, False)])
-    np.testing.assert_array_equal(tradeoff(scores, without), tradeoff(*columns(drawn)))
+    np.testing.assert_array_equal(abstention_curve(scores, without), abstention_curve(*columns(drawn)))
     np.testing.assert_array_equal(
         [ua_a(scores, without), *ua_a_interval(scores, without, 9)],
         [ua_a(*columns(drawn)), *ua_a_interval(*columns(drawn), 9)],
@@ -176,7 +176,7 @@ def test_constant_uncertainty_tells_nothing(drawn, score) -> None:
     _, without = columns(drawn)
     constant = np.full(len(without), float(score))
     assert ua_a(constant, without) == 0.5
-    np.testing.assert_array_equal(tradeoff(constant, without)[1:], [[0, 1], [0, 1]])
+    np.testing.assert_array_equal(abstention_curve(constant, without)[1:], [[0, 1], [0, 1]])
     low, high = ua_a_interval(constant, without, 9)
     assert 0 <= low < 0.5 < high <= 1
 
@@ -184,9 +184,9 @@ def test_constant_uncertainty_tells_nothing(drawn, score) -> None:
 @given(st.lists(unsure, max_size=9), st.booleans())
 def test_images_of_one_kind_have_no_area(scores, kind) -> None:
     without = np.full(len(scores), kind)
-    curve = tradeoff(scores, without)
+    curve = abstention_curve(scores, without)
     assert np.isnan([ua_a(scores, without), *ua_a_interval(scores, without)]).all()
-    assert np.isnan([abstained_at(scores, without), *abstained_at_interval(scores, without)]).all()
+    assert np.isnan([abstention_rate_at(scores, without), *abstention_rate_at_interval(scores, without)]).all()
     assert np.isnan(curve.answerable if kind or not scores else curve.unanswerable).all()
     assert len(curve.thresholds) == 1 + len(set(scores))
 
@@ -254,7 +254,7 @@ def test_the_harmonic_means_interval_is_that_of_resampled_rows() -> None:
     random = np.random.default_rng(0)
     a, b = (random.random(300) < 0.3).astype(float), (random.random(80) < 0.7).astype(float)
     draws = [harmonic_mean(random.choice(a, 300).mean(), random.choice(b, 80).mean()) for _ in range(4000)]
-    assert harmonic_mean_interval(a, b, 4000) == pytest.approx(percentile(draws), abs=0.012)
+    assert harmonic_mean_interval(a, b, 4000) == pytest.approx(percentile_interval(draws), abs=0.012)
 
 
 def test_where_none_was_right_the_harmonic_mean_may_be_above_nothing() -> None:

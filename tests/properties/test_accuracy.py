@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from eyechart.metrics.accuracy import accuracy, hits, jointly, outcomes, top_k
+from eyechart.metrics.accuracy import accuracy, correct_under_both, correctness, hits, top_k
 
 CLASSES = 7
 few_values = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, math.inf])  # so that ties abound
@@ -100,14 +100,14 @@ def plain_outcome(top, labels, annotated, answered, empty):
 def test_outcomes_are_the_letter_of_equation_2(drawn, empty) -> None:
     top, labels, annotated, answered = drawn
     expected = [plain_outcome(*image, empty) for image in zip(*(column.tolist() for column in drawn), strict=True)]
-    found = outcomes(top, labels, annotated, empty=empty, answered=answered)
+    found = correctness(top, labels, annotated, empty=empty, answered=answered)
     np.testing.assert_array_equal(found, np.array(expected, np.float64))
 
 
 @given(answers())
 def test_policies_for_empty_label_sets_are_ordered(drawn) -> None:
     top, labels, annotated, _ = drawn
-    values = [accuracy(outcomes(top, labels, annotated, empty=empty)) for empty in ("wrong", "exclude", "correct")]
+    values = [accuracy(correctness(top, labels, annotated, empty=empty)) for empty in ("wrong", "exclude", "correct")]
     seen = [value for value in values if not math.isnan(value)]
     assert seen == sorted(seen)
 
@@ -123,11 +123,11 @@ def test_accuracy_is_the_mean_of_what_is_scored(vector) -> None:
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1))
 def test_intersection_is_within_both_and_symmetric(pairs) -> None:
     a, b = np.array(pairs, np.float64).T
-    both = accuracy(jointly(a, b))
+    both = accuracy(correct_under_both(a, b))
     assert max(0.0, accuracy(a) + accuracy(b) - 1) - 1e-12 <= both <= min(accuracy(a), accuracy(b))
-    assert both == accuracy(jointly(b, a))
+    assert both == accuracy(correct_under_both(b, a))
 
 
 def test_intersection_is_over_the_images_scored_under_both() -> None:
-    assert accuracy(jointly([1, 1, math.nan, 1], [1, 0, 1, math.nan])) == 0.5
-    assert math.isnan(accuracy(jointly([math.nan], [1])))
+    assert accuracy(correct_under_both([1, 1, math.nan, 1], [1, 0, 1, math.nan])) == 0.5
+    assert math.isnan(accuracy(correct_under_both([math.nan], [1])))

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.metrics.categories import CATEGORIES, categories, collapsed, distinct
-from eyechart.metrics.equivalence import expand, groups
+from eyechart.metrics.categories import CATEGORIES, collapse_groups, count_distinct, label_categories
+from eyechart.metrics.equivalence import equivalence_groups, expand_labels
 
 CLASSES = 8
 PARTS = {"A": ("N", "S", "M"), "S": ("S+", "S-"), "M": ("M+", "M-")}
@@ -40,7 +40,7 @@ def found(masks, image):
 
 @given(images(), st.none() | pair_lists)
 def test_categories_partition_the_images(drawn, pairs) -> None:
-    masks = categories(*drawn, None if pairs is None else groups(pairs, CLASSES))
+    masks = label_categories(*drawn, None if pairs is None else equivalence_groups(pairs, CLASSES))
     assert tuple(masks) == CATEGORIES
     np.testing.assert_array_equal(masks["A"], drawn[2])
     for whole, parts in PARTS.items():
@@ -49,7 +49,7 @@ def test_categories_partition_the_images(drawn, pairs) -> None:
 
 @given(images())
 def test_without_groups_the_letter_of_table_1_holds(drawn) -> None:
-    masks = categories(*drawn)
+    masks = label_categories(*drawn)
     expected = [letter(*image) for image in zip(*(column.tolist() for column in drawn), strict=True)]
     assert [found(masks, image) for image in range(len(expected))] == expected
 
@@ -57,8 +57,8 @@ def test_without_groups_the_letter_of_table_1_holds(drawn) -> None:
 @given(images(), pair_lists)
 def test_with_groups_the_letter_holds_of_the_groups(drawn, pairs) -> None:
     original, labels, annotated = drawn
-    names = [*groups(pairs, CLASSES).tolist(), -1]
-    masks = categories(*drawn, names[:-1])
+    names = [*equivalence_groups(pairs, CLASSES).tolist(), -1]
+    masks = label_categories(*drawn, names[:-1])
     for image, row in enumerate(labels.tolist()):
         assert found(masks, image) == letter(names[original[image]], [names[label] for label in row], annotated[image])
 
@@ -66,14 +66,14 @@ def test_with_groups_the_letter_holds_of_the_groups(drawn, pairs) -> None:
 @given(images(), pair_lists)
 def test_admissible_labels_fall_into_the_same_categories(drawn, pairs) -> None:
     original, labels, annotated = drawn
-    names, everything = groups(pairs, CLASSES), expand(labels, pairs, CLASSES)
-    plain, expanded = (categories(original, table, annotated, names) for table in (labels, everything))
+    names, everything = equivalence_groups(pairs, CLASSES), expand_labels(labels, pairs, CLASSES)
+    plain, expanded = (label_categories(original, table, annotated, names) for table in (labels, everything))
     assert all((plain[name] == expanded[name]).all() for name in CATEGORIES)
 
 
 @given(images(), pair_lists)
 def test_equivalence_never_takes_agreement_away(drawn, pairs) -> None:
-    strict, lenient = categories(*drawn), categories(*drawn, groups(pairs, CLASSES))
+    strict, lenient = label_categories(*drawn), label_categories(*drawn, equivalence_groups(pairs, CLASSES))
     agree, still = ((masks["S+"] | masks["M+"]) for masks in (strict, lenient))
     assert not (agree & ~still).any()
     assert (strict["N"] == lenient["N"]).all()
@@ -82,16 +82,16 @@ def test_equivalence_never_takes_agreement_away(drawn, pairs) -> None:
 @given(images(), st.randoms(use_true_random=False))
 def test_categories_follow_the_images(drawn, random) -> None:
     order = random.sample(range(len(drawn[0])), len(drawn[0]))
-    moved = categories(*(column[order] for column in drawn))
-    assert all((moved[name] == mask[order]).all() for name, mask in categories(*drawn).items())
+    moved = label_categories(*(column[order] for column in drawn))
+    assert all((moved[name] == mask[order]).all() for name, mask in label_categories(*drawn).items())
 
 
 def test_an_original_without_a_label_disagrees() -> None:
-    masks = categories([-1, -1, -1], [[2, -1], [2, 3], [-1, -1]], [True] * 3, groups=range(CLASSES))
+    masks = label_categories([-1, -1, -1], [[2, -1], [2, 3], [-1, -1]], [True] * 3, groups=range(CLASSES))
     assert [found(masks, image) for image in range(3)] == [{"A", "S", "S-"}, {"A", "M", "M-"}, {"A", "N"}]
 
 
 @given(images(), pair_lists)
 def test_distinct_counts_sets_of_groups(drawn, pairs) -> None:
-    names = collapsed(drawn[1], groups(pairs, CLASSES))
-    assert distinct(names).tolist() == [len(set(row) - {-1}) for row in names.tolist()]
+    names = collapse_groups(drawn[1], equivalence_groups(pairs, CLASSES))
+    assert count_distinct(names).tolist() == [len(set(row) - {-1}) for row in names.tolist()]

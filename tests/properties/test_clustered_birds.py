@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.metrics.abstention import abstained_at_interval, harmonic_mean_interval, ua_a_interval
+from eyechart.metrics.abstention import abstention_rate_at_interval, harmonic_mean_interval, ua_a_interval
 from eyechart.metrics.calibration import calibration_error_interval
-from eyechart.metrics.clusters import clustered_stratified, clustered_wilson
+from eyechart.metrics.clusters import clustered_stratified_interval, clustered_wilson
 from eyechart.metrics.cochran import cochran_q
-from eyechart.metrics.hierarchy import Tree, stairs
+from eyechart.metrics.hierarchy import Tree, threshold_steps
 from eyechart.metrics.information_gain import information_gain_interval
-from eyechart.metrics.intervals import stratified, wilson
+from eyechart.metrics.intervals import stratified_interval, wilson
 from eyechart.metrics.selective import auc_interval
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 
-TREE = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
 FEW = settings(max_examples=25)
 seeds = st.integers(0, 2**32)
 
@@ -36,11 +36,11 @@ class Birds:
     def intervals(self):
         """Every interval over observations."""
         by, how = {"clusters": self.place}, {"times": 60, "seed": 5, "clusters": self.place}
-        found = [stairs(TREE, table) for table in self.tables]
+        found = [threshold_steps(TREE, table) for table in self.tables]
         sides = [self.right[mask] for mask in (self.without, ~self.without)]
         places = self.place[self.without], self.place[~self.without]
         yield ua_a_interval(self.sure, self.without, **how)
-        yield abstained_at_interval(self.sure, self.without, **how)
+        yield abstention_rate_at_interval(self.sure, self.without, **how)
         yield harmonic_mean_interval(*sides, times=60, seed=5, clusters=places)
         yield auc_interval(self.sure, self.right, **how)
         yield auc_interval(self.sure, self.right, classes=self.label, average="macro", **how)
@@ -72,8 +72,8 @@ def test_images_of_one_observation_each_are_drawn_as_before(seed) -> None:
 def test_shares_and_tests_of_observations_seen_again_are_those_of_observations(seed, copies) -> None:
     once, often = Birds(seed, 1), Birds(seed, copies)
     assert clustered_wilson(often.right, often.place) == pytest.approx(wilson(once.right.sum(), 12))
-    low, high = clustered_stratified(often.right, often.label, often.place)
-    narrow = stratified(often.right, often.label)
+    low, high = clustered_stratified_interval(often.right, often.label, often.place)
+    narrow = stratified_interval(often.right, often.label)
     assert low <= narrow.low + 1e-12
     assert narrow.high <= high + 1e-12
     answers = np.random.default_rng(seed).integers(0, 2, (12, 3))

@@ -11,12 +11,12 @@ from scipy.stats import norm, t
 from eyechart.metrics.clusters import (
     clustered_change_interval,
     clustered_mcnemar,
-    clustered_stratified,
+    clustered_stratified_interval,
     clustered_t_interval,
     clustered_wilson,
-    effective_number,
+    effective_sample_size,
 )
-from eyechart.metrics.intervals import stratified, t_interval, wilson
+from eyechart.metrics.intervals import stratified_interval, t_interval, wilson
 from eyechart.metrics.paired import change_interval
 from eyechart.metrics.significance import mcnemar
 
@@ -44,8 +44,8 @@ def test_samples_alone_in_their_clusters_are_plain(rows) -> None:
 @given(st.lists(st.tuples(outcome, st.integers(-1, 2)), max_size=9))
 def test_images_alone_in_their_clusters_have_the_plain_interval_of_mean_recall(rows) -> None:
     correct, classes = (np.array([row[side] for row in rows]) for side in range(2))
-    found = clustered_stratified(correct, classes.astype(int), np.arange(len(rows)))
-    np.testing.assert_array_equal(found, stratified(correct, classes.astype(int)))
+    found = clustered_stratified_interval(correct, classes.astype(int), np.arange(len(rows)))
+    np.testing.assert_array_equal(found, stratified_interval(correct, classes.astype(int)))
 
 
 @given(
@@ -56,14 +56,14 @@ def test_the_names_of_classes_do_not_count_for_mean_recall(rows, names) -> None:
     correct, classes, clusters = (np.array([row[side] for row in rows]) for side in range(3))
     classes, clusters = classes.astype(int), clusters.astype(int)
     renamed = np.where(classes >= 0, np.array([*names, -1])[classes], -1)
-    found, same = (clustered_stratified(correct, each, clusters) for each in (classes, renamed))
+    found, same = (clustered_stratified_interval(correct, each, clusters) for each in (classes, renamed))
     assert found == pytest.approx(same, nan_ok=True)
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=12), st.integers(2, 5))
 def test_samples_that_repeat_their_cluster_say_no_more_than_it(values, copies) -> None:
     rows, clusters = np.repeat(values, copies), np.repeat(np.arange(len(values)), copies)
-    assert effective_number(rows, clusters) == pytest.approx(len(values))
+    assert effective_sample_size(rows, clusters) == pytest.approx(len(values))
     assert clustered_wilson(rows, clusters) == pytest.approx(wilson(sum(values), len(values)))
 
 
@@ -91,7 +91,7 @@ def test_students_interval_of_clustered_values_is_covered_as_often_as_it_says() 
 def test_the_effective_number_lies_between_clusters_and_samples(rows) -> None:
     values, _, clusters = columns(rows)
     known = ~np.isnan(values)
-    found = effective_number(values, clusters)
+    found = effective_sample_size(values, clusters)
     if not known.any():
         assert np.isnan(found)
         return
@@ -151,7 +151,7 @@ def test_the_effective_number_is_by_the_variances_and_by_how_well_they_are_known
         freedoms = [sum(value**2 for value in each) ** 2 / sum(value**4 for value in each) for each in (sums, apart)]
         quantiles = [t.ppf(0.975, freedom) for freedom in freedoms]
         expected = len(values) / max(1, squares[0] / squares[1] * (quantiles[0] / quantiles[1]) ** 2)
-    assert effective_number(values, clusters) == pytest.approx(max(alike, expected))
+    assert effective_sample_size(values, clusters) == pytest.approx(max(alike, expected))
 
 
 def chances(random, count, mean, deviation):

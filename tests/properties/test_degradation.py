@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eyechart.metrics.degradation import degradation, equivalent, signature, tost
-from eyechart.metrics.yes_no import MEASURES, measures
+from eyechart.metrics.degradation import degradation, degradation_band, is_equivalent, tost
+from eyechart.metrics.yes_no import MEASURES, confusion_measures
 
 # Both questions of a pair right, the first alone, the second alone, neither.
 KINDS = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 1, 0]])
@@ -31,11 +31,11 @@ def drawn(random, chances, n):
 
 @cache
 def truth(chances):
-    return {name: float(value) for name, value in measures(10**6 * np.array(chances) @ KINDS).items()}
+    return {name: float(value) for name, value in confusion_measures(10**6 * np.array(chances) @ KINDS).items()}
 
 
 def fall(first, second, name):
-    return measures(first.sum(axis=0))[name] - measures(second.sum(axis=0))[name]
+    return confusion_measures(first.sum(axis=0))[name] - confusion_measures(second.sum(axis=0))[name]
 
 
 @given(pairs, pairs, st.sampled_from(MEASURES))
@@ -50,7 +50,7 @@ def test_the_order_of_pairs_changes_nothing(first, second, seed, random) -> None
     found, again = degradation(first, second, 20, seed), degradation(*mixed, 20, seed)
     for name in MEASURES:
         assert found[name][:4] == again[name][:4]
-        np.testing.assert_array_equal(found[name].draws, again[name].draws)
+        np.testing.assert_array_equal(found[name].bootstrap_samples, again[name].bootstrap_samples)
 
 
 @given(pairs, pairs, st.integers(1, 50))
@@ -59,7 +59,7 @@ def test_a_p_value_is_in_its_own_interval_and_never_nothing(first, second, times
         assert 1 / (times + 1) <= found.p <= 1
         assert 0 <= found.p_ci.low <= found.p <= found.p_ci.high <= 1
         assert found.ci.low <= found.ci.high
-        assert found.draws.shape == found.null.shape == (times,)
+        assert found.bootstrap_samples.shape == found.null_samples.shape == (times,)
 
 
 @given(few, few, st.sampled_from(MEASURES), seeds)
@@ -77,8 +77,8 @@ def test_the_draws_are_those_of_all_resamples(first, second, name, seed) -> None
     both = np.zeros((len(first) + len(second), 8), int)
     both[: len(first), :4], both[len(first) :, 4:] = first, second
     every = np.array([both[list(chosen)].sum(axis=0) for chosen in product(range(len(both)), repeat=len(both))])
-    draws, times = degradation(first, second, 4000, seed)[name].draws, 4000
-    falls = measures(every[:, :4])[name] - measures(every[:, 4:])[name]
+    draws, times = degradation(first, second, 4000, seed)[name].bootstrap_samples, 4000
+    falls = confusion_measures(every[:, :4])[name] - confusion_measures(every[:, 4:])[name]
     chances, found = (Counter(np.nan_to_num(np.round(each, 9), nan=9.0).tolist()) for each in (falls, draws))
     assert set(found) <= set(chances)
     for value, count in chances.items():
@@ -126,7 +126,9 @@ def test_a_fall_between_sets_that_are_all_right_is_no_point(n: int) -> None:
 
 def test_a_shuffle_that_leaves_a_set_empty_speaks_for_chance() -> None:
     found = degradation([[1, 0, 0, 1]], [[0, 1, 1, 0], [0, 0, 0, 0]], 2000)["acc"]
-    assert np.isnan(found.null).mean() == pytest.approx(1 / 3, abs=0.05)  # the pair without answers becomes first
+    assert np.isnan(found.null_samples).mean() == pytest.approx(
+        1 / 3, abs=0.05
+    )  # the pair without answers becomes first
     assert found.p == pytest.approx(2 / 3, abs=0.05)
 
 
@@ -135,7 +137,7 @@ finite = st.floats(-1, 1)
 
 @given(st.lists(st.tuples(finite, finite).map(sorted), max_size=6))
 def test_the_band_holds_every_interval_and_touches_two(intervals) -> None:
-    band = signature([*intervals, (float("nan"), float("nan"))])
+    band = degradation_band([*intervals, (float("nan"), float("nan"))])
     if intervals:
         assert band == (min(low for low, _ in intervals), max(high for _, high in intervals))
     else:
@@ -144,8 +146,8 @@ def test_the_band_holds_every_interval_and_touches_two(intervals) -> None:
 
 @given(st.tuples(finite, finite).map(sorted), st.floats(0, 1))
 def test_inside_is_strictly_inside(ends, eta) -> None:
-    assert equivalent(ends, eta) == (max(abs(end) for end in ends) < eta)
-    assert equivalent(ends, eta) == equivalent((-ends[1], -ends[0]), eta)
+    assert is_equivalent(ends, eta) == (max(abs(end) for end in ends) < eta)
+    assert is_equivalent(ends, eta) == is_equivalent((-ends[1], -ends[0]), eta)
 
 
 together = st.integers(2, 4).flatmap(
@@ -158,7 +160,7 @@ def test_a_model_is_itself_to_the_last_draw(sets, seed) -> None:
     alike = [np.repeat(rows[:1], 3, axis=0) for rows in sets]
     for found in tost(*alike, 20, seed).values():
         assert found[:2] == (0, (0, 0))
-        assert not np.nan_to_num(found.draws).any()  # NaN where a resample left a set empty
+        assert not np.nan_to_num(found.bootstrap_samples).any()  # NaN where a resample left a set empty
         assert found.equivalent == (found.eta > 0)
 
 
@@ -168,7 +170,7 @@ def test_the_difference_is_that_of_the_falls(sets, seed) -> None:
     for name in MEASURES:
         falls = [fall(one, other, name) for one, other in zip(*sets, strict=True)]
         assert found[name].delta == pytest.approx(falls[0] - np.mean(falls[1:]))
-        assert found[name].equivalent == equivalent(found[name].ci, found[name].eta)
+        assert found[name].equivalent == is_equivalent(found[name].ci, found[name].eta)
 
 
 def test_equivalence_is_the_loop_over_resamples_of_the_same_pairs() -> None:
@@ -176,18 +178,18 @@ def test_equivalence_is_the_loop_over_resamples_of_the_same_pairs() -> None:
     models = ((FAIR, GOOD, GOOD), (GOOD, POOR, POOR))  # the first falls otherwise, and eta is not of it
     sets = [np.stack([drawn(random, chances, 80) for chances in each]) for each in models]
     places = [random.integers(0, 80, (2000, 80)) for _ in sets]
-    of = [measures(rows[:, place].sum(axis=2))[name] for rows, place in zip(sets, places, strict=True)]
+    of = [confusion_measures(rows[:, place].sum(axis=2))[name] for rows, place in zip(sets, places, strict=True)]
     slow = of[0] - of[1]
     found, apart = tost(*sets, 4000, seed=9)[name], slow[0] - slow[1:].mean(axis=0)
     assert found.eta == pytest.approx(slow[1:].std(), rel=0.05)
     assert found.ci == pytest.approx(np.quantile(apart, [0.05, 0.95]), abs=0.02)
-    assert found.draws.std() == pytest.approx(apart.std(), rel=0.08)
+    assert found.bootstrap_samples.std() == pytest.approx(apart.std(), rel=0.08)
 
 
 def test_one_reference_model_has_its_own_error_for_a_margin() -> None:
     random = np.random.default_rng(1)
     one, other = (drawn(random, chances, 200) for chances in (GOOD, POOR))
-    alone = degradation(one, other, 4000, seed=2)["acc"].draws.std()
+    alone = degradation(one, other, 4000, seed=2)["acc"].bootstrap_samples.std()
     found = tost(np.stack([drawn(random, GOOD, 200), one]), np.stack([drawn(random, POOR, 200), other]), 4000)["acc"]
     assert found.eta == pytest.approx(alone, rel=0.06)
 
@@ -235,8 +237,8 @@ def test_two_one_sided_tests_hold_their_size_where_the_difference_is_the_margin(
     found = [compared(own, reference, seed) for seed in range(RUNS // 2)]
     for name in MEASURES:
         eta = abs(truth(own)[name] - truth(reference)[name])
-        assert np.mean([equivalent(each[name].ci, eta) for each in found]) <= 0.05 + np.sqrt(2) * ERROR
+        assert np.mean([is_equivalent(each[name].ci, eta) for each in found]) <= 0.05 + np.sqrt(2) * ERROR
 
 
 def test_two_one_sided_tests_find_what_is_equivalent() -> None:
-    assert np.mean([equivalent(compared(FAIR, FAIR, seed)["acc"].ci, 0.15) for seed in range(60)]) > 0.9
+    assert np.mean([is_equivalent(compared(FAIR, FAIR, seed)["acc"].ci, 0.15) for seed in range(60)]) > 0.9

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from eyechart.metrics import distribution
-from eyechart.metrics.distribution import equivalence, median_distance, mmd2
+from eyechart.metrics.distribution import median_distance, mmd2, mmd_equivalence
 
 FEATURE = st.integers(-24, 24).map(lambda eighths: eighths / 8)
 
@@ -68,7 +68,7 @@ def test_blocks_of_any_size_give_the_same(one, two, block):
 
 @given(samples(least=4), samples(least=4), st.integers(1, 7))
 def test_the_whole_test_is_the_same_in_blocks(one, two, block):
-    whole, parts = (equivalence(*one, *two, times=9, splits=9, block=size) for size in (1024, block))
+    whole, parts = (mmd_equivalence(*one, *two, times=9, splits=9, block=size) for size in (1024, block))
     assert np.hstack(whole) == pytest.approx(np.hstack(parts), abs=2e-6, nan_ok=True)
     assert whole.mmd2 == pytest.approx(mmd2(*one, *two), abs=2e-6)
 
@@ -142,7 +142,7 @@ def test_limits_are_quantiles_of_the_draws():
     pool = distribution._pooled("test", one, two, 2.0, least=2)
     values = distribution._discrepancies(pool, *distribution._draws(pool.first, 40, 30, seed=1), 1024)
     null, halves, resamples = np.split(values[1:], [40, 70])
-    found = equivalence(*one, *two, times=40, splits=30, seed=1, bandwidth=2.0)
+    found = mmd_equivalence(*one, *two, times=40, splits=30, seed=1, bandwidth=2.0)
     assert (found.null, found.tau) == pytest.approx((np.quantile(null, 0.95), np.quantile(halves, 0.95)))
     assert (*found.ci,) == pytest.approx(np.quantile(resamples, [0.025, 0.975]))
     assert found.p == (1 + (null >= found.mmd2 - 1e-9).sum()) / 41
@@ -152,7 +152,7 @@ def test_permutations_that_differ_from_the_observed_order_by_rounding_alone_coun
     rng = np.random.default_rng(15)
     x, y = (rng.choice([0.0, 0.3, 1.1], size=(9, 1)) for _ in range(2))
     same = np.zeros(9, int)
-    found = equivalence(x, same, y, same, times=200, splits=1, seed=3, bandwidth=0.7)
+    found = mmd_equivalence(x, same, y, same, times=200, splits=1, seed=3, bandwidth=0.7)
     both = np.concatenate([x, y])
     first = distribution._draws(np.repeat([1, 0], 9).astype(np.uint8), 200, 1, seed=3)[0][:, 1:201] == 1
     null = [brute(both[side], same, both[~side], same, 0.7) for side in first.T]
@@ -163,9 +163,9 @@ def test_permutations_that_differ_from_the_observed_order_by_rounding_alone_coun
 
 def test_the_papers_500_permutations_are_the_default_and_200_halves():
     x, c = drawn(np.random.default_rng(14), 30)
-    found = equivalence(x, c, x + 9, c)
+    found = mmd_equivalence(x, c, x + 9, c)
     assert found.p == 1 / 501
-    assert found == equivalence(x, c, x + 9, c, times=500, splits=200)
+    assert found == mmd_equivalence(x, c, x + 9, c, times=500, splits=200)
 
 
 def test_more_draws_need_no_more_kernels(monkeypatch):
@@ -174,7 +174,7 @@ def test_more_draws_need_no_more_kernels(monkeypatch):
     monkeypatch.setattr(distribution, "_kernel", lambda one, two: tiles.append(one.shape) or kernel(one, two))
     x, c = np.random.default_rng(12).normal(size=(15, 2)), np.repeat(range(3), 5)
     for times in (1, 200):
-        equivalence(x, c, x + 1, c, times=times, splits=times, block=4)
+        mmd_equivalence(x, c, x + 1, c, times=times, splits=times, block=4)
     assert len(tiles) == 2 * 3 * 6  # of ten samples' three blocks, each with itself and those behind it
 
 
@@ -182,7 +182,7 @@ def test_memory_is_that_of_tiles():
     """The kernel of 4,000 samples of one class would take 64 MB in single precision."""
     x, c = np.random.default_rng(13).normal(size=(2000, 4)), np.zeros(2000, int)
     tracemalloc.start()
-    equivalence(x, c, x, c, times=20, splits=5, block=256)
+    mmd_equivalence(x, c, x, c, times=20, splits=5, block=256)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 16e6
@@ -200,7 +200,7 @@ def test_samples_of_one_distribution_are_apart_by_nothing_in_the_mean():
 
 def test_the_permutation_test_holds_its_size():
     rng = np.random.default_rng(3)
-    found = [equivalence(*drawn(rng, 20), *drawn(rng, 25), times=99, splits=1, bandwidth=2.0).p for _ in range(500)]
+    found = [mmd_equivalence(*drawn(rng, 20), *drawn(rng, 25), times=99, splits=1, bandwidth=2.0).p for _ in range(500)]
     assert np.mean(np.array(found) <= 0.05) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 500)
     assert np.mean(found) == pytest.approx(0.5, abs=0.05)
 
@@ -209,7 +209,7 @@ def test_the_permutation_test_holds_its_size():
 def test_the_bootstrap_covers_the_truth(shift, least):
     rng = np.random.default_rng(4)
     truth = np.mean([mmd2(*drawn(rng, 1000), *drawn(rng, 1000, shift), 2.0) for _ in range(10)]) if shift else 0
-    found = [equivalence(*drawn(rng, 40), *drawn(rng, 50, shift), times=99, splits=1, bandwidth=2.0).ci
+    found = [mmd_equivalence(*drawn(rng, 40), *drawn(rng, 50, shift), times=99, splits=1, bandwidth=2.0).ci
              for _ in range(300)]  # fmt: skip
     assert np.mean([low <= truth <= high for low, high in found]) >= least
 
@@ -218,35 +218,35 @@ def test_it_tells_other_features_and_other_classes():
     rng = np.random.default_rng(5)
     x, c = drawn(rng, 60)
     for other in ((x + 2, c), (x, (c + 1) % 3 * (c > 0))):
-        found = equivalence(x, c, *other, times=199)
+        found = mmd_equivalence(x, c, *other, times=199)
         assert (found.p, found.within) == (1 / 200, False)
         assert found.mmd2 > found.null
 
 
 def test_a_sample_is_within_the_noise_of_a_large_reference_of_its_kind():
     rng = np.random.default_rng(6)
-    found = equivalence(*drawn(rng, 60), *drawn(rng, 600), times=199)
+    found = mmd_equivalence(*drawn(rng, 60), *drawn(rng, 600), times=199)
     assert (found.equivalent, found.within) == (True, True)
     assert found.ci.low < found.mmd2 < found.ci.high < found.tau
 
 
 def test_a_draw_of_nothing_but_one_sample_counts_nowhere():
     x = [[0.0], [1.0], [2.0], [4.0]]
-    assert np.isfinite(np.hstack(equivalence(x, [0] * 4, x, [0] * 4, times=999))).all()
+    assert np.isfinite(np.hstack(mmd_equivalence(x, [0] * 4, x, [0] * 4, times=999))).all()
 
 
 def test_a_seed_is_a_result_and_splits_do_not_move_permutations():
     rng = np.random.default_rng(7)
     one, two = drawn(rng, 20), drawn(rng, 20, 0.5)
-    first, again = (equivalence(*one, *two, times=99, seed=5) for _ in range(2))
+    first, again = (mmd_equivalence(*one, *two, times=99, seed=5) for _ in range(2))
     assert first == again
-    more = equivalence(*one, *two, times=99, splits=300, seed=5)
+    more = mmd_equivalence(*one, *two, times=99, splits=300, seed=5)
     assert (more.p, more.null, *more.ci) == pytest.approx((first.p, first.null, *first.ci), abs=1e-6)
-    assert equivalence(*one, *two, times=99, seed=6).ci != first.ci
+    assert mmd_equivalence(*one, *two, times=99, seed=6).ci != first.ci
 
 
 def test_equal_samples_are_as_far_apart_as_nothing():
-    found = equivalence([[1.0]] * 5, [0] * 5, [[1.0]] * 6, [0] * 6, times=19)
+    found = mmd_equivalence([[1.0]] * 5, [0] * 5, [[1.0]] * 6, [0] * 6, times=19)
     assert (found.mmd2, found.p, found.bandwidth) == (pytest.approx(0, abs=1e-6), 1, 1)
 
 

@@ -8,16 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_draws, ua_a, ua_a_draws
-from eyechart.metrics.calibration import brier_score, brier_score_draws, calibration_error, calibration_error_draws
-from eyechart.metrics.hierarchy import Tree, stairs
-from eyechart.metrics.information_gain import information_gain, information_gain_draws
-from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_draws
-from eyechart.metrics.resampling import drawn, drawn_shares, drawn_totals
-from eyechart.metrics.selective import auc_draws, balanced_weights, macro_auc
-from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_bootstrap, ua_a, ua_a_bootstrap
+from eyechart.metrics.calibration import (
+    brier_score,
+    brier_score_bootstrap,
+    calibration_error,
+    calibration_error_bootstrap,
+)
+from eyechart.metrics.hierarchy import Tree, threshold_steps
+from eyechart.metrics.information_gain import information_gain, information_gain_bootstrap
+from eyechart.metrics.recall import mean_per_class_recall, mean_per_class_recall_bootstrap
+from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares, unit_bootstrap_totals
+from eyechart.metrics.selective import auc_bootstrap, balanced_weights, macro_auc
+from eyechart.metrics.thresholds import accuracy_coverage_area
 
-TREE = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
 TABLE = np.random.default_rng(5).dirichlet(np.full(4, 0.6), 64)
 SURE = [0.0, 0.1, 0.35, 0.5, 0.9, 1.0, math.nan]
 image = st.tuples(
@@ -62,34 +67,37 @@ def balanced(found):
     weights = np.where(
         np.isnan(found.sure), 0, balanced_weights(np.where(np.isnan(found.sure), np.nan, found.right), found.label)
     )
-    return accuracy_coverage_auc(found.sure, found.right, weights)
+    return accuracy_coverage_area(found.sure, found.right, weights)
 
 
 def auc(average):
-    return lambda a, samples: auc_draws(a.sure, a.right, samples, classes=a.label, average=average)
+    return lambda a, samples: auc_bootstrap(a.sure, a.right, samples, classes=a.label, average=average)
 
 
 NUMBERS = {
-    "ua_a": (lambda a: ua_a(a.sure, a.without), lambda a, samples: ua_a_draws(a.sure, a.without, samples)),
-    "hm": (hm, lambda a, samples: harmonic_mean_draws(a.right, a.without, samples)),
+    "ua_a": (lambda a: ua_a(a.sure, a.without), lambda a, samples: ua_a_bootstrap(a.sure, a.without, samples)),
+    "hm": (hm, lambda a, samples: harmonic_mean_bootstrap(a.right, a.without, samples)),
     "ece": (
         lambda a: calibration_error(a.sure, a.right),
-        lambda a, samples: calibration_error_draws(a.sure, a.right, samples),
+        lambda a, samples: calibration_error_bootstrap(a.sure, a.right, samples),
     ),
-    "brier": (lambda a: brier_score(a.sure, a.right), lambda a, samples: brier_score_draws(a.sure, a.right, samples)),
+    "brier": (
+        lambda a: brier_score(a.sure, a.right),
+        lambda a, samples: brier_score_bootstrap(a.sure, a.right, samples),
+    ),
     "auc": (
-        lambda a: accuracy_coverage_auc(a.sure, a.right),
-        lambda a, samples: auc_draws(a.sure, a.right, samples),
+        lambda a: accuracy_coverage_area(a.sure, a.right),
+        lambda a, samples: auc_bootstrap(a.sure, a.right, samples),
     ),
     "auc_macro": (lambda a: macro_auc(a.sure, a.right, a.label), auc("macro")),
     "auc_balanced": (balanced, auc("balanced")),
     "recall": (
         lambda a: mean_per_class_recall(a.right, a.label, 4),
-        lambda a, samples: mean_per_class_recall_draws(a.right, a.label, 4, samples),
+        lambda a, samples: mean_per_class_recall_bootstrap(a.right, a.label, 4, samples),
     ),
     "ig": (
-        lambda a: information_gain(TREE, stairs(TREE, TABLE[a.row]), a.label).area,
-        lambda a, samples: information_gain_draws(TREE, stairs(TREE, TABLE[a.row]), a.label, samples),
+        lambda a: information_gain(TREE, threshold_steps(TREE, TABLE[a.row]), a.label).area,
+        lambda a, samples: information_gain_bootstrap(TREE, threshold_steps(TREE, TABLE[a.row]), a.label, samples),
     ),
 }
 every = pytest.mark.parametrize(("value", "draws"), NUMBERS.values(), ids=NUMBERS)
@@ -126,7 +134,7 @@ def before():
 def test_the_draws_of_a_change_are_a_paired_bootstrap(value, draws, before):
     after = Images(before.sure[::-1], 1 - before.right, before.label, before.row[::-1])
     plain = [value(after[taken]) - value(before[taken]) for taken in resampled_rows(400, 20, 9)]
-    found = draws(after, drawn(400, 20, 9)) - draws(before, drawn(400, 20, 9))
+    found = draws(after, bootstrap_counts(400, 20, 9)) - draws(before, bootstrap_counts(400, 20, 9))
     assert found == pytest.approx(np.array(plain))
 
 
@@ -138,7 +146,7 @@ def resampled_rows(n, times, seed):
 
 @every
 def test_draws_lie_around_the_value(value, draws, before):
-    found = draws(before, drawn(400, 300, 2))
+    found = draws(before, bootstrap_counts(400, 300, 2))
     raised = 0.03 if draws is NUMBERS["ece"][1] else 0  # chance widens gaps whichever way they point
     assert abs(found.mean() - value(before)) < 0.4 * found.std() + raised
     assert 0.002 < found.std() < 0.06
@@ -147,14 +155,14 @@ def test_draws_lie_around_the_value(value, draws, before):
 @given(images)
 def test_recall_of_every_image_drawn_once_is_recall(rows):
     found, counts = Images.of(rows)
-    draws = mean_per_class_recall_draws(found.right, found.label, 4, [np.ones_like(counts)])
+    draws = mean_per_class_recall_bootstrap(found.right, found.label, 4, [np.ones_like(counts)])
     assert draws[0] == pytest.approx(mean_per_class_recall(found.right, found.label, 4), nan_ok=True)
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=40))
 def test_recall_over_classes_of_one_image_is_drawn_as_accuracy_is(right):
-    samples = list(drawn(len(right), 20, 3))
-    draws = mean_per_class_recall_draws(right, range(len(right)), len(right), samples)
+    samples = list(bootstrap_counts(len(right), 20, 3))
+    draws = mean_per_class_recall_bootstrap(right, range(len(right)), len(right), samples)
     assert draws == pytest.approx(np.array(samples) @ right / len(right))
 
 
@@ -168,19 +176,19 @@ def test_a_resample_of_other_images_is_refused(value, draws, before):
 def test_totals_are_those_of_the_resamples(rows):
     table = np.array(rows, np.int64).reshape(-1, 3)
     strata, values = table[:, 0], table[:, 1:]
-    plain = [counts @ values for counts in drawn(len(table), 70, 3, strata)]
-    assert drawn_totals(values, 70, 3, strata).tolist() == np.array(plain).tolist()
+    plain = [counts @ values for counts in bootstrap_counts(len(table), 70, 3, strata)]
+    assert unit_bootstrap_totals(values, 70, 3, strata).tolist() == np.array(plain).tolist()
 
 
 def test_shares_of_nothing_have_no_value():
-    found = drawn_shares([[1, 0], [0, 0]], [[1, 0], [1, 0]], times=50, seed=1)
+    found = unit_bootstrap_shares([[1, 0], [0, 0]], [[1, 0], [1, 0]], times=50, seed=1)
     assert found.shape == (50, 2)
     assert np.isnan(found[:, 1]).all()
     assert set(found[:, 0]) == {0.0, 0.5, 1.0}
 
 
 def test_strata_are_kept_apart_among_remembered_draws():
-    one, other = (list(drawn(6, 3, 1, strata)) for strata in ([0, 0, 0, 0, 1, 1], None))
+    one, other = (list(bootstrap_counts(6, 3, 1, strata)) for strata in ([0, 0, 0, 0, 1, 1], None))
     assert all(counts[4:].sum() == 2 for counts in one)
     assert not np.array_equal(one, other)
-    assert np.array_equal(one, list(drawn(6, 3, np.random.default_rng(1), [0, 0, 0, 0, 1, 1])))
+    assert np.array_equal(one, list(bootstrap_counts(6, 3, np.random.default_rng(1), [0, 0, 0, 0, 1, 1])))

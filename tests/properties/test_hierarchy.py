@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_array
 
-from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs, tree_gt
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps, tree_gt
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 PARTS = 16  # probabilities are sixteenths, so that sums are exact and ties abound
 SWEEP = [place / PARTS for place in range(-1, PARTS + 3)]
-GENERA = Tree.of_levels([[0, 1, 2, 3], [1, 0, 1, 1]])
+GENERA = Tree.from_levels([[0, 1, 2, 3], [1, 0, 1, 1]])
 
 
 def grown(drawn):
@@ -102,15 +102,15 @@ def test_a_node_covers_itself_and_what_is_below_it(tree) -> None:
 
 @given(levels())
 def test_the_nodes_of_levels_follow_one_another(ancestors) -> None:
-    tree, starts = Tree.of_levels(ancestors), np.cumsum([0, *(level.max() + 1 for level in ancestors)])
-    for leaf in range(tree.leaves):
+    tree, starts = Tree.from_levels(ancestors), np.cumsum([0, *(level.max() + 1 for level in ancestors)])
+    for leaf in range(tree.n_leaves):
         path = [start + level[leaf] for start, level in zip(starts, ancestors, strict=False)]
         assert [*above(tree, leaf)] == [*path, starts[-1]]
 
 
 @given(levels(), st.data())
 def test_the_probabilities_of_every_level_sum_to_1(ancestors, data) -> None:
-    tree = Tree.of_levels(ancestors)
+    tree = Tree.from_levels(ancestors)
     nodes = node_probabilities(tree, data.draw(rows(tree)))
     starts = np.cumsum([0, *(level.max() + 1 for level in ancestors)])
     for start, stop in zip(starts, [*starts[1:], starts[-1] + 1], strict=True):
@@ -149,7 +149,7 @@ def test_a_lower_threshold_never_tells_less(case) -> None:
 
 @given(levels().filter(lambda ancestors: len(ancestors) <= 2), st.data())
 def test_a_lower_threshold_is_never_shallower_with_species_and_genera(ancestors, data) -> None:
-    tree = Tree.of_levels(ancestors)
+    tree = Tree.from_levels(ancestors)
     nodes = tree_gt(tree, data.draw(rows(tree)), SWEEP[::-1])
     assert (np.diff(tree.depth[nodes], axis=1) >= 0).all()
 
@@ -157,7 +157,7 @@ def test_a_lower_threshold_is_never_shallower_with_species_and_genera(ancestors,
 @given(cases)
 def test_every_step_is_less_likely_than_the_one_before_and_tells_more(case) -> None:
     tree, leaves = case
-    found = stairs(tree, leaves)
+    found = threshold_steps(tree, leaves)
     assert (found.nodes[found.offsets[:-1]] == tree.root).all()
     assert (found.thresholds[found.offsets[:-1]] == 1).all()
     later = np.flatnonzero(found.images[1:] == found.images[:-1]) + 1
@@ -169,14 +169,14 @@ def test_every_step_is_less_likely_than_the_one_before_and_tells_more(case) -> N
 @given(cases)
 def test_the_thresholds_are_the_nodes_probabilities_and_the_last_is_the_best_leaf(case) -> None:
     tree, leaves = case
-    found, nodes = stairs(tree, leaves), node_probabilities(tree, leaves)
+    found, nodes = threshold_steps(tree, leaves), node_probabilities(tree, leaves)
     np.testing.assert_array_equal(found.thresholds, nodes[found.images, found.nodes])
     assert found.nodes[found.offsets[1:] - 1].tolist() == leaves.argmax(axis=1).tolist()
 
 
 @given(st.integers(1, 8), st.data())
 def test_a_star_is_a_flat_list_with_abstention(leaves, data) -> None:
-    tree = Tree.of_levels([range(leaves)])
+    tree = Tree.from_levels([range(leaves)])
     drawn = data.draw(rows(tree))
     flat = np.where(drawn.max(axis=1)[:, None] >= SWEEP[2:], drawn.argmax(axis=1)[:, None], tree.root)
     np.testing.assert_array_equal(tree_gt(tree, drawn, SWEEP[2:]), flat)
@@ -185,24 +185,26 @@ def test_a_star_is_a_flat_list_with_abstention(leaves, data) -> None:
 @given(cases)
 def test_only_the_share_of_a_rows_sum_counts(case) -> None:
     tree, leaves = case
-    assert_same(stairs(tree, leaves * 1.0005), stairs(tree, leaves))
+    assert_same(threshold_steps(tree, leaves * 1.0005), threshold_steps(tree, leaves))
 
 
 @given(cases, st.data())
 def test_joining_blocks_is_having_them_together(case, data) -> None:
     tree, leaves = case
     cut = data.draw(st.integers(0, len(leaves)))
-    joined = Stairs.join([stairs(tree, leaves[:cut]), stairs(tree, leaves[cut:])])
-    assert_same(joined, stairs(tree, leaves), exactly=True)
+    joined = ThresholdSteps.concatenate([threshold_steps(tree, leaves[:cut]), threshold_steps(tree, leaves[cut:])])
+    assert_same(joined, threshold_steps(tree, leaves), exactly=True)
 
 
 @given(cases, st.data())
 def test_the_stairs_of_some_images_are_theirs_alone(case, data) -> None:
     tree, leaves = case
     chosen = data.draw(st.lists(st.integers(0, len(leaves) - 1)))
-    assert_same(stairs(tree, leaves).of(np.array(chosen, int)), stairs(tree, leaves[chosen]), exactly=True)
+    assert_same(
+        threshold_steps(tree, leaves).select(np.array(chosen, int)), threshold_steps(tree, leaves[chosen]), exactly=True
+    )
     mask = np.isin(np.arange(len(leaves)), chosen)
-    assert_same(stairs(tree, leaves).of(mask), stairs(tree, leaves[mask]), exactly=True)
+    assert_same(threshold_steps(tree, leaves).select(mask), threshold_steps(tree, leaves[mask]), exactly=True)
 
 
 def assert_same(one, other, exactly=False) -> None:
@@ -216,18 +218,18 @@ def test_equal_probabilities_predict_the_first_of_the_smaller() -> None:
 
 
 def test_without_images_there_are_no_steps() -> None:
-    found = stairs(GENERA, np.zeros((0, 4)))
-    assert (len(found), found.nodes.size, found.at([0.5]).shape) == (0, 0, (0, 1))
+    found = threshold_steps(GENERA, np.zeros((0, 4)))
+    assert (len(found), found.nodes.size, found.predict_at([0.5]).shape) == (0, 0, (0, 1))
 
 
 def test_an_image_without_probabilities_stays_at_the_root() -> None:
-    found = stairs(GENERA, [[math.nan] * 4, [0, 0, 0, 1]])
-    assert found.at([1, 0.5, 0]).tolist() == [[6, 6, 6], [3, 3, 3]]
+    found = threshold_steps(GENERA, [[math.nan] * 4, [0, 0, 0, 1]])
+    assert found.predict_at([1, 0.5, 0]).tolist() == [[6, 6, 6], [3, 3, 3]]
     assert not np.isnan(found.thresholds).any()
 
 
 def test_one_leaf_alone_tells_nothing() -> None:
-    tree = Tree.of_levels([[0]])
+    tree = Tree.from_levels([[0]])
     assert tree.information.tolist() == [0, 0]
     assert tree_gt(tree, [[1.0]], [1.5, 1, 0]).tolist() == [[1, 0, 0]]
 
@@ -266,12 +268,12 @@ LEVELS = {
 @pytest.mark.parametrize("ancestors", LEVELS.values(), ids=LEVELS)
 def test_levels_that_make_no_tree_are_refused(ancestors) -> None:
     with pytest.raises(ValueError, match=r"The 'ancestors' parameter of Tree.of_levels must be"):
-        Tree.of_levels(ancestors)
+        Tree.from_levels(ancestors)
 
 
 def test_a_genus_without_a_species_is_refused() -> None:
     with pytest.raises(ValueError, match="have one below"):
-        Tree.of_levels([[0, 1], [0, 2]])
+        Tree.from_levels([[0, 1], [0, 2]])
 
 
 ROWS = [[0.5, 0.6, 0, 0], [1.5, -0.5, 0, 0], [math.nan, 1, 0, 0], [0, 0, 0, 0], [math.inf, 0, 0, 0], [0.5, 0.5]]
@@ -280,7 +282,7 @@ ROWS = [[0.5, 0.6, 0, 0], [1.5, -0.5, 0, 0], [math.nan, 1, 0, 0], [0, 0, 0, 0], 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_rows_that_are_no_probabilities_are_refused(row) -> None:
     with pytest.raises(ValueError, match="The 'leaves' parameter of"):
-        stairs(GENERA, [row])
+        threshold_steps(GENERA, [row])
 
 
 def test_a_threshold_that_is_no_number_is_refused() -> None:

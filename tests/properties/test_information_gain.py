@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs, tree_gt
-from eyechart.metrics.information_gain import information_gain, information_gain_draws, information_gain_interval
-from eyechart.metrics.resampling import percentile
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps, tree_gt
+from eyechart.metrics.information_gain import information_gain, information_gain_bootstrap, information_gain_interval
+from eyechart.metrics.resampling import percentile_interval
+from eyechart.metrics.threshold_steps import ThresholdSteps
 from eyechart.metrics.thresholds import accuracy_coverage
 
 PARTS = 16  # probabilities are sixteenths, so that sums are exact and ties abound
 WAYS = [{}, {"correct_only": True}, {"depth": True}, {"correct_only": True, "depth": True}]
 ways = pytest.mark.parametrize("how", WAYS, ids=lambda how: "+".join(how) or "plain")
 TREES = {
-    "species and genera": Tree.of_levels([[0, 1, 2, 3, 4], [0, 1, 1, 2, 2]]),
-    "and families": Tree.of_levels([[0, 1, 2, 3, 4], [1, 0, 2, 2, 3], [0, 0, 1, 1, 0]]),
-    "a star": Tree.of_levels([range(4)]),
+    "species and genera": Tree.from_levels([[0, 1, 2, 3, 4], [0, 1, 1, 2, 2]]),
+    "and families": Tree.from_levels([[0, 1, 2, 3, 4], [1, 0, 2, 2, 3], [0, 0, 1, 1, 0]]),
+    "a star": Tree.from_levels([range(4)]),
     "uneven": Tree(np.array([5, 5, 6, 7, 7, 6, 7, -1])),
-    "one species": Tree.of_levels([[0], [0]]),
+    "one species": Tree.from_levels([[0], [0]]),
 }
 
 
@@ -63,7 +63,7 @@ def plain_area(points):
 
 
 def of(tree, leaves, truth, **how):
-    return information_gain(tree, stairs(tree, leaves), truth, **how)
+    return information_gain(tree, threshold_steps(tree, leaves), truth, **how)
 
 
 @ways
@@ -133,7 +133,7 @@ def test_a_perfect_species_model_has_1(how, tree) -> None:
 @ways
 def test_always_the_root_is_the_roots_point_alone(how) -> None:
     tree, n = TREES["species and genera"], 3
-    still = Stairs(np.arange(n + 1), np.ones(n), np.full(n, tree.root))
+    still = ThresholdSteps(np.arange(n + 1), np.ones(n), np.full(n, tree.root))
     found = information_gain(tree, still, np.arange(n), **how)
     assert [column.tolist() for column in found[:3]] == [[math.inf], [0], [1]]
     assert found.area == 0
@@ -164,8 +164,8 @@ def test_on_a_star_depth_is_information(case) -> None:
 @given(cases)
 def test_only_the_order_of_the_thresholds_counts(how, case) -> None:
     tree, (leaves, truth) = case
-    steps = stairs(tree, leaves)
-    bent = Stairs(steps.offsets, np.exp(3 * steps.thresholds), steps.nodes)
+    steps = threshold_steps(tree, leaves)
+    bent = ThresholdSteps(steps.offsets, np.exp(3 * steps.thresholds), steps.nodes)
     one, other = (information_gain(tree, each, truth, **how) for each in (steps, bent))
     for ours, theirs in zip(one[1:], other[1:], strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -204,7 +204,7 @@ def test_an_image_without_probabilities_stays_at_the_root() -> None:
 @pytest.mark.parametrize("truth", [[], [-1]], ids=["no image", "none that counts"])
 def test_nothing_is_no_number(truth) -> None:
     tree = TREES["a star"]
-    steps = stairs(tree, np.full((len(truth), 4), 0.25))
+    steps = threshold_steps(tree, np.full((len(truth), 4), 0.25))
     found = information_gain(tree, steps, truth)
     assert [column.size for column in found[:3]] == [0, 0, 0]
     assert np.isnan([found.area, *information_gain_interval(tree, steps, truth)]).all()
@@ -217,8 +217,8 @@ def test_a_resample_is_scored_as_if_it_were_the_images(how, case) -> None:
     random, n = np.random.default_rng(7), len(truth)
     samples = [random.integers(n, size=n) for _ in range(20)]
     areas = [of(tree, leaves[rows], truth[rows], **how).area for rows in samples]
-    found = information_gain_interval(tree, stairs(tree, leaves), truth, times=20, seed=7, **how)
-    assert np.ptp(np.round(areas, 12)) == 0 or found == pytest.approx(percentile(areas), abs=1e-9)
+    found = information_gain_interval(tree, threshold_steps(tree, leaves), truth, times=20, seed=7, **how)
+    assert np.ptp(np.round(areas, 12)) == 0 or found == pytest.approx(percentile_interval(areas), abs=1e-9)
 
 
 @ways
@@ -228,7 +228,7 @@ def test_resamples_that_are_given_are_scored_in_the_same_way(how, case) -> None:
     tree, (leaves, truth) = case
     taken = [np.random.default_rng(seed).integers(len(truth), size=len(truth)) for seed in range(3)]
     samples = [np.bincount(rows, minlength=len(truth)) for rows in taken]
-    found = information_gain_draws(tree, stairs(tree, leaves), truth, samples, **how)
+    found = information_gain_bootstrap(tree, threshold_steps(tree, leaves), truth, samples, **how)
     assert found == pytest.approx([of(tree, leaves[rows], truth[rows], **how).area for rows in taken])
 
 
@@ -236,7 +236,7 @@ def test_resamples_that_are_given_are_scored_in_the_same_way(how, case) -> None:
 @given(cases)
 def test_the_area_is_within_an_interval_that_is_no_point(how, case) -> None:
     tree, (leaves, truth) = case
-    low, high = information_gain_interval(tree, stairs(tree, leaves), truth, times=50, **how)
+    low, high = information_gain_interval(tree, threshold_steps(tree, leaves), truth, times=50, **how)
     assert 0 <= low < high <= 1
     if len({*map(tuple, leaves)}) == len({*truth}) == 1:
         assert low <= of(tree, leaves, truth, **how).area <= high
@@ -246,9 +246,9 @@ def test_intervals_cover() -> None:
     tree, random = TREES["species and genera"], np.random.default_rng(5)
     leaves = random.dirichlet(np.full(5, 0.7), 20_000)
     truth = (random.random(20_000)[:, None] > leaves.cumsum(axis=1)).sum(axis=1)
-    steps, area = stairs(tree, leaves), of(tree, leaves, truth).area
+    steps, area = threshold_steps(tree, leaves), of(tree, leaves, truth).area
     chosen = [random.integers(20_000, size=100) for _ in range(200)]
-    found = [information_gain_interval(tree, steps.of(rows), truth[rows], times=200) for rows in chosen]
+    found = [information_gain_interval(tree, steps.select(rows), truth[rows], times=200) for rows in chosen]
     assert 0.9 <= np.mean([low <= area <= high for low, high in found]) <= 0.99
 
 
@@ -260,6 +260,6 @@ def test_a_truth_that_is_no_node_is_refused(truth) -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("level", 95), ("times", -1)])
 def test_an_interval_that_is_none_is_refused(name, value) -> None:
-    steps = stairs(TREES["a star"], [[0.25] * 4])
+    steps = threshold_steps(TREES["a star"], [[0.25] * 4])
     with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
         information_gain_interval(TREES["a star"], steps, [0], **{name: value})

@@ -8,7 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyechart.metrics.intervals import clopper_pearson, effective_wilson, fisher, stratified, t_interval, wilson
+from eyechart.metrics.intervals import (
+    clopper_pearson,
+    effective_wilson,
+    fisher_interval,
+    stratified_interval,
+    t_interval,
+    wilson,
+)
 from eyechart.metrics.recall import mean_per_class_recall
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -109,21 +116,21 @@ def test_clopper_pearson_goldens(k, n, low) -> None:
 
 @given(images, levels)
 def test_mean_recall_is_within_its_interval(drawn, level) -> None:
-    low, high = stratified(*columns(drawn), level)
+    low, high = stratified_interval(*columns(drawn), level)
     assert 0 <= low <= mean_per_class_recall(*columns(drawn), 5) <= high <= 1
     assert low < high
 
 
 @given(images, st.integers(2, 5))
 def test_mean_recall_of_more_images_is_known_better(drawn, times) -> None:
-    assert width(stratified(*columns(drawn * times))) < width(stratified(*columns(drawn)))
+    assert width(stratified_interval(*columns(drawn * times))) < width(stratified_interval(*columns(drawn)))
 
 
 @given(trials.filter(lambda trial: trial[1] <= 200))
 def test_one_class_is_a_plain_proportion(trial) -> None:
     k, n = trial
     drawn = (np.arange(n) < k).astype(float), np.zeros(n, int)
-    assert stratified(*drawn) == pytest.approx(wilson(k, n), abs=1e-12)
+    assert stratified_interval(*drawn) == pytest.approx(wilson(k, n), abs=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [[1] * 200, [5] * 40, [50] * 10, [2, 5, 20, 60] * 5], ids=["1", "5", "50", "mixed"])
@@ -132,27 +139,29 @@ def test_mean_recall_intervals_cover(sizes, spread) -> None:
     random = np.random.default_rng(7)
     truth = np.clip(0.7 + spread * np.linspace(-1, 1, len(sizes)), 0, 1)
     classes = np.repeat(np.arange(len(sizes)), sizes)
-    draws = [stratified((random.random(len(classes)) < truth[classes]).astype(float), classes) for _ in range(1000)]
+    draws = [
+        stratified_interval((random.random(len(classes)) < truth[classes]).astype(float), classes) for _ in range(1000)
+    ]
     assert 0.925 <= np.mean([low <= truth.mean() <= high for low, high in draws]) <= 0.98
 
 
 @KINDS
 @given(r=correlations, n=st.integers(4, 10_000), level=levels)
 def test_a_correlation_is_within_its_interval(kind, r, n, level) -> None:
-    low, high = fisher(r, n, kind, level)
+    low, high = fisher_interval(r, n, kind, level)
     assert -1 <= low <= r <= high <= 1
 
 
 @KINDS
 @given(r=st.floats(-0.99, 0.99), n=st.integers(4, 1000))
 def test_a_correlation_of_more_pairs_is_known_better(kind, r, n) -> None:
-    assert width(fisher(r, 2 * n, kind)) < width(fisher(r, n, kind))
+    assert width(fisher_interval(r, 2 * n, kind)) < width(fisher_interval(r, n, kind))
 
 
 @given(correlations, st.integers(4, 1000))
 def test_fisher_mirrors_the_sign_and_spearman_is_wider(r, n) -> None:
-    assert fisher(-r, n) == pytest.approx(tuple(-end for end in reversed(fisher(r, n))))
-    assert width(fisher(r, n, "spearman")) >= width(fisher(r, n))
+    assert fisher_interval(-r, n) == pytest.approx(tuple(-end for end in reversed(fisher_interval(r, n))))
+    assert width(fisher_interval(r, n, "spearman")) >= width(fisher_interval(r, n))
 
 
 @KINDS
@@ -160,20 +169,24 @@ def test_fisher_mirrors_the_sign_and_spearman_is_wider(r, n) -> None:
 @pytest.mark.parametrize("n", [4, 50])
 def test_the_interval_of_a_perfect_correlation_is_that_correlation_alone(kind, r, n) -> None:
     """It is the limit of the intervals of correlations towards it, and what scipy has."""
-    assert fisher(r, n, kind) == (r, r)
-    assert fisher(r * (1 - 1e-15), n, kind) == pytest.approx((r, r), abs=1e-6)
+    assert fisher_interval(r, n, kind) == (r, r)
+    assert fisher_interval(r * (1 - 1e-15), n, kind) == pytest.approx((r, r), abs=1e-6)
 
 
 @given(st.integers(4, 50), st.integers(0, 99), levels)
 def test_pearsons_interval_is_scipys(n, seed, level) -> None:
     found = stats.pearsonr(*np.random.default_rng(seed).standard_normal((2, n)))
-    assert fisher(float(found.statistic), n, level=level) == pytest.approx(tuple(found.confidence_interval(level)))
+    assert fisher_interval(float(found.statistic), n, level=level) == pytest.approx(
+        tuple(found.confidence_interval(level))
+    )
 
 
 @given(st.floats(-0.99, 0.99), st.integers(4, 1000))
 def test_spearmans_variance_is_bonett_and_wrights(r, n) -> None:
-    spearman, pearson = (np.arctanh(fisher(r, n, kind).high) - np.arctanh(r) for kind in ("spearman", "pearson"))
-    assume(fisher(r, n, "spearman").high < 0.999999)
+    spearman, pearson = (
+        np.arctanh(fisher_interval(r, n, kind).high) - np.arctanh(r) for kind in ("spearman", "pearson")
+    )
+    assume(fisher_interval(r, n, "spearman").high < 0.999999)
     assert spearman / pearson == pytest.approx(math.sqrt(1 + r * r / 2), rel=1e-4)
 
 
@@ -184,7 +197,7 @@ def test_correlation_intervals_cover(kind, rho) -> None:
     x, noise = random.standard_normal((2, 2000, 30))
     y = rho * x + math.sqrt(1 - rho**2) * noise
     measure, truth = (stats.pearsonr, rho) if kind == "pearson" else (stats.spearmanr, 6 / math.pi * math.asin(rho / 2))
-    ends = np.array([fisher(float(measure(a, b)[0]), 30, kind) for a, b in zip(x[:600], y[:600], strict=True)])
+    ends = np.array([fisher_interval(float(measure(a, b)[0]), 30, kind) for a, b in zip(x[:600], y[:600], strict=True)])
     assert np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])) >= 0.93
 
 
@@ -214,11 +227,17 @@ def test_t_goldens_of_36_images_in_31_runs(hits, mean, half) -> None:
     assert (round((low + high) / 2, 2), round((high - low) / 2, 2)) == (mean, half)
 
 
-NOTHING = [wilson(0, 0), clopper_pearson(0, 0), stratified([], []), stratified([math.nan], [0]), stratified([1], [-1])]
+NOTHING = [
+    wilson(0, 0),
+    clopper_pearson(0, 0),
+    stratified_interval([], []),
+    stratified_interval([math.nan], [0]),
+    stratified_interval([1], [-1]),
+]
 NOTHING += [
-    fisher(math.nan, 50),
-    fisher(0.3, 3),
-    fisher(1, 0),
+    fisher_interval(math.nan, 50),
+    fisher_interval(0.3, 3),
+    fisher_interval(1, 0),
     t_interval([]),
     t_interval([1]),
     t_interval([1, math.nan]),

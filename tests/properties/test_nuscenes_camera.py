@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from eyechart.data.detection.nuscenes_camera import NEAR, Boxes, Poses, Views, shown
-from eyechart.toybox.space import Camera, Pose, Vector, rotated, turned
+from eyechart.toybox.space import Camera, Pose, Vector, rotate, rotation_about_vertical
 
 FRONT = (0.5, -0.5, 0.5, -0.5)
 WIDTH, HEIGHT = 1600, 900
@@ -25,7 +25,9 @@ def _unit(values: tuple[float, ...]) -> tuple[float, ...]:
 turns = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda values: math.hypot(*values) > 0.1).map(_unit)
 places = st.tuples(st.floats(-15, 40), st.floats(-20, 20), st.floats(-3, 4))
 sizes = st.tuples(*[st.floats(0.05, 12)] * 3)
-egos = st.builds(Pose, st.tuples(st.floats(0, 2000), st.floats(0, 2000), st.just(0.0)), st.floats(-3, 3).map(turned))
+egos = st.builds(
+    Pose, st.tuples(st.floats(0, 2000), st.floats(0, 2000), st.just(0.0)), st.floats(-3, 3).map(rotation_about_vertical)
+)
 cameras = st.builds(
     Camera, st.builds(Pose, st.just((1.7, 0.0, 1.5)), st.just(FRONT)), st.just(1266.4), st.just((816.3, 491.5))
 )
@@ -58,7 +60,7 @@ def inward(pose: Pose, point: Vector) -> Vector:
     """A point of the frame outside in a pose's own frame."""
     w, x, y, z = pose.rotation
     away = (point[0] - pose.translation[0], point[1] - pose.translation[1], point[2] - pose.translation[2])
-    return rotated((w, -x, -y, -z), away)
+    return rotate((w, -x, -y, -z), away)
 
 
 def possible(found: Scene, left: float, top: float, right: float, bottom: float) -> bool:

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from eyechart.toybox.outlines import area, filled, polygons, run_lengths
+from eyechart.toybox.outlines import area, fill_holes, polygons, run_lengths
 
 Mask = NDArray[np.bool_]
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=12))
@@ -30,12 +30,12 @@ def decoded(counts: list[int], shape: tuple[int, int]) -> Mask:
 
 @given(SOME)
 def test_the_areas_add_up_to_the_filled_mask(mask: Mask) -> None:
-    assert sum(area(outline) for outline in polygons(mask)) == filled(mask).sum()
+    assert sum(area(outline) for outline in polygons(mask)) == fill_holes(mask).sum()
 
 
 @given(SOME)
 def test_polygons_cover_the_filled_mask(mask: Mask) -> None:
-    assert np.array_equal(painted(polygons(mask), mask.shape), filled(mask))
+    assert np.array_equal(painted(polygons(mask), mask.shape), fill_holes(mask))
 
 
 @given(SOME)

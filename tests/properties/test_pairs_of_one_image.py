@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from eyechart.metrics.degenerate_intervals import measure_intervals
 from eyechart.metrics.degradation import degradation, tost
 from eyechart.metrics.intervals import wilson
-from eyechart.metrics.resampling import clustered, exchanged, percentile
-from eyechart.metrics.yes_no import MEASURES, measures
+from eyechart.metrics.resampling import cluster_bootstrap_totals, exchange_totals, percentile_interval
+from eyechart.metrics.yes_no import MEASURES, confusion_measures
 
 WORLDS = 600
 IMAGES = 200
@@ -37,7 +37,7 @@ def world(random, per, deviation, images=IMAGES):
 @cache
 def truth(deviation):
     """The measures over all images that there could be."""
-    return measures(answers(np.random.default_rng(0), np.arange(400_000), deviation).sum(axis=0))
+    return confusion_measures(answers(np.random.default_rng(0), np.arange(400_000), deviation).sum(axis=0))
 
 
 @PER_IMAGE
@@ -45,7 +45,9 @@ def test_intervals_cover_the_measures_as_often_as_they_say(per, deviation) -> No
     random, covered = np.random.default_rng(3), dict.fromkeys(MEASURES, 0)
     for seed in range(WORLDS):
         rows, images = world(random, per, deviation, 2 * IMAGES)
-        found = measure_intervals(rows, measures(clustered(rows, images, 400, seed)), clusters=images)
+        found = measure_intervals(
+            rows, confusion_measures(cluster_bootstrap_totals(rows, images, 400, seed)), clusters=images
+        )
         for name, ends in found.items():
             covered[name] += ends.low <= truth(deviation)[name] <= ends.high
     assert 0.93 <= covered["acc"] / WORLDS <= 0.97
@@ -76,7 +78,7 @@ def test_exchanges_are_all_signs(rows, seed) -> None:
     first, second = (np.array([row[side] for row in rows], np.int64).reshape(-1, 1) for side in range(2))
     signs = (np.arange(2 ** len(rows))[:, None] >> np.arange(len(rows))) & 1
     every = np.where(signs, second[:, 0], first[:, 0]).sum(axis=1)
-    one, other = exchanged(first, second, 4000, seed)
+    one, other = exchange_totals(first, second, 4000, seed)
     assert (one + other == first.sum() + second.sum()).all()
     for total in set(every) | set(one[:, 0]):
         chance = float(np.mean(every == total))
@@ -108,13 +110,15 @@ def test_pairs_that_repeat_an_image_make_nothing_surer(images, copies) -> None:
 
 def test_images_that_are_all_right_are_as_sure_as_so_many_images() -> None:
     rows, images = np.tile([1, 0, 0, 1], (60, 1)), np.repeat(np.arange(20), 3)
-    found = measure_intervals(rows, measures(clustered(rows, images, 50)), clusters=images)
+    found = measure_intervals(rows, confusion_measures(cluster_bootstrap_totals(rows, images, 50)), clusters=images)
     assert found["acc"] == pytest.approx(wilson(20, 20))
 
 
 def test_images_that_are_half_right_are_no_point() -> None:
     rows, images = np.tile([[1, 0, 0, 1], [0, 1, 1, 0]], (20, 1)), np.repeat(np.arange(20), 2)
-    low, high = measure_intervals(rows, measures(clustered(rows, images, 50)), clusters=images)["acc"]
+    low, high = measure_intervals(
+        rows, confusion_measures(cluster_bootstrap_totals(rows, images, 50)), clusters=images
+    )["acc"]
     assert low < 0.45
     assert high > 0.55
 
@@ -133,7 +137,10 @@ def test_strata_keep_images_with_one_number_apart() -> None:
     random = np.random.default_rng(5)
     rows, images = answers(random, np.arange(40), 1.0), np.arange(40) % 20
     strata = np.arange(40) // 20
-    np.testing.assert_array_equal(clustered(rows, images, 9, 1, strata), clustered(rows, np.arange(40), 9, 1, strata))
+    np.testing.assert_array_equal(
+        cluster_bootstrap_totals(rows, images, 9, 1, strata),
+        cluster_bootstrap_totals(rows, np.arange(40), 9, 1, strata),
+    )
 
 
 def test_equivalence_draws_images() -> None:
@@ -143,4 +150,4 @@ def test_equivalence_draws_images() -> None:
     wide, narrow = (tost(*models, 800, 1, clusters=each)["acc"] for each in (clusters, None))
     assert wide.delta == narrow.delta
     assert wide.ci.high - wide.ci.low > 1.15 * (narrow.ci.high - narrow.ci.low)
-    assert wide.ci == pytest.approx(percentile(wide.draws, 0.9))
+    assert wide.ci == pytest.approx(percentile_interval(wide.bootstrap_samples, 0.9))

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import ks_2samp
 
-from eyechart.metrics.resampling import clustered, drawn, percentile, permuted, resampled
+from eyechart.metrics.resampling import (
+    bootstrap_counts,
+    bootstrap_totals,
+    cluster_bootstrap_totals,
+    percentile_interval,
+    permutation_totals,
+)
 
 TIMES = 20_000
 cells = st.integers(0, 2)
@@ -40,22 +46,22 @@ def agree(drawn, expected):
 @given(small, seeds)
 def test_resamples_are_all_that_can_be_drawn(rows, seed) -> None:
     expected = chances(rows[list(chosen)].sum(axis=0) for chosen in product(range(len(rows)), repeat=len(rows)))
-    assert agree(resampled(rows, TIMES, seed), expected)
+    assert agree(bootstrap_totals(rows, TIMES, seed), expected)
 
 
 @given(small, small, seeds)
 def test_shuffles_are_all_that_can_be_dealt(first, second, seed) -> None:
     rows = np.concatenate([first, second])
     expected = chances(rows[list(chosen)].sum(axis=0) for chosen in combinations(range(len(rows)), len(first)))
-    assert agree(permuted(first, second, TIMES, seed)[0], expected)
+    assert agree(permutation_totals(first, second, TIMES, seed)[0], expected)
 
 
 @given(small, small, seeds)
 def test_strata_are_drawn_and_dealt_apart(one, other, seed) -> None:
     rows, strata = np.concatenate([one, other]), np.repeat([5, 2], [len(one), len(other)])
-    kept = [resampled(part, TIMES, seed).mean(axis=0) for part in (one, other)]
-    np.testing.assert_allclose(resampled(rows, TIMES, seed, strata).mean(axis=0), sum(kept), atol=0.15)
-    first, _ = permuted(one, other, 9, seed, (strata[: len(one)], strata[len(one) :]))
+    kept = [bootstrap_totals(part, TIMES, seed).mean(axis=0) for part in (one, other)]
+    np.testing.assert_allclose(bootstrap_totals(rows, TIMES, seed, strata).mean(axis=0), sum(kept), atol=0.15)
+    first, _ = permutation_totals(one, other, 9, seed, (strata[: len(one)], strata[len(one) :]))
     assert (first == one.sum(axis=0)).all()  # nobody to change places with
 
 
@@ -63,7 +69,7 @@ def test_resampling_is_the_loop_over_rows() -> None:
     random = np.random.default_rng(3)
     rows = random.integers(0, 3, (60, 2))
     slow = np.array([rows[random.integers(0, 60, 60)].sum(axis=0) for _ in range(4000)])
-    fast = resampled(rows, 4000, seed=4)
+    fast = bootstrap_totals(rows, 4000, seed=4)
     np.testing.assert_allclose(np.cov(fast.T), np.cov(slow.T), rtol=0.15, atol=4)
     assert all(ks_2samp(fast @ way, slow @ way).pvalue > 0.001 for way in ((1, 0), (0, 1), (1, -1)))
 
@@ -72,7 +78,7 @@ def test_permuting_is_the_loop_over_shuffles() -> None:
     random = np.random.default_rng(5)
     rows = random.integers(0, 3, (70, 2))
     slow = np.array([random.permutation(rows)[:30].sum(axis=0) for _ in range(4000)])
-    fast, _ = permuted(rows[:30], rows[30:], 4000, seed=6)
+    fast, _ = permutation_totals(rows[:30], rows[30:], 4000, seed=6)
     assert all(ks_2samp(fast @ way, slow @ way).pvalue > 0.001 for way in ((1, 0), (0, 1), (1, -1)))
 
 
@@ -80,14 +86,16 @@ def test_permuting_is_the_loop_over_shuffles() -> None:
 def test_the_order_of_rows_does_not_matter(first, second, seed, random) -> None:
     turned = random.sample(first.tolist(), len(first))
     turned = np.array(turned, np.int64).reshape(first.shape)
-    np.testing.assert_array_equal(resampled(turned, 9, seed), resampled(first, 9, seed))
-    np.testing.assert_array_equal(permuted(turned, second, 9, seed), permuted(first, second, 9, seed))
+    np.testing.assert_array_equal(bootstrap_totals(turned, 9, seed), bootstrap_totals(first, 9, seed))
+    np.testing.assert_array_equal(
+        permutation_totals(turned, second, 9, seed), permutation_totals(first, second, 9, seed)
+    )
 
 
 @given(tables, tables, seeds)
 def test_nothing_is_lost_in_a_shuffle(first, second, seed) -> None:
     counted = [np.column_stack([rows, np.ones(len(rows), np.int64)]) for rows in (first, second)]
-    one, other = permuted(*counted, 7, seed)
+    one, other = permutation_totals(*counted, 7, seed)
     assert (one[:, -1] == len(first)).all()
     assert (one + other == np.concatenate(counted).sum(axis=0)).all()
 
@@ -95,81 +103,81 @@ def test_nothing_is_lost_in_a_shuffle(first, second, seed) -> None:
 @given(tables, seeds)
 def test_a_resample_has_as_many_rows(rows, seed) -> None:
     counted = np.column_stack([rows, np.ones(len(rows), np.int64)])
-    assert (resampled(counted, 7, seed)[:, -1] == len(rows)).all()
+    assert (bootstrap_totals(counted, 7, seed)[:, -1] == len(rows)).all()
 
 
 @given(tables, seeds)
 def test_rows_alone_in_their_clusters_are_resampled(rows, seed) -> None:
     names = np.arange(len(rows))[::-1] * 5
-    np.testing.assert_array_equal(clustered(rows, names, 9, seed), resampled(rows, 9, seed))
+    np.testing.assert_array_equal(cluster_bootstrap_totals(rows, names, 9, seed), bootstrap_totals(rows, 9, seed))
 
 
 @given(tables, seeds)
 def test_rows_of_a_cluster_come_together(rows, seed) -> None:
     twice, names = np.repeat(rows, 2, axis=0), np.repeat(np.arange(len(rows)), 2)
-    np.testing.assert_array_equal(clustered(twice, names, 9, seed), 2 * resampled(rows, 9, seed))
+    np.testing.assert_array_equal(cluster_bootstrap_totals(twice, names, 9, seed), 2 * bootstrap_totals(rows, 9, seed))
 
 
 @given(tables, seeds)
 def test_one_cluster_cannot_vary(rows, seed) -> None:
-    assert (clustered(rows, np.zeros(len(rows), int), 9, seed) == rows.sum(axis=0)).all()
+    assert (cluster_bootstrap_totals(rows, np.zeros(len(rows), int), 9, seed) == rows.sum(axis=0)).all()
 
 
 def test_a_generator_goes_on_and_a_seed_starts_anew() -> None:
     rows, random = np.eye(5, dtype=int), np.random.default_rng(1)
-    first, second = resampled(rows, 9, random), resampled(rows, 9, random)
-    np.testing.assert_array_equal(first, resampled(rows, 9, 1))
+    first, second = bootstrap_totals(rows, 9, random), bootstrap_totals(rows, 9, random)
+    np.testing.assert_array_equal(first, bootstrap_totals(rows, 9, 1))
     assert (first != second).any()
 
 
 @given(st.lists(st.floats(-9, 9), min_size=1, max_size=30), st.sampled_from([0.5, 0.9, 0.95]))
 def test_percentiles_hold_the_middle_and_leave_out_what_has_no_value(draws, level) -> None:
-    low, high = percentile([*draws, float("nan")], level)
+    low, high = percentile_interval([*draws, float("nan")], level)
     assert (low, high) == pytest.approx(tuple(np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])))
     assert min(draws) <= low <= high <= max(draws)
 
 
 def test_no_draws_have_no_percentiles() -> None:
-    assert np.isnan([percentile([]), percentile([np.nan])]).all()
+    assert np.isnan([percentile_interval([]), percentile_interval([np.nan])]).all()
 
 
 @settings(max_examples=30)  # each draws thousands of resamples
 @given(st.integers(1, 4), seeds)
 def test_numbers_of_draws_are_all_that_can_be_drawn(n, seed) -> None:
     chosen = (np.bincount(rows, minlength=n) for rows in product(range(n), repeat=n))
-    assert agree(np.array(list(drawn(n, TIMES, seed))), chances(map(tuple, chosen)))
+    assert agree(np.array(list(bootstrap_counts(n, TIMES, seed))), chances(map(tuple, chosen)))
 
 
 @given(st.lists(st.integers(0, 3), max_size=12), seeds)
 def test_of_each_stratum_as_many_are_drawn_as_it_has(strata, seed) -> None:
     sizes = np.bincount(np.array(strata, int))
-    found = [np.bincount(np.array(strata, int), counts) for counts in drawn(len(strata), 5, seed, strata)]
+    found = [np.bincount(np.array(strata, int), counts) for counts in bootstrap_counts(len(strata), 5, seed, strata)]
     assert len(found) == 5
     assert all((sums == sizes).all() for sums in found)
 
 
 def test_a_generator_goes_on_from_where_it_is() -> None:
     random = np.random.default_rng(4)
-    parts = [list(drawn(9, times, random)) for times in (2, 3)]
-    np.testing.assert_array_equal(np.concatenate(parts), list(drawn(9, 5, 4)))
+    parts = [list(bootstrap_counts(9, times, random)) for times in (2, 3)]
+    np.testing.assert_array_equal(np.concatenate(parts), list(bootstrap_counts(9, 5, 4)))
 
 
 @pytest.mark.parametrize("n", [1, 9, 300])
 def test_draws_of_a_seed_are_those_of_its_generator_however_often_they_are_asked_for(n, monkeypatch) -> None:
-    expected = np.array(list(drawn(n, 5, np.random.default_rng(4))))
-    for counts in drawn(n, 5, 4):
+    expected = np.array(list(bootstrap_counts(n, 5, np.random.default_rng(4))))
+    for counts in bootstrap_counts(n, 5, 4):
         counts[:] = 0  # what somebody does to them is nobody else's
     for kept, spilled in ((5 * n, 5 * n), (5 * n - 1, 5 * n), (5 * n - 1, 5 * n - 1)):
-        monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", kept)
-        monkeypatch.setattr(sys.modules[drawn.__module__], "SPILLED", spilled)
-        found = np.array(list(drawn(n, 5, 4)))
+        monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "KEPT", kept)
+        monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "SPILLED", spilled)
+        found = np.array(list(bootstrap_counts(n, 5, 4)))
         np.testing.assert_array_equal(found, expected)
         assert found.dtype == np.int64
 
 
 def test_half_a_million_units_are_drawn_once_for_all_numbers_of_a_case(monkeypatch) -> None:
     """What is drawn for the first number is read again for the others, in memory or from a file."""
-    resampling, times, units = sys.modules[drawn.__module__], 1000, 500_000
+    resampling, times, units = sys.modules[bootstrap_counts.__module__], 1000, 500_000
     assert times * units <= resampling.SPILLED
     made, draw = [], resampling._drawn
 
@@ -182,27 +190,29 @@ def test_half_a_million_units_are_drawn_once_for_all_numbers_of_a_case(monkeypat
         for kept in (5 * n, 5 * n - 1):  # in memory, in a file
             monkeypatch.setattr(resampling, "KEPT", kept)
             for _ in range(6):
-                assert sum(1 for _ in drawn(n, 5, 17)) == 5
+                assert sum(1 for _ in bootstrap_counts(n, 5, 17)) == 5
     assert made == [5 * 301, 5 * 301, 5 * 302, 5 * 302]
 
 
 def test_several_readers_go_through_the_same_file(monkeypatch) -> None:
-    monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", 0)
-    found = [np.array(pair) for pair in zip(drawn(50, 6, 3), drawn(50, 6, 3), strict=True)]
+    monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "KEPT", 0)
+    found = [np.array(pair) for pair in zip(bootstrap_counts(50, 6, 3), bootstrap_counts(50, 6, 3), strict=True)]
     assert all((one == other).all() for one, other in found)
-    np.testing.assert_array_equal([one for one, _ in found], list(drawn(50, 6, np.random.default_rng(3))))
+    np.testing.assert_array_equal([one for one, _ in found], list(bootstrap_counts(50, 6, np.random.default_rng(3))))
 
 
 def test_a_generator_goes_on_where_draws_would_be_kept_for_a_seed(monkeypatch) -> None:
-    expected = list(drawn(50, 6, np.random.default_rng(3)))
+    expected = list(bootstrap_counts(50, 6, np.random.default_rng(3)))
     for kept in (0, 6 * 50):  # in a file, in memory
-        monkeypatch.setattr(sys.modules[drawn.__module__], "KEPT", kept)
+        monkeypatch.setattr(sys.modules[bootstrap_counts.__module__], "KEPT", kept)
         generator = np.random.default_rng(3)
-        np.testing.assert_array_equal([*drawn(50, 3, generator), *drawn(50, 3, generator)], expected)
+        np.testing.assert_array_equal(
+            [*bootstrap_counts(50, 3, generator), *bootstrap_counts(50, 3, generator)], expected
+        )
 
 
 def test_without_room_for_a_file_draws_are_made_anew(monkeypatch) -> None:
-    resampling = sys.modules[drawn.__module__]
+    resampling = sys.modules[bootstrap_counts.__module__]
 
     def full():
         raise OSError(28, "No space left on device")
@@ -210,20 +220,22 @@ def test_without_room_for_a_file_draws_are_made_anew(monkeypatch) -> None:
     monkeypatch.setattr(resampling, "KEPT", 0)
     monkeypatch.setattr(resampling, "TemporaryFile", full)
     for _ in range(2):
-        np.testing.assert_array_equal(list(drawn(31, 4, 23)), list(drawn(31, 4, np.random.default_rng(23))))
+        np.testing.assert_array_equal(
+            list(bootstrap_counts(31, 4, 23)), list(bootstrap_counts(31, 4, np.random.default_rng(23)))
+        )
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3)), max_size=9), seeds)
 def test_units_of_a_cluster_are_drawn_as_often_as_one_another(units, seed) -> None:
     strata, clusters = (np.array([unit[side] for unit in units], int) for side in range(2))
     names = list(dict.fromkeys(units))
-    of_clusters = list(drawn(len(names), 5, seed, [stratum for stratum, _ in names]))
-    for counts, wanted in zip(drawn(len(units), 5, seed, strata, clusters), of_clusters, strict=True):
+    of_clusters = list(bootstrap_counts(len(names), 5, seed, [stratum for stratum, _ in names]))
+    for counts, wanted in zip(bootstrap_counts(len(units), 5, seed, strata, clusters), of_clusters, strict=True):
         assert counts.tolist() == [wanted[names.index(unit)] for unit in units]
 
 
 @given(st.lists(st.integers(0, 1), max_size=9), seeds)
 def test_units_alone_in_their_clusters_are_drawn_as_without(strata, seed) -> None:
     clusters = 7 * np.arange(len(strata))[::-1]
-    plain, same = (list(drawn(len(strata), 5, seed, strata, each)) for each in (None, clusters))
+    plain, same = (list(bootstrap_counts(len(strata), 5, seed, strata, each)) for each in (None, clusters))
     np.testing.assert_array_equal(plain, same)

@@ -14,14 +14,14 @@ from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.recall import mean_per_class_recall
 from eyechart.metrics.selective import (
     AVERAGES,
-    auc_draws,
+    auc_bootstrap,
     auc_interval,
     aurc,
     balanced_weights,
+    macro_accuracy_coverage,
     macro_auc,
-    macro_coverage,
 )
-from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_auc, accuracy_coverage_interval
+from eyechart.metrics.thresholds import accuracy_coverage, accuracy_coverage_area, accuracy_coverage_area_interval
 
 few = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, 1.0])  # so that ties abound
 images = st.lists(
@@ -40,7 +40,7 @@ def area(average, sure, right, label):
     """The area of each average, by its public name."""
     if average == "macro":
         return macro_auc(sure, right, label)
-    return accuracy_coverage_auc(sure, right, balanced_weights(right, label) if average == "balanced" else None)
+    return accuracy_coverage_area(sure, right, balanced_weights(right, label) if average == "balanced" else None)
 
 
 def plain_points(drawn):
@@ -55,7 +55,7 @@ def plain_points(drawn):
 
 @given(images)
 def test_the_macro_curve_is_a_plain_loop_over_thresholds(drawn) -> None:
-    curve, points = macro_coverage(*columns(drawn)), list(plain_points(drawn))
+    curve, points = macro_accuracy_coverage(*columns(drawn)), list(plain_points(drawn))
     assert list(zip(curve.thresholds, curve.kept, strict=True)) == [point[:2] for point in points]
     np.testing.assert_allclose(curve.accuracy, [point[2] for point in points])
     np.testing.assert_allclose(curve.coverage, [kept / len(drawn) for _, kept, _ in points])
@@ -64,7 +64,7 @@ def test_the_macro_curve_is_a_plain_loop_over_thresholds(drawn) -> None:
 @given(images)
 def test_the_macro_curve_ends_with_mean_recall(drawn) -> None:
     _, right, label = columns(drawn)
-    accuracy = macro_coverage(*columns(drawn)).accuracy[-1]
+    accuracy = macro_accuracy_coverage(*columns(drawn)).accuracy[-1]
     predicted = np.where(right == 1, label, -1)
     assert accuracy == pytest.approx(mean_per_class_recall(right, label, 8))
     assert accuracy == pytest.approx(recall_score(label, predicted, labels=np.unique(label), average="macro"))
@@ -88,7 +88,7 @@ def test_balanced_weights_give_every_class_as_much(drawn) -> None:
 def test_one_class_is_like_none(drawn, average) -> None:
     sure, right, label = columns(drawn)
     same = np.full_like(label, 3)
-    assert area(average, sure, right, same) == pytest.approx(accuracy_coverage_auc(sure, right))
+    assert area(average, sure, right, same) == pytest.approx(accuracy_coverage_area(sure, right))
     assert auc_interval(sure, right, classes=same, average=average, times=9) == pytest.approx(
         auc_interval(sure, right, times=9)
     )
@@ -118,9 +118,9 @@ def test_the_area_is_between_wrong_before_right_and_right_before_wrong(right) ->
     k = int(sum(right))
     best = (k + sum(k / m for m in range(k + 1, n + 1))) / n
     worst = sum((m - n + k) / m for m in range(n - k + 1, n + 1)) / n
-    assert accuracy_coverage_auc(falling, sorted(right, reverse=True)) == pytest.approx(best)
-    assert accuracy_coverage_auc(falling, sorted(right)) == pytest.approx(worst)
-    assert worst - 1e-12 <= accuracy_coverage_auc(falling, right) <= best + 1e-12
+    assert accuracy_coverage_area(falling, sorted(right, reverse=True)) == pytest.approx(best)
+    assert accuracy_coverage_area(falling, sorted(right)) == pytest.approx(worst)
+    assert worst - 1e-12 <= accuracy_coverage_area(falling, right) <= best + 1e-12
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 2)), min_size=1, max_size=5))
@@ -143,8 +143,8 @@ def test_where_all_are_equally_sure_the_area_is_the_accuracy(drawn, average) -> 
 @given(images)
 def test_risk_is_one_less_accuracy(drawn) -> None:
     sure, right, _ = columns(drawn)
-    assert aurc(sure, right) == pytest.approx(accuracy_coverage_auc(sure, 1 - right))
-    assert aurc(sure, right) + accuracy_coverage_auc(sure, right) == pytest.approx(1)
+    assert aurc(sure, right) == pytest.approx(accuracy_coverage_area(sure, 1 - right))
+    assert aurc(sure, right) + accuracy_coverage_area(sure, right) == pytest.approx(1)
 
 
 @given(images, st.sampled_from(AVERAGES))
@@ -177,9 +177,9 @@ def test_the_interval_is_a_loop_over_resampled_rows(drawn, average, seed) -> Non
 @pytest.mark.parametrize("average", AVERAGES)
 def test_a_draw_without_a_scored_image_is_no_number(average) -> None:
     sure, right, label = [0.5, 0.9, 0.7], [1, math.nan, 0], [0, 0, 1]
-    draws = auc_draws(sure, right, [[0, 3, 0], [1, 2, 0], [0, 2, 1]], classes=label, average=average)
+    draws = auc_bootstrap(sure, right, [[0, 3, 0], [1, 2, 0], [0, 2, 1]], classes=label, average=average)
     assert draws == pytest.approx([math.nan, 1, 0], nan_ok=True)
-    none = auc_draws([0.5], [math.nan], [[1], [1]], classes=[0], average=average)
+    none = auc_bootstrap([0.5], [math.nan], [[1], [1]], classes=[0], average=average)
     assert none == pytest.approx([math.nan] * 2, nan_ok=True)
 
 
@@ -188,7 +188,7 @@ def test_the_bootstrap_agrees_with_the_influence(ties) -> None:
     random = np.random.default_rng(2)
     sure = random.uniform(0.05, 1, 3000).round(1 if ties else 9)
     right = (random.random(3000) < sure).astype(float)
-    assert auc_interval(sure, right) == pytest.approx(accuracy_coverage_interval(sure, right), abs=0.012)
+    assert auc_interval(sure, right) == pytest.approx(accuracy_coverage_area_interval(sure, right), abs=0.012)
 
 
 @given(st.integers(1, 400), st.integers(1, 7), st.sampled_from(AVERAGES), st.sampled_from([0.0, 1.0]))
@@ -211,7 +211,7 @@ def test_one_image_has_its_outcome_and_an_interval(average) -> None:
 )
 def test_nothing_scored_is_no_number(nothing) -> None:
     sure, right, label = nothing
-    assert all(column.size == 0 for column in macro_coverage(*nothing))
+    assert all(column.size == 0 for column in macro_accuracy_coverage(*nothing))
     found = [macro_auc(*nothing), *auc_interval(sure, right, classes=label, average="macro")]
     assert np.isnan([*found, *auc_interval([0.5], [1], times=0)]).all()
     assert accuracy_coverage(sure, right, balanced_weights(right, label) * 0).kept.size == 0

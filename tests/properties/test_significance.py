@@ -12,11 +12,11 @@ from scipy import stats
 from statsmodels.stats import contingency_tables, multitest, proportion
 
 from eyechart.metrics import significance
-from eyechart.metrics.degenerate_intervals import unseen
+from eyechart.metrics.degenerate_intervals import max_unseen_share
 from eyechart.metrics.intervals import Interval, wilson
 from eyechart.metrics.significance import (
     Change,
-    drawn_change,
+    bootstrap_change,
     holm,
     interval_change,
     mcnemar,
@@ -171,7 +171,7 @@ def test_the_order_of_tests_does_not_count(p, random) -> None:
 
 @given(SHARE, SHARE, DRAWS, UNITS)
 def test_exchanging_the_runs_turns_a_drawn_change(before, after, draws, n) -> None:
-    found, back = drawn_change(before, after, *draws, n), drawn_change(after, before, *draws[::-1], n)
+    found, back = bootstrap_change(before, after, *draws, n), bootstrap_change(after, before, *draws[::-1], n)
     assert flat(back) == pytest.approx(flat(turned(found)), abs=1e-12, nan_ok=True)
     assert not found.ci.low > found.delta
     assert not found.ci.high < found.delta
@@ -179,38 +179,38 @@ def test_exchanging_the_runs_turns_a_drawn_change(before, after, draws, n) -> No
 
 @given(SHARE, DRAWS, UNITS)
 def test_drawn_numbers_compared_with_themselves_have_p_one(value, draws, n) -> None:
-    delta, ci, p = drawn_change(value, value, draws[0], draws[0], n)
+    delta, ci, p = bootstrap_change(value, value, draws[0], draws[0], n)
     assert (delta, p) == (0, 1)
     if n and draws.shape[1] > 1:
-        assert ci == pytest.approx((-unseen(n), unseen(n)))
+        assert ci == pytest.approx((-max_unseen_share(n), max_unseen_share(n)))
 
 
 @given(SHARE, SHARE, DRAWS, UNITS, st.randoms(use_true_random=False))
 def test_neither_the_order_of_draws_nor_those_of_one_run_count(before, after, draws, n, random) -> None:
     order = random.sample(range(draws.shape[1]), draws.shape[1])
     more = np.insert(draws[:, order], 0, [[NAN, 0.3], [0.2, NAN]], axis=1)
-    expected = flat(drawn_change(before, after, *draws, n))
-    assert flat(drawn_change(before, after, *more, n)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+    expected = flat(bootstrap_change(before, after, *draws, n))
+    assert flat(bootstrap_change(before, after, *more, n)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_many_draws_give_the_normal_tail_of_their_standard_error() -> None:
     draws = np.random.default_rng(0).normal(0.02, 0.01, 10**5)
-    found = drawn_change(0.5, 0.52, np.zeros(10**5), draws)
+    found = bootstrap_change(0.5, 0.52, np.zeros(10**5), draws)
     assert found.p == pytest.approx(math.erfc(2 / math.sqrt(2)), rel=0.05)
     assert found.ci == pytest.approx((0.02 - 0.0196, 0.02 + 0.0196), abs=3e-4)
 
 
 @given(st.integers(1, 60))
 def test_where_every_sample_changed_it_is_the_sign_test(n) -> None:
-    found = drawn_change(1.0, 0.0, np.ones(9), np.zeros(9), n)
+    found = bootstrap_change(1.0, 0.0, np.ones(9), np.zeros(9), n)
     assert found.p == pytest.approx(mcnemar(np.ones(n), np.zeros(n)).p)
-    assert found.ci == pytest.approx((-1, -1 + 2 * unseen(n)))
+    assert found.ci == pytest.approx((-1, -1 + 2 * max_unseen_share(n)))
 
 
 @given(st.floats(0.001, 2), st.integers(1, 10**6))
 def test_where_no_draw_differs_p_falls_with_the_change_and_with_the_units(delta, n) -> None:
     few, many, more = (
-        drawn_change(0.0, change, [0.0] * 3, [change] * 3, units).p
+        bootstrap_change(0.0, change, [0.0] * 3, [change] * 3, units).p
         for change, units in ((delta, n), (delta, 2 * n), (1.5 * delta, n))
     )
     assert 0 <= max(many, more) <= few <= 1
@@ -230,7 +230,7 @@ def test_where_no_draw_differs_p_falls_with_the_change_and_with_the_units(delta,
     ],
 )
 def test_numbers_and_draws_that_are_missing_or_too_few(arguments, expected) -> None:
-    assert flat(drawn_change(*arguments)) == pytest.approx(expected, abs=1e-15, nan_ok=True)
+    assert flat(bootstrap_change(*arguments)) == pytest.approx(expected, abs=1e-15, nan_ok=True)
 
 
 # Changes without pairs
@@ -308,4 +308,4 @@ def test_independent_runs_differ_surely_where_the_interval_leaves_no_change_out(
 def test_few_draws_are_read_by_students_distribution() -> None:
     change = np.array([-0.5, -0.1, -0.3, -0.2])
     expected = 2 * stats.t.sf(0.25 / change.std(ddof=1), 3)
-    assert drawn_change(0.5, 0.25, np.full(4, 0.5), 0.5 + change).p == pytest.approx(expected)
+    assert bootstrap_change(0.5, 0.25, np.full(4, 0.5), 0.5 + change).p == pytest.approx(expected)

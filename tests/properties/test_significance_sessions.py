@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyechart.metrics.significance import detectable, drawn_change, holm, mcnemar_p
+from eyechart.metrics.significance import bootstrap_change, holm, mcnemar_p, minimum_detectable_loss
 
 METRICS, ALPHA = 200, 0.01
 
@@ -32,7 +32,7 @@ def exact_power(n: int, discordance: float, loss: float, alpha: float) -> float:
 
 @given(st.integers(8, 40), st.floats(0, 0.9), st.sampled_from([0.01, 0.05, 1 / 16, 0.2]), st.floats(0.3, 0.95))
 def test_the_loss_has_the_power_that_was_asked_for(n, discordance, alpha, power) -> None:
-    loss = detectable(n, discordance, alpha, power)
+    loss = minimum_detectable_loss(n, discordance, alpha, power)
     assert exact_power(n, discordance, loss, alpha) == pytest.approx(power, abs=1e-6)
 
 
@@ -40,7 +40,7 @@ def test_the_loss_has_the_power_that_was_asked_for(n, discordance, alpha, power)
     ("n", "discordance", "alpha"), [(50_000, 0.05, 5e-5), (50_000, 0, 5e-5), (1000, 0.1, 0.01), (60, 0.02, 0.001)]
 )
 def test_simulated_losses_are_found_as_often_as_was_asked_for(n, discordance, alpha) -> None:
-    loss = detectable(n, discordance, alpha)
+    loss = minimum_detectable_loss(n, discordance, alpha)
     changed = max(discordance, loss)
     shares = [(changed + loss) / 2, (changed - loss) / 2, 1 - changed]
     lost, gained, _ = np.random.default_rng(5).multinomial(n, shares, 20_000).T
@@ -49,16 +49,16 @@ def test_simulated_losses_are_found_as_often_as_was_asked_for(n, discordance, al
 
 
 def test_more_samples_and_a_quieter_change_show_smaller_losses() -> None:
-    by_n = [detectable(n, 0.05, 5e-5) for n in (20, 100, 1000, 50_000, 10**6)]
-    by_noise = [detectable(5000, share, 5e-5) for share in (0, 0.01, 0.05, 0.2, 1)]
+    by_n = [minimum_detectable_loss(n, 0.05, 5e-5) for n in (20, 100, 1000, 50_000, 10**6)]
+    by_noise = [minimum_detectable_loss(5000, share, 5e-5) for share in (0, 0.01, 0.05, 0.2, 1)]
     assert by_n == sorted(by_n, reverse=True)
     assert by_noise == sorted(by_noise)
     assert by_n[-2] < 0.01  # the point at n = 50,000 and 5 % discordance
 
 
 def test_too_few_samples_can_show_no_loss() -> None:
-    assert np.isnan([detectable(n, 0.5, 0.01) for n in (0, 1, 7)]).all()
-    assert detectable(8, 0.5, 0.01, 0.999) < 1
+    assert np.isnan([minimum_detectable_loss(n, 0.5, 0.01) for n in (0, 1, 7)]).all()
+    assert minimum_detectable_loss(8, 0.5, 0.01, 0.999) < 1
 
 
 # Sessions
@@ -121,7 +121,7 @@ def test_sessions_of_drawn_metrics_without_a_change_fail_in_at_most_one_per_cent
     for place in np.argwhere(np.abs(delta) > 2.8 * spread(cells)):  # p of the others is far above ALPHA / METRICS
         before, after = (f1(cells[*place], run) for run in (0, 1))
         draws = random.multinomial(n[place[1]], cells[*place] / n[place[1]], 1000)
-        p[*place] = drawn_change(before, after, f1(draws, 0), f1(draws, 1), int(n[place[1]])).p
+        p[*place] = bootstrap_change(before, after, f1(draws, 0), f1(draws, 1), int(n[place[1]])).p
     assert 0.001 < (p < 0.003).mean() < 0.003 + within(0.003, p.size)
     assert failed(p, p < 2).mean() <= ALPHA + within(ALPHA, sessions)
 
@@ -133,6 +133,6 @@ def test_few_units_do_not_reject_too_often(n, heavy) -> None:
     changes = random.normal(size=(metrics, n)) * (random.random((metrics, n)) < (0.2 if heavy else 1))
     draws = changes @ random.multinomial(n, np.ones(n) / n, 300).T / n
     p = np.array(
-        [drawn_change(0, row.mean(), np.zeros(300), taken, n).p for row, taken in zip(changes, draws, strict=True)]
+        [bootstrap_change(0, row.mean(), np.zeros(300), taken, n).p for row, taken in zip(changes, draws, strict=True)]
     )
     assert [(p <= alpha).mean() <= alpha + within(alpha, metrics) for alpha in (0.05, 0.01, 0.001)] == [True] * 3

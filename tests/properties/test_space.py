@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.toybox.nuscenes import CAMERAS
-from eyechart.toybox.space import Quaternion, Vector, product, rotated, turned
+from eyechart.toybox.space import Quaternion, Vector, multiply, rotate, rotation_about_vertical
 
 NUMBERS = st.floats(-100, 100)
 VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS)
@@ -29,24 +29,26 @@ def matrix(rotation: Quaternion) -> np.ndarray:
 
 @given(ANGLES, VECTORS)
 def test_a_rotation_is_its_matrix(angle: float, point: Vector) -> None:
-    assert rotated(turned(angle), point) == pytest.approx(matrix(turned(angle)) @ point, abs=1e-6)
+    assert rotate(rotation_about_vertical(angle), point) == pytest.approx(
+        matrix(rotation_about_vertical(angle)) @ point, abs=1e-6
+    )
 
 
 @given(ANGLES, ANGLES, VECTORS)
 def test_a_product_rotates_twice(one: float, two: float, point: Vector) -> None:
     front = CAMERAS["CAM_FRONT"].pose.rotation
-    both = product(turned(one), product(front, turned(two)))
-    assert rotated(both, point) == pytest.approx(
-        rotated(turned(one), rotated(front, rotated(turned(two), point))), abs=1e-5
+    both = multiply(rotation_about_vertical(one), multiply(front, rotation_about_vertical(two)))
+    assert rotate(both, point) == pytest.approx(
+        rotate(rotation_about_vertical(one), rotate(front, rotate(rotation_about_vertical(two), point))), abs=1e-5
     )
 
 
 @pytest.mark.parametrize(("channel", "ahead"), [("CAM_FRONT", 1), ("CAM_BACK", -1)])
 def test_a_camera_looks_along_the_car(channel: str, ahead: int) -> None:
     turn = CAMERAS[channel].pose.rotation
-    assert rotated(turn, (0, 0, 1)) == (ahead, 0, 0)  # what is deep is ahead, or behind
-    assert rotated(turn, (1, 0, 0)) == (0, -ahead, 0)  # what is right in the picture is to the right of its view
-    assert rotated(turn, (0, 1, 0)) == (0, 0, -1)
+    assert rotate(turn, (0, 0, 1)) == (ahead, 0, 0)  # what is deep is ahead, or behind
+    assert rotate(turn, (1, 0, 0)) == (0, -ahead, 0)  # what is right in the picture is to the right of its view
+    assert rotate(turn, (0, 1, 0)) == (0, 0, -1)
 
 
 @given(NUMBERS, NUMBERS, st.floats(0.1, 100))

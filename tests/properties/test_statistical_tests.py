@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from eyechart.metrics.intervals import fisher
-from eyechart.metrics.statistical_tests import correlation, empirical, f_test
+from eyechart.metrics.intervals import fisher_interval
+from eyechart.metrics.statistical_tests import correlation, f_test, monte_carlo_p_value
 
 # Accuracies per cent of arXiv 2602.18094, Table 8, models in its order: on ID, OOD-H and hard samples of COCO.
 TABLE_8 = np.array(
@@ -75,8 +75,8 @@ def test_correlations_are_scipys_with_fishers_intervals(rows) -> None:
     found = correlation(x, y)
     for r, p, theirs in ((*found[:2], stats.pearsonr(x, y)), (*found[3:5], stats.spearmanr(x, y))):
         assert (r, p) == pytest.approx((theirs.statistic, theirs.pvalue), abs=1e-6)
-    assert found.pearson_ci == fisher(found.pearson, len(rows))
-    assert found.spearman_ci == fisher(found.spearman, len(rows), "spearman")
+    assert found.pearson_ci == fisher_interval(found.pearson, len(rows))
+    assert found.spearman_ci == fisher_interval(found.spearman, len(rows), "spearman")
 
 
 @given(paired, st.randoms(use_true_random=False))
@@ -108,23 +108,23 @@ def test_constants_and_too_few_pairs_are_not_correlated() -> None:
 @given(st.lists(values, max_size=20), values, st.sampled_from(["left", "right"]))
 def test_an_empirical_p_value_is_a_plain_count(baseline, observed, tail) -> None:
     out = [value <= observed if tail == "left" else value >= observed for value in baseline]
-    assert empirical(observed, baseline, tail) == (1 + sum(out)) / (1 + len(baseline))
-    assert empirical(-observed, -np.array(baseline), {"left": "right", "right": "left"}[tail]) == empirical(
-        observed, baseline, tail
-    )
+    assert monte_carlo_p_value(observed, baseline, tail) == (1 + sum(out)) / (1 + len(baseline))
+    assert monte_carlo_p_value(
+        -observed, -np.array(baseline), {"left": "right", "right": "left"}[tail]
+    ) == monte_carlo_p_value(observed, baseline, tail)
 
 
 @given(st.lists(values, min_size=20, max_size=20, unique=True))
 def test_of_twenty_exchangeable_values_one_is_significant(drawn) -> None:
-    found = [empirical(drawn[place], drawn[:place] + drawn[place + 1 :]) for place in range(20)]
+    found = [monte_carlo_p_value(drawn[place], drawn[:place] + drawn[place + 1 :]) for place in range(20)]
     assert sorted(found) == pytest.approx(np.arange(1, 21) / 20)
 
 
 def test_what_has_no_value_speaks_for_chance_and_rounding_does_not_part() -> None:
-    assert empirical(0.1, [0.5, np.nan, np.nan]) == 3 / 4
-    assert empirical(0.3, [0.1 + 0.2, 1, 2]) == empirical(0.1 + 0.2, [0.3, 1, 2]) == 2 / 4
-    assert np.isnan(empirical(np.nan, [1]))
-    assert empirical(1, []) == 1
+    assert monte_carlo_p_value(0.1, [0.5, np.nan, np.nan]) == 3 / 4
+    assert monte_carlo_p_value(0.3, [0.1 + 0.2, 1, 2]) == monte_carlo_p_value(0.1 + 0.2, [0.3, 1, 2]) == 2 / 4
+    assert np.isnan(monte_carlo_p_value(np.nan, [1]))
+    assert monte_carlo_p_value(1, []) == 1
 
 
 def test_the_published_ratio_has_the_published_p_value() -> None:

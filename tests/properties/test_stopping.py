@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.metrics.abstention import harmonic_mean
-from eyechart.metrics.hierarchy import Tree, stairs, tree_gt
-from eyechart.metrics.stopping import best_threshold, cross_fitted, right_between
+from eyechart.metrics.hierarchy import Tree, threshold_steps, tree_gt
+from eyechart.metrics.stopping import best_threshold, correct_range, cross_fit_threshold
 
 ANCESTORS = [[0, 1, 2, 3, 4], [0, 0, 1, 1, 2]]  # two genera of two species and one of one
-TREE = Tree.of_levels(ANCESTORS)
+TREE = Tree.from_levels(ANCESTORS)
 grid = st.sampled_from([0.0, 0.2, 0.25, 0.5, 0.75, 1.0])
 spans = st.tuples(grid, grid).map(sorted)
 images = st.lists(st.tuples(spans, st.booleans()), min_size=1, max_size=20)
@@ -39,15 +39,15 @@ def probabilities(rows):
 @given(weights, st.data())
 def test_an_image_is_right_where_the_predicted_node_is_the_true_one(rows, data) -> None:
     truth = np.array(data.draw(st.lists(st.integers(0, TREE.root), min_size=len(rows), max_size=len(rows))))
-    found = stairs(TREE, probabilities(rows))
-    low, high = right_between(found, truth)
+    found = threshold_steps(TREE, probabilities(rows))
+    low, high = correct_range(found, truth)
     tried = np.unique(np.concatenate([found.thresholds, found.thresholds / 2, [1.5]]))
     nodes = tree_gt(TREE, probabilities(rows), tried)
     np.testing.assert_array_equal((low[:, None] < tried) & (tried <= high[:, None]), nodes == truth[:, None])
 
 
 def test_an_image_without_probabilities_is_unscored() -> None:
-    span = right_between(stairs(TREE, [[math.nan] * 5, [1, 0, 0, 0, 0]]), [5, 0])
+    span = correct_range(threshold_steps(TREE, [[math.nan] * 5, [1, 0, 0, 0, 0]]), [5, 0])
     assert np.isnan([span.low[0], span.high[0]]).all()
     assert (span.low[1], span.high[1]) == (0, 1)
 
@@ -79,7 +79,7 @@ def test_of_equals_it_is_the_greater_sum_then_the_highest(drawn) -> None:
 @given(both, st.integers(0, 5))
 def test_only_the_order_of_thresholds_counts(drawn, seed) -> None:
     low, high, without = columns(drawn)
-    one, other = cross_fitted(low, high, without, seed), cross_fitted(low**3, high**3, without, seed)
+    one, other = cross_fit_threshold(low, high, without, seed), cross_fit_threshold(low**3, high**3, without, seed)
     assert best_threshold(low**3, high**3, without)[1:] == best_threshold(low, high, without)[1:]
     np.testing.assert_array_equal(one.correct, other.correct)
     np.testing.assert_array_equal(one.thresholds**3, other.thresholds)
@@ -89,13 +89,13 @@ def test_only_the_order_of_thresholds_counts(drawn, seed) -> None:
 def test_unscored_images_change_nothing(drawn) -> None:
     low, high, without = columns([*drawn, ((math.nan, math.nan), True), ((math.nan, math.nan), False)])
     assert best_threshold(low, high, without) == best_threshold(*columns(drawn))
-    assert np.isnan(cross_fitted(low, high, without).correct[-2:]).all()
+    assert np.isnan(cross_fit_threshold(low, high, without).correct[-2:]).all()
 
 
 @given(both.filter(lambda drawn: 2 <= sum(w for _, w in drawn) <= len(drawn) - 2), st.integers(0, 5))
 def test_every_image_is_judged_by_the_threshold_of_the_half_it_is_not_in(drawn, seed) -> None:
     low, high, without = columns(drawn)
-    found, mine = cross_fitted(low, high, without, seed), dealt(without, seed)
+    found, mine = cross_fit_threshold(low, high, without, seed), dealt(without, seed)
     for half in (0, 1):
         rows = mine == half
         chosen = best_threshold(low[rows], high[rows], without[rows]).threshold
@@ -117,13 +117,13 @@ def test_a_threshold_chosen_on_noise_is_not_praised_for_it() -> None:
     random = np.random.default_rng(0)
     ends = np.sort(random.random((2, 400)), axis=0)
     without = np.arange(400) < 20
-    fitted, crossed = (best_threshold(*ends, without), cross_fitted(*ends, without))
+    fitted, crossed = (best_threshold(*ends, without), cross_fit_threshold(*ends, without))
     assert crossed.harmonic_mean < fitted.harmonic_mean
 
 
 @given(images.filter(lambda drawn: sum(w for _, w in drawn) < 2 or sum(not w for _, w in drawn) < 2))
 def test_fewer_than_two_of_a_kind_are_not_halved(drawn) -> None:
-    found = cross_fitted(*columns(drawn))
+    found = cross_fit_threshold(*columns(drawn))
     assert np.isnan([*found.thresholds, *found.correct, found.harmonic_mean]).all()
 
 

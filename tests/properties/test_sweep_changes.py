@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eyechart.metrics.abstention import ua_a
-from eyechart.metrics.degenerate_intervals import unseen
-from eyechart.metrics.hierarchy import Tree, stairs
+from eyechart.metrics.degenerate_intervals import max_unseen_share
+from eyechart.metrics.hierarchy import Tree, threshold_steps
 from eyechart.metrics.information_gain import information_gain
-from eyechart.metrics.resampling import drawn, percentile
+from eyechart.metrics.resampling import bootstrap_counts, percentile_interval
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
 
-TREE = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+TREE = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
 RANDOM = np.random.default_rng(3)
 BEFORE, AFTER = (RANDOM.dirichlet(np.full(4, 0.7), 12) for _ in range(2))
 TRUTH = RANDOM.integers(0, 4, 12)
@@ -25,7 +25,7 @@ images = st.lists(st.tuples(st.sampled_from([0.1, 0.5, 0.9]), st.sampled_from([0
 
 def gained(rows):
     """The change of the gain of some images, each side on its own."""
-    areas = [information_gain(TREE, stairs(TREE, side[rows]), TRUTH[rows]).area for side in (BEFORE, AFTER)]
+    areas = [information_gain(TREE, threshold_steps(TREE, side[rows]), TRUTH[rows]).area for side in (BEFORE, AFTER)]
     return areas[1] - areas[0]
 
 
@@ -36,12 +36,12 @@ def told(rows):
 
 def plain(value, strata, times, seed):
     """The interval from images that are written down as often as they are drawn, for both sides alike."""
-    draws = [value(np.repeat(np.arange(12), counts)) for counts in drawn(12, times, seed, strata)]
-    return percentile(np.round(draws, 12))
+    draws = [value(np.repeat(np.arange(12), counts)) for counts in bootstrap_counts(12, times, seed, strata)]
+    return percentile_interval(np.round(draws, 12))
 
 
 def change_of_gain(**how):
-    return information_gain_change(TREE, stairs(TREE, BEFORE), stairs(TREE, AFTER), TRUTH, **how)
+    return information_gain_change(TREE, threshold_steps(TREE, BEFORE), threshold_steps(TREE, AFTER), TRUTH, **how)
 
 
 def test_the_gains_change_is_that_of_the_areas_and_of_resamples_of_both():
@@ -73,7 +73,7 @@ def test_the_interval_holds_no_more_than_can_be_and_nothing_of_one_kind(rows):
 
 
 def test_sides_that_are_alike_are_no_proof_that_nothing_changes():
-    same = stairs(TREE, BEFORE)
+    same = threshold_steps(TREE, BEFORE)
     for found in (information_gain_change(TREE, same, same, TRUTH), ua_a_change(UNSURE[0], UNSURE[0], KINDS)):
         assert found.value == 0
         assert found.interval.low < 0 < found.interval.high
@@ -81,9 +81,9 @@ def test_sides_that_are_alike_are_no_proof_that_nothing_changes():
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_images_that_all_change_alike_leave_room_for_a_share_that_changes_otherwise(turned):
-    sides = [stairs(TREE, np.tile(row, (9, 1))) for row in ([0.1, 0.1, 0.5, 0.3], [0.2, 0.5, 0.2, 0.1])]
+    sides = [threshold_steps(TREE, np.tile(row, (9, 1))) for row in ([0.1, 0.1, 0.5, 0.3], [0.2, 0.5, 0.2, 0.1])]
     value, (low, high) = information_gain_change(TREE, *sides[:: -1 if turned else 1], np.zeros(9, int), times=20)
-    rest = unseen(9)  # of the images, none of which was seen, and whose numbers may change by 1 either way
+    rest = max_unseen_share(9)  # of the images, none of which was seen, and whose numbers may change by 1 either way
     assert (value < 0) is turned
     assert (low, high) == pytest.approx(((1 - rest) * value - rest, (1 - rest) * value + rest))
     assert -1 < low < high < 1
@@ -105,9 +105,9 @@ def test_an_image_without_an_uncertainty_on_one_side_counts_on_none():
 
 def test_an_image_without_a_truth_counts_on_neither_side():
     truth = np.where(np.arange(12) == 4, -1, TRUTH)
-    sides = [stairs(TREE, each) for each in (BEFORE, AFTER)]
+    sides = [threshold_steps(TREE, each) for each in (BEFORE, AFTER)]
     rest = truth >= 0
-    fewer = [side.of(rest) for side in sides]
+    fewer = [side.select(rest) for side in sides]
     assert information_gain_change(TREE, *sides, truth) == information_gain_change(TREE, *fewer, truth[rest])
 
 

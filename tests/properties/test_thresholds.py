@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from eyechart.metrics.accuracy import accuracy
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.thresholds import (
-    accuracy_at,
+    accuracy_at_coverage,
     accuracy_coverage,
-    accuracy_coverage_auc,
-    accuracy_coverage_interval,
+    accuracy_coverage_area,
+    accuracy_coverage_area_interval,
 )
 
 few = st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, 1.0])  # so that ties abound
@@ -53,7 +53,7 @@ def test_the_curve_ends_with_every_image(drawn) -> None:
 @given(answers, st.floats(0, 1, exclude_min=True))
 def test_accuracy_at_a_coverage_is_that_of_the_first_threshold_that_keeps_enough(drawn, coverage) -> None:
     enough = next(rate for _, kept, rate in plain_curve(drawn) if kept / len(drawn) >= coverage)
-    assert accuracy_at(*columns(drawn), coverage) == enough
+    assert accuracy_at_coverage(*columns(drawn), coverage) == enough
 
 
 @given(distinct, st.data())
@@ -61,35 +61,35 @@ def test_k_of_n_keeps_k(correct, data) -> None:
     n = len(correct)
     k = data.draw(st.integers(1, n))
     falling = np.linspace(1, 0, n)
-    assert accuracy_at(falling, correct, k / n) == pytest.approx(np.mean(correct[:k]))
+    assert accuracy_at_coverage(falling, correct, k / n) == pytest.approx(np.mean(correct[:k]))
 
 
 @pytest.mark.parametrize("coverage", [1e-12, 0.001, 0.1])
 def test_a_coverage_of_less_than_one_image_keeps_the_surest(coverage) -> None:
-    assert accuracy_at([0.1, 0.9, 0.5], [0, 1, 0], coverage) == 1
+    assert accuracy_at_coverage([0.1, 0.9, 0.5], [0, 1, 0], coverage) == 1
 
 
 @given(distinct)
 def test_without_ties_the_area_is_the_mean_accuracy_of_the_k_surest(correct) -> None:
     expected = np.mean([np.mean(correct[:k]) for k in range(1, len(correct) + 1)])
-    assert accuracy_coverage_auc(np.linspace(1, 0, len(correct)), correct) == pytest.approx(expected)
+    assert accuracy_coverage_area(np.linspace(1, 0, len(correct)), correct) == pytest.approx(expected)
 
 
 @given(answers)
 def test_the_area_is_the_mean_over_images_of_the_accuracy_at_their_threshold(drawn) -> None:
     at = {threshold: rate for threshold, _, rate in plain_curve(drawn)}
-    assert accuracy_coverage_auc(*columns(drawn)) == pytest.approx(np.mean([at[sure] for sure, _ in drawn]))
+    assert accuracy_coverage_area(*columns(drawn)) == pytest.approx(np.mean([at[sure] for sure, _ in drawn]))
 
 
 @given(distinct, st.floats(0, 1))
 def test_where_all_are_equally_sure_the_area_is_the_accuracy(correct, sure) -> None:
-    assert accuracy_coverage_auc(np.full(len(correct), sure), correct) == pytest.approx(np.mean(correct))
+    assert accuracy_coverage_area(np.full(len(correct), sure), correct) == pytest.approx(np.mean(correct))
 
 
 @given(distinct)
 def test_no_order_is_better_than_right_before_wrong(correct) -> None:
     falling = np.linspace(1, 0, len(correct))
-    areas = [accuracy_coverage_auc(falling, order) for order in (sorted(correct, reverse=True), correct)]
+    areas = [accuracy_coverage_area(falling, order) for order in (sorted(correct, reverse=True), correct)]
     assert areas[0] >= areas[1] - 1e-12
 
 
@@ -104,14 +104,14 @@ def test_the_order_of_the_images_does_not_count(drawn, random) -> None:
 def test_only_the_order_of_confidences_counts(drawn) -> None:
     confidence, correct = columns(drawn)
     ranks = np.unique(confidence, return_inverse=True)[1]
-    assert accuracy_coverage_auc(ranks, correct) == accuracy_coverage_auc(confidence, correct)
+    assert accuracy_coverage_area(ranks, correct) == accuracy_coverage_area(confidence, correct)
 
 
 @given(answers)
 def test_unscored_images_change_nothing(drawn) -> None:
     more = columns([*drawn, (math.nan, 1.0), (0.5, math.nan)])
-    assert accuracy_coverage_auc(*more) == accuracy_coverage_auc(*columns(drawn))
-    assert accuracy_coverage_interval(*more) == accuracy_coverage_interval(*columns(drawn))
+    assert accuracy_coverage_area(*more) == accuracy_coverage_area(*columns(drawn))
+    assert accuracy_coverage_area_interval(*more) == accuracy_coverage_area_interval(*columns(drawn))
 
 
 @given(weighted)
@@ -120,45 +120,45 @@ def test_a_weight_is_as_many_images(drawn) -> None:
     ours, theirs = accuracy_coverage(*columns(drawn)), accuracy_coverage(*columns(repeated))
     np.testing.assert_allclose(ours.coverage, theirs.coverage)
     np.testing.assert_allclose(ours.accuracy, theirs.accuracy)
-    assert accuracy_coverage_auc(*columns(drawn)) == pytest.approx(accuracy_coverage_auc(*columns(repeated)))
+    assert accuracy_coverage_area(*columns(drawn)) == pytest.approx(accuracy_coverage_area(*columns(repeated)))
 
 
 @given(answers, st.floats(0.01, 100))
 def test_equal_weights_are_no_weights(drawn, weight) -> None:
     confidence, correct = columns(drawn)
     weights = np.full(len(drawn), weight)
-    assert accuracy_coverage_auc(confidence, correct, weights) == pytest.approx(
-        accuracy_coverage_auc(confidence, correct)
+    assert accuracy_coverage_area(confidence, correct, weights) == pytest.approx(
+        accuracy_coverage_area(confidence, correct)
     )
-    assert accuracy_coverage_interval(confidence, correct, weights) == pytest.approx(
-        accuracy_coverage_interval(confidence, correct)
+    assert accuracy_coverage_area_interval(confidence, correct, weights) == pytest.approx(
+        accuracy_coverage_area_interval(confidence, correct)
     )
 
 
 @given(answers, st.sampled_from([0.5, 0.95, 0.99]))
 def test_the_area_is_within_its_interval(drawn, level) -> None:
-    low, high = accuracy_coverage_interval(*columns(drawn), level=level)
-    assert 0 <= low <= accuracy_coverage_auc(*columns(drawn)) + 1e-12
-    assert accuracy_coverage_auc(*columns(drawn)) - 1e-12 <= high <= 1
+    low, high = accuracy_coverage_area_interval(*columns(drawn), level=level)
+    assert 0 <= low <= accuracy_coverage_area(*columns(drawn)) + 1e-12
+    assert accuracy_coverage_area(*columns(drawn)) - 1e-12 <= high <= 1
     assert low < high
 
 
 @given(answers)
 def test_the_area_of_more_images_is_known_better(drawn) -> None:
-    few, many = (accuracy_coverage_interval(*columns(drawn * times)) for times in (1, 3))
+    few, many = (accuracy_coverage_area_interval(*columns(drawn * times)) for times in (1, 3))
     assert many.high - many.low < few.high - few.low
 
 
 @given(distinct)
 def test_where_all_are_equally_sure_the_interval_is_wilsons(correct) -> None:
-    found = accuracy_coverage_interval(np.zeros(len(correct)), correct)
+    found = accuracy_coverage_area_interval(np.zeros(len(correct)), correct)
     assert found == pytest.approx(wilson(sum(correct), len(correct)), abs=1e-9)
 
 
 def influences(confidence, correct, step=1e-6):
     """How the area moves with each image's weight, by differences."""
-    base = accuracy_coverage_auc(confidence, correct)
-    moved = [accuracy_coverage_auc(confidence, correct, 1 + step * each) for each in np.eye(len(correct))]
+    base = accuracy_coverage_area(confidence, correct)
+    moved = [accuracy_coverage_area(confidence, correct, 1 + step * each) for each in np.eye(len(correct))]
     return (np.array(moved) - base) / step
 
 
@@ -166,8 +166,8 @@ def test_the_variance_is_that_of_the_influence_of_every_image() -> None:
     random = np.random.default_rng(1)
     confidence = random.integers(0, 12, 40) / 12
     correct = (random.random(40) > confidence).astype(float)  # the surer the worse, so that this variance is the larger
-    area, variance = accuracy_coverage_auc(confidence, correct), (influences(confidence, correct) ** 2).sum()
-    low, high = accuracy_coverage_interval(confidence, correct)
+    area, variance = accuracy_coverage_area(confidence, correct), (influences(confidence, correct) ** 2).sum()
+    low, high = accuracy_coverage_area_interval(confidence, correct)
     n = area * (1 - area) / variance
     z = 1.959963984540054
     assert high - low == pytest.approx(2 * z * math.sqrt(area * (1 - area) / n + (z / n / 2) ** 2) / (1 + z * z / n))
@@ -190,7 +190,7 @@ def test_intervals_cover(chance, n, ties) -> None:
     truth, found = expected_area(population, chance), []
     for _ in range(400):
         confidence = draw(random, n, ties)
-        low, high = accuracy_coverage_interval(confidence, (random.random(n) < chance(confidence)).astype(float))
+        low, high = accuracy_coverage_area_interval(confidence, (random.random(n) < chance(confidence)).astype(float))
         found.append(low <= truth <= high)
     assert np.mean(found) >= 0.92
 
@@ -203,11 +203,11 @@ def expected_area(confidence, chance):
     """The area of answers without number: each image both right and wrong, weighted by its chance."""
     right = chance(confidence)
     both = np.repeat([1.0, 0.0], len(confidence))
-    return accuracy_coverage_auc(np.tile(confidence, 2), both, np.concatenate([right, 1 - right]))
+    return accuracy_coverage_area(np.tile(confidence, 2), both, np.concatenate([right, 1 - right]))
 
 
 @pytest.mark.parametrize("nothing", [([], []), ([0.5], [math.nan]), ([math.nan], [1]), ([0.5], [1], [0])])
 def test_nothing_scored_is_no_number(nothing) -> None:
     assert all(column.size == 0 for column in accuracy_coverage(*nothing))
-    found = [accuracy_coverage_auc(*nothing), accuracy_at(nothing[0], nothing[1], 0.5, *nothing[2:])]
-    assert np.isnan([*found, *accuracy_coverage_interval(*nothing)]).all()
+    found = [accuracy_coverage_area(*nothing), accuracy_at_coverage(nothing[0], nothing[1], 0.5, *nothing[2:])]
+    assert np.isnan([*found, *accuracy_coverage_area_interval(*nothing)]).all()

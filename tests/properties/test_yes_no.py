@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, matthews_corrcoef, precision_recall_fscore_support
 
-from eyechart.metrics.yes_no import MEASURES, MISSING, NO, UNPARSED, YES, derived, measures, tables
+from eyechart.metrics.yes_no import (
+    MEASURES,
+    MISSING,
+    NO,
+    UNPARSED,
+    YES,
+    confusion_measures,
+    confusion_tables,
+    derive_measures,
+)
 
 counts = st.tuples(*[st.integers(0, 6)] * 4)
 questions = st.tuples(st.sampled_from([YES, NO, UNPARSED, MISSING]), st.booleans())
@@ -36,13 +45,13 @@ def vectors(table):
 
 @given(answered)
 def test_a_table_is_a_plain_count(drawn) -> None:
-    assert tables(*columns(drawn)).tolist() == [plain_table(row) for row in drawn]
+    assert confusion_tables(*columns(drawn)).tolist() == [plain_table(row) for row in drawn]
 
 
 def test_each_answer_to_either_question_by_hand() -> None:
     answers = [[1], [1], [0], [0], [-1], [-1], [-2], [-2]]  # yes, no, unparsed and missing
     true, false = [True], [False]
-    assert tables(answers, [true, false] * 4).tolist() == [
+    assert confusion_tables(answers, [true, false] * 4).tolist() == [
         [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0] * 4, [0] * 4,
     ]  # fmt: skip
 
@@ -51,8 +60,8 @@ def test_each_answer_to_either_question_by_hand() -> None:
 def test_what_could_not_be_read_is_wrong_and_what_is_missing_is_nowhere(drawn) -> None:
     answers, expected = columns(drawn)
     wrong = np.where(answers == UNPARSED, np.where(expected, NO, YES), answers)
-    np.testing.assert_array_equal(tables(answers, expected), tables(wrong, expected))
-    assert tables(answers, expected).sum() == (answers != MISSING).sum()
+    np.testing.assert_array_equal(confusion_tables(answers, expected), confusion_tables(wrong, expected))
+    assert confusion_tables(answers, expected).sum() == (answers != MISSING).sum()
 
 
 @pytest.mark.filterwarnings("ignore:A single label was found:UserWarning")  # which is what is tried here
@@ -61,21 +70,21 @@ def test_measures_are_scikit_learns_on_every_margin(table) -> None:
     truth, said = vectors(table)
     precision, recall, f1, _ = precision_recall_fscore_support(truth, said, average="binary", zero_division=0)
     theirs = (accuracy_score(truth, said), f1, precision, recall, matthews_corrcoef(truth, said))
-    assert tuple(measures(table).values()) == pytest.approx(theirs)
+    assert tuple(confusion_measures(table).values()) == pytest.approx(theirs)
 
 
 @given(st.lists(counts, min_size=1, max_size=5), st.integers(1, 1000))
 def test_measures_work_row_by_row_and_do_not_depend_on_the_size(rows, times) -> None:
-    together, larger = measures(rows), measures(np.array(rows) * times)
+    together, larger = confusion_measures(rows), confusion_measures(np.array(rows) * times)
     for place, row in enumerate(rows):
         for name in MEASURES:
-            assert measures(row)[name] == pytest.approx(together[name][place], nan_ok=True)
+            assert confusion_measures(row)[name] == pytest.approx(together[name][place], nan_ok=True)
             assert larger[name][place] == pytest.approx(together[name][place], nan_ok=True)
 
 
 @given(counts)
 def test_exchanging_yes_and_no_leaves_accuracy_and_matthews_correlation(table) -> None:
-    found, turned = measures(table), measures(table[::-1])
+    found, turned = confusion_measures(table), confusion_measures(table[::-1])
     for name in ("acc", "mcc"):
         assert turned[name] == pytest.approx(float(found[name]), nan_ok=True)
 
@@ -83,7 +92,7 @@ def test_exchanging_yes_and_no_leaves_accuracy_and_matthews_correlation(table) -
 @given(counts)
 def test_right_and_wrong_exchanged_turn_matthews_correlation(table) -> None:
     tp, fp, fn, tn = table
-    assert measures((fn, tn, tp, fp))["mcc"] == pytest.approx(-measures(table)["mcc"], nan_ok=True)
+    assert confusion_measures((fn, tn, tp, fp))["mcc"] == pytest.approx(-confusion_measures(table)["mcc"], nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -100,29 +109,29 @@ def test_right_and_wrong_exchanged_turn_matthews_correlation(table) -> None:
     ],
 )
 def test_degenerate_margins(table, expected) -> None:
-    assert tuple(measures(table).values()) == pytest.approx(expected, nan_ok=True)
+    assert tuple(confusion_measures(table).values()) == pytest.approx(expected, nan_ok=True)
 
 
 def test_counts_of_millions_do_not_overflow() -> None:
-    assert measures(np.array([10**9, 0, 0, 10**9]))["mcc"] == 1
+    assert confusion_measures(np.array([10**9, 0, 0, 10**9]))["mcc"] == 1
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.integers(50, 90))
 def test_balance_leaves_no_choice(tp, tn, half) -> None:
-    found = measures((tp, half - tn, half - tp, tn))
-    implied = derived(found["acc"], found["recall"])
+    found = confusion_measures((tp, half - tn, half - tp, tn))
+    implied = derive_measures(found["acc"], found["recall"])
     assert implied["fpr"] == pytest.approx((half - tn) / half, abs=1e-12)
     for name in ("precision", "f1", "mcc"):
         assert implied[name] == pytest.approx(float(found[name]), abs=1e-9)
 
 
 def test_what_cannot_be_has_a_rate_outside_the_unit() -> None:
-    assert derived([0.9, 0.2], [0.5, 0.9])["fpr"] == pytest.approx([-0.3, 1.5])
-    assert np.isnan(derived(np.nan, 0.5)["mcc"])
+    assert derive_measures([0.9, 0.2], [0.5, 0.9])["fpr"] == pytest.approx([-0.3, 1.5])
+    assert np.isnan(derive_measures(np.nan, 0.5)["mcc"])
 
 
 @given(st.floats(0, 1), st.lists(st.floats(0, 1), min_size=1, max_size=4))
 def test_derived_broadcasts(accuracy, recalls) -> None:
-    together = derived(accuracy, recalls)
+    together = derive_measures(accuracy, recalls)
     for place, recall in enumerate(recalls):
-        assert {name: values[place] for name, values in together.items()} == derived(accuracy, recall)
+        assert {name: values[place] for name, values in together.items()} == derive_measures(accuracy, recall)

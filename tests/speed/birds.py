@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eyechart.metrics.abstention import CRITERIA, ua_a, uncertainty
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain, information_gain_interval
-from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.metrics.thresholds import accuracy_coverage_area
 from eyechart.realbirdid.species_summary import Summary, summarised
 
 from .paired import ratio, seconds
@@ -62,7 +62,7 @@ class Birds:
 def ours(birds: Birds) -> dict[str, float]:
     """Everything: sums, the nodes at all thresholds, IG, and for three criteria UA/A and the areas of three levels."""
     found = summarised(birds.read, IMAGES, birds.ancestors)
-    tree, kept = Tree.of_levels(birds.ancestors), np.arange(IMAGES) < ANSWERABLE
+    tree, kept = Tree.from_levels(birds.ancestors), np.arange(IMAGES) < ANSWERABLE
     gain = information_gain(tree, found.stairs, np.where(kept, birds.species, -1))
     return {"ig": gain.area, **dict(areas(birds, found, kept))}
 
@@ -74,14 +74,14 @@ def areas(birds: Birds, found: Summary, kept: NDArray[np.bool_]) -> Iterator[tup
         unsure = [uncertainty(criterion, one.probability, one.second, one.entropy) for one in found.levels]
         yield f"ua_a {criterion}", ua_a(unsure[0], ~kept)
         for name, place, rows in (("A.species", 0, kept), ("A.genus", 1, kept), ("UA.genus", 1, ~kept)):
-            yield f"{name} {criterion}", accuracy_coverage_auc(-unsure[place][rows], rights[place][rows])
+            yield f"{name} {criterion}", accuracy_coverage_area(-unsure[place][rows], rights[place][rows])
 
 
 class Loop:
     """The peer, for IG alone: every node of all images looked at in numpy, threshold by threshold."""
 
     def __init__(self, birds: Birds) -> None:
-        tree, leaves = Tree.of_levels(birds.ancestors), birds.probabilities[:ANSWERABLE]
+        tree, leaves = Tree.from_levels(birds.ancestors), birds.probabilities[:ANSWERABLE]
         sums = np.add.reduceat(leaves, np.searchsorted(birds.genus, range(GENERA)), axis=1)
         self.nodes = np.concatenate([leaves, sums, np.ones((ANSWERABLE, 1), np.float32)], axis=1)
         self.information = tree.information.astype(np.float32)
@@ -122,7 +122,7 @@ def facts(pairs: int) -> Iterator[str]:
             + ", {:.0f} ({:.0f}–{:.0f}) where it needs no second look at equals".format(*scored)
         )
         found, kept = summarised(birds.read, IMAGES, birds.ancestors), np.arange(IMAGES) < ANSWERABLE
-        tree, stairs = Tree.of_levels(birds.ancestors), found.stairs.of(kept)
+        tree, stairs = Tree.from_levels(birds.ancestors), found.stairs.select(kept)
         wall = seconds(lambda: information_gain_interval(tree, stairs, birds.species[kept]))
         yield f"1,000 resamples of {ANSWERABLE:,} birds' IG: {wall:.1f} s"
 

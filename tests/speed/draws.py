@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from eyechart.metrics.resampling import drawn, drawn_shares
+from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares
 
 from .paired import ratio
 
@@ -18,14 +18,18 @@ def facts(pairs: int) -> Iterator[str]:
     yield "draws of {:,} beside {:,} images, {} numbers: {:.1f} times as long ({:.1f}–{:.1f})".format(
         MANY, FEW, NUMBERS, *found
     )
-    again = ratio(lambda: sum(1 for _ in drawn(MANY, 1000, 1)), lambda: sum(1 for _ in drawn(MANY, 1000, rng())), 1)
+    again = ratio(
+        lambda: sum(1 for _ in bootstrap_counts(MANY, 1000, 1)),
+        lambda: sum(1 for _ in bootstrap_counts(MANY, 1000, rng())),
+        1,
+    )
     yield f"draws of {MANY:,} images: read again {again[0]:.1f} times as fast as made anew"
 
 
 def shares(right: np.ndarray) -> None:
     """The draws of some numbers of one case."""
     for _ in range(NUMBERS):
-        drawn_shares(right, np.ones(len(right)), 1000, 1)
+        unit_bootstrap_shares(right, np.ones(len(right)), 1000, 1)
 
 
 def rng() -> np.random.Generator:

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from eyechart.metrics.distribution import equivalence, median_distance
+from eyechart.metrics.distribution import median_distance, mmd_equivalence
 
 from .paired import Work, ratio, seconds
 
@@ -51,7 +51,7 @@ def squared(features: np.ndarray) -> np.ndarray:
 
 def whole(one: Sample, two: Sample) -> Work:
     """Ours: permutations, and the half-splits and the bootstrap besides."""
-    return lambda: equivalence(*one, *two, times=TIMES)
+    return lambda: mmd_equivalence(*one, *two, times=TIMES)
 
 
 def facts(pairs: int) -> Iterator[str]:

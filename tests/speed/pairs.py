@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.metrics.degradation import degradation
-from eyechart.metrics.yes_no import tables
+from eyechart.metrics.yes_no import confusion_tables
 
 from .paired import ratio, seconds
 
@@ -31,7 +31,7 @@ def facts(pairs: int) -> Iterator[str]:
 
 def ours(first: Answers, second: Answers) -> object:
     """Everything, from the answers on."""
-    return degradation(tables(first, EXPECTED), tables(second, EXPECTED), TIMES)
+    return degradation(confusion_tables(first, EXPECTED), confusion_tables(second, EXPECTED), TIMES)
 
 
 def plain(first: Answers, second: Answers) -> object:

@@ -15,9 +15,9 @@ from PIL import Image
 
 from eyechart.classification.image_batches import closed_world_prompt, format_class_list
 from eyechart.data.class_names import class_names
-from eyechart.models.generation import generate
+from eyechart.models.generation import generate_all
 from eyechart.models.hf import batches, trie_scoring
-from eyechart.models.hf.generator import NUMBERS, Hf
+from eyechart.models.hf.generator import MAX_LOGITS, HfGenerator
 from eyechart.models.types import Floats, Request
 from eyechart.spec import parse_spec
 
@@ -46,9 +46,9 @@ class Bench:
     )
 
     @cached_property
-    def model(self) -> Hf:
+    def model(self) -> HfGenerator:
         """The model, with somebody counting."""
-        found = Hf(parse_spec(f"hf[{self.path}]"), offline=True)
+        found = HfGenerator(parse_spec(f"hf[{self.path}]"), offline=True)
         found._module.get_decoder().register_forward_pre_hook(self.count, with_kwargs=True)
         found._module.get_output_embeddings().register_forward_hook(self.weigh)
         return found
@@ -65,7 +65,7 @@ class Bench:
     def short(self) -> Request:
         """A question of so many tokens, its image's among them."""
         words, request = "", Request((IMAGE, "What is this?"))
-        while len(self.model._chat.inputs(request)["input_ids"][0]) < LENGTH:
+        while len(self.model._chat.prepare_inputs(request)["input_ids"][0]) < LENGTH:
             words += " again"
             request = Request((IMAGE, f"What is this?{words}"))
         return request
@@ -84,8 +84,8 @@ class Bench:
 
     def answer(self, request: Request, kind: str) -> Work:
         """One greedy answer, which a model with random weights would not end: it is as long as a choice is."""
-        long = int(median(map(len, self.model._chat.choices(self.chosen[kind]))))
-        return lambda: generate(self.model, [request], long)
+        long = int(median(map(len, self.model._chat.tokenize_choices(self.chosen[kind]))))
+        return lambda: generate_all(self.model, [request], long)
 
     def score(self, request: Request, kind: str) -> Work:
         """The posterior."""
@@ -109,7 +109,7 @@ class Bench:
     def facts(self, pairs: int) -> Iterator[str]:
         """Everything about this model."""
         for where, request in (("prompt", self.short), ("closed-world prompt", self.closed_world)):
-            length = batches.length(self.model._chat.inputs(request))
+            length = batches.prompt_length(self.model._chat.prepare_inputs(request))
             for kind in FORMS:
                 what = f"{self.name}, {length}-token {where}, 1000 {kind}"
                 yield f"{what}: {self.costs(request, kind)}"
@@ -122,7 +122,10 @@ class Bench:
         grown = self.memory(request, kind)
         self.largest = 0
         read, sought = self.read(self.score(request, kind)), self.read(self.best(request, kind))
-        prompt, (nodes, likelier) = batches.length(self.model._chat.inputs(request)), self.nodes(request, kind)
+        prompt, (nodes, likelier) = (
+            batches.prompt_length(self.model._chat.prepare_inputs(request)),
+            self.nodes(request, kind),
+        )
         return (
             f"posterior {read} tokens ({nodes} inner nodes, {read - prompt - nodes} besides prompt and nodes), "
             f"best choice {sought} ({likelier} nodes are likelier than it and cannot be skipped); "
@@ -133,7 +136,7 @@ class Bench:
         """How many inner nodes there are, and how many of them are likelier than every choice."""
         ((_, trie, batch),) = self.model._behind([request], self.chosen[kind])
         with torch.inference_mode():
-            edges = trie_scoring.log_probabilities(self.model._module, batch, trie, NUMBERS[True])
+            edges = trie_scoring.log_probabilities(self.model._module, batch, trie, MAX_LOGITS[True])
         return len(trie.nodes) - 1, int((trie.reached(edges)[0, 1:] > trie.totals(edges).max()).sum())
 
     def beside_an_answer(self, request: Request, kind: str, pairs: int) -> str:
@@ -146,7 +149,7 @@ class Bench:
     def beside_brute_force(self, kind: str, pairs: int) -> str:
         """How many times less and faster, and how far apart."""
         ours, theirs = self.score(self.short, kind), self.alone(self.short, kind, self.every)
-        fewer = LENGTH * len(NAMES) + sum(len(row) - 1 for row in self.model._chat.choices(self.chosen[kind]))
+        fewer = LENGTH * len(NAMES) + sum(len(row) - 1 for row in self.model._chat.tokenize_choices(self.chosen[kind]))
         apart = np.abs(self.model.score([self.short], self.chosen[kind])[0, :: self.every] - theirs()).max()
         faster = "{:.0f} ({:.0f}–{:.0f})".format(*ratio(ours, theirs, pairs, self.every))
         return (
@@ -155,9 +158,9 @@ class Bench:
         )
 
 
-def brute_force(model: Hf, request: Request, choices: Sequence[str]) -> Floats:
+def brute_force(model: HfGenerator, request: Request, choices: Sequence[str]) -> Floats:
     """Log-probabilities (choices,) with the whole context once for every choice."""
-    rows, prompt = model._chat.choices(choices), model._chat.inputs(request)
+    rows, prompt = model._chat.tokenize_choices(choices), model._chat.prepare_inputs(request)
     order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
     found = np.empty(len(rows), np.float32)
     for start in range(0, len(order), TOGETHER):
@@ -166,10 +169,10 @@ def brute_force(model: Hf, request: Request, choices: Sequence[str]) -> Floats:
     return found
 
 
-def together(model: Hf, prompt: batches.Inputs, rows: Sequence[tuple[int, ...]]) -> Floats:
+def together(model: HfGenerator, prompt: batches.Inputs, rows: Sequence[tuple[int, ...]]) -> Floats:
     """Log-probabilities of a batch of choices, filled up on the left."""
     like = next(model._module.parameters())
-    batch = batches.joined([longer(prompt, row) for row in rows], model._chat.padding, like)
+    batch = batches.collate([longer(prompt, row) for row in rows], model._chat.padding_token, like)
     most = max(map(len, rows))
     with torch.inference_mode():
         logits = model._module(**batch, logits_to_keep=most).logits.log_softmax(-1)

@@ -13,7 +13,7 @@ from eyechart.classification.image_batches import closed_world_prompt, format_cl
 from eyechart.data.class_names import class_names
 from eyechart.data.imagenet_sample import open_sample
 from eyechart.models.types import Request, Usage
-from eyechart.models.vllm.generator import Vllm
+from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 
 from .big_model import big_qwen3_vl
@@ -28,14 +28,14 @@ ORDERS = ("paper", "shared")
 class Bench:
     """An engine and the same requests in both orders; remembers what was read."""
 
-    engine: Vllm
+    engine: VllmGenerator
     asked: Mapping[str, list[Request]] = field(default_factory=lambda: {order: requests(order) for order in ORDERS})
     usage: dict[str, Usage] = field(default_factory=lambda: dict.fromkeys(ORDERS, Usage()))
 
     def ask(self, order: str) -> None:
         """Ask an engine that remembers nothing."""
         self.engine._engine.llms[0].reset_prefix_cache()
-        for _, answer in self.engine.answers(self.asked[order], TOKENS):
+        for _, answer in self.engine.generate(self.asked[order], TOKENS):
             if answer.error:
                 raise RuntimeError(answer.error)
             self.usage[order] += answer.usage
@@ -49,15 +49,15 @@ def facts(pairs: int) -> Iterator[str]:
     """Hit rates of both orders and how much faster the shared one is, for a tiny model and for one of 60 million."""
     with TemporaryDirectory() as name:
         for what, where in (("toybox-mllm", "toybox-mllm"), ("a Qwen3-VL of 60 million", big_qwen3_vl(Path(name)))):
-            engine = Vllm(parse_spec(f"vllm[{where},max_model_len=8192]"), offline=True)
+            engine = VllmGenerator(parse_spec(f"vllm[{where},max_model_len=8192]"), offline=True)
             yield fact(what, engine, pairs)
             engine.close()
 
 
-def fact(what: str, engine: Vllm, pairs: int) -> str:
+def fact(what: str, engine: VllmGenerator, pairs: int) -> str:
     """One model's."""
     bench = Bench(engine)
-    list(engine.answers(bench.asked["paper"][:2], TOKENS))  # what is first takes longer
+    list(engine.generate(bench.asked["paper"][:2], TOKENS))  # what is first takes longer
     middle, least, most = ratio(partial(bench.ask, "shared"), partial(bench.ask, "paper"), pairs)
     long = bench.usage["paper"].prompt / pairs / REQUESTS
     return (

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyechart.models.generation import generate
-from eyechart.models.hf.generator import Hf
+from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request, Until
 from eyechart.spec import parse_spec
 
@@ -22,7 +22,7 @@ ASKED = Request((IMAGE, "What is the species of this bird?"))
 class Bench:
     """A model, once for each way to score, so that both keep their trie, and made-up names."""
 
-    models: Mapping[Until, Hf]
+    models: Mapping[Until, HfGenerator]
     names: tuple[str, ...]
 
     def score(self, until: Until) -> Work:
@@ -31,7 +31,7 @@ class Bench:
 
     def nodes(self, until: Until) -> int:
         """How many tokens are read behind a prompt."""
-        return len(self.models[until]._chat.trie(self.names, until).nodes) - 1
+        return len(self.models[until]._chat.build_trie(self.names, until).nodes) - 1
 
     def beside_whole_names(self, pairs: int) -> str:
         """How many times fewer tokens and less time it takes to stop early."""
@@ -45,9 +45,9 @@ class Bench:
     def beside_an_answer(self, pairs: int) -> str:
         """How many greedy answers they take."""
         model = self.models["unique"]
-        long = int(np.median([len(row) for row in model._chat.choices(self.names)]))
+        long = int(np.median([len(row) for row in model._chat.tokenize_choices(self.names)]))
         return "{:.0f} ({:.0f}–{:.0f})".format(
-            *ratio(lambda: generate(model, [ASKED], long), self.score("unique"), pairs)
+            *ratio(lambda: generate_all(model, [ASKED], long), self.score("unique"), pairs)
         )
 
 
@@ -68,9 +68,11 @@ def binomials(number: int) -> tuple[str, ...]:
 def facts(pairs: int) -> Iterator[str]:
     """Those of the packaged model."""
     untils: tuple[Until, ...] = ("unique", "end")
-    bench = Bench({until: Hf(parse_spec("hf[toybox-mllm]"), offline=True) for until in untils}, binomials(SPECIES))
+    bench = Bench(
+        {until: HfGenerator(parse_spec("hf[toybox-mllm]"), offline=True) for until in untils}, binomials(SPECIES)
+    )
     for model in bench.models.values():
-        generate(model, [ASKED], 1)  # what is first takes longer
+        generate_all(model, [ASKED], 1)  # what is first takes longer
     what = f"toybox-mllm, {SPECIES:,} species up to where their names differ"
     yield f"{what}, beside whole names: {bench.beside_whole_names(pairs)}"
     yield f"{what}: time over one greedy answer's: {bench.beside_an_answer(pairs)}"

@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from eyechart.models.openai.generator import OpenAi
+from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Generator, Request
-from eyechart.models.vllm.generator import Vllm
+from eyechart.models.vllm.generator import VllmGenerator
 from eyechart.spec import parse_spec
 from toybox.exam import groups, skills
 
@@ -47,8 +47,10 @@ def fact(what: str, folder: Path, requests: int, pairs: int) -> Iterator[str]:
     runs = iter(list(fresh(2 * pairs + 2, requests)))
     options = ("--max-model-len", str(ROOM), "--max-num-seqs", str(CONCURRENCY))
     with serving(folder, *options, **THREADS) as url:
-        server = OpenAi(parse_spec(f"openai[served,base_url={url},concurrency={CONCURRENCY}]"))
-        engine = Vllm(parse_spec(f"vllm[{folder},max_model_len={ROOM},max_num_seqs={CONCURRENCY}]"), offline=True)
+        server = OpenAiGenerator(parse_spec(f"openai[served,base_url={url},concurrency={CONCURRENCY}]"))
+        engine = VllmGenerator(
+            parse_spec(f"vllm[{folder},max_model_len={ROOM},max_num_seqs={CONCURRENCY}]"), offline=True
+        )
         for model in (server, engine):
             ask(model, next(runs))  # what is first takes longer
         middle, least, most = ratio(lambda: ask(server, next(runs)), lambda: ask(engine, next(runs)), pairs)
@@ -70,6 +72,6 @@ def fresh(runs: int, requests: int) -> Iterator[list[Request]]:
 
 def ask(model: Generator, requests: list[Request]) -> None:
     """Ask all of them."""
-    for _, answer in model.answers(requests, TOKENS):
+    for _, answer in model.generate(requests, TOKENS):
         if answer.error:
             raise RuntimeError(answer.error)

@@ -19,7 +19,7 @@ from eyechart.data.imagenet_sample import open_sample
 from eyechart.inference.class_weights import ClassPrompts, class_weights, cosine_similarity
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store, Writer
-from eyechart.models.open_clip.encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.spec import parse_spec
 
 CLASSES = 40
@@ -60,9 +60,9 @@ class Bench:
         return place
 
     @cached_property
-    def ours(self) -> OpenClip:
+    def ours(self) -> OpenClipEncoder:
         """The model through the suite's backend."""
-        model = OpenClip(self.spec)
+        model = OpenClipEncoder(self.spec)
         model.encode_texts(["warm up"])
         return model
 

@@ -21,7 +21,7 @@ from eyechart.data.class_names import class_names
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
 from eyechart.metrics.yes_no import MEASURES
-from eyechart.models.registry import create
+from eyechart.models.registry import create_model
 from eyechart.models.types import Usage
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
@@ -74,9 +74,9 @@ class Session:
         spec = parse_spec(f"replay[path={path},of=closed_world]")
         for protocol in ("closed_world", "closed_world_plus"):
             choices = get_protocol(protocol).defaults()
-            get_model = cache(lambda text: create(parse_spec(text)))
+            get_model = cache(lambda text: create_model(parse_spec(text)))
             context = Context(
-                runner, create(spec), self.dataset, NAMES, "kisel", choices, (), get_model, duplicate_names=True
+                runner, create_model(spec), self.dataset, NAMES, "kisel", choices, (), get_model, duplicate_names=True
             )
             self.records.append(self.recorded(protocol, str(spec), get_protocol(protocol).predict(context), choices))
 

@@ -16,7 +16,7 @@ import pytest
 
 from eyechart.classification.class_mapping import embed_class_names, nearest_classes
 from eyechart.data.class_names import class_names
-from eyechart.models.registry import create
+from eyechart.models.registry import create_model
 from eyechart.parsers import class_name, json_answers
 from eyechart.spec import parse_spec
 
@@ -44,7 +44,7 @@ def read(name, **wanted):
 def mapped() -> dict[str, int]:
     """The class that each text out of the prompt is nearest to, by the packaged Sentence-BERT."""
     texts = [text for kind in TEXTS.values() for text in kind]
-    found = nearest_classes(embed_class_names(create(parse_spec("sentence[minilm]")).encode_texts, NAMES), texts)
+    found = nearest_classes(embed_class_names(create_model(parse_spec("sentence[minilm]")).encode_texts, NAMES), texts)
     return dict(zip(texts, found.classes.tolist(), strict=True))
 
 

@@ -28,7 +28,7 @@ from eyechart.gate.evidence import Evidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.openai.generator import OpenAi
+from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Answer, Generator, Identity, Request, TextEncoder, Usage
 from eyechart.protocol.context import Context, refuse_model
 from eyechart.protocol.registry import get_protocol
@@ -147,7 +147,7 @@ class Talker(Generator):
     requests: list[Request] = field(default_factory=list)
     identity: Identity = TALKER
 
-    def answers(
+    def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
         self.how.append((max_tokens, schema))
@@ -248,15 +248,15 @@ def talker() -> type[Talker]:
 
 
 @pytest.fixture
-def asking(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., OpenAi]]:
+def asking(faulty_server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., OpenAiGenerator]]:
     """Make models that ask the faulty server, and hang up afterwards."""
     made = []
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-0123456789")
 
-    def model(**options: object) -> OpenAi:
+    def model(**options: object) -> OpenAiGenerator:
         usual = {"base_url": faulty_server.url, "served": "toy-2026-01-01", "backoff": 0.01, "retries": 3, "timeout": 5}
         told = ",".join(f"{name}={value}" for name, value in (usual | options).items() if value is not None)
-        made.append(OpenAi(parse_spec(f"openai[toy,{told}]"), offline=True))
+        made.append(OpenAiGenerator(parse_spec(f"openai[toy,{told}]"), offline=True))
         return made[-1]
 
     yield model

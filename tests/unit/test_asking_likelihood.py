@@ -13,7 +13,7 @@ from eyechart.classification.closed_world import ClosedWorld
 from eyechart.classification.posterior import Posterior
 from eyechart.classification.predictions import ClassPredictions
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.choice_trie import ByScore
+from eyechart.models.choice_trie import ExhaustiveScorer
 from eyechart.models.types import Floats, Identity, Request, Until
 from eyechart.protocol.registry import get_protocol
 
@@ -27,7 +27,7 @@ SURE = Identity(
 
 
 @dataclass
-class Sure(ByScore):
+class Sure(ExhaustiveScorer):
     """Knows by the picture's number how likely each of its choices is; numbers above the table make NaN."""
 
     asked: list[tuple[Sequence[Request], Sequence[str]]] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Sure(ByScore):
     loads: int = 0
     identity: Identity = SURE
 
-    def answers(self, *_: Any) -> Any:
+    def generate(self, *_: Any) -> Any:
         raise AssertionError("nobody asks it to talk")
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: Until = "end") -> Floats:

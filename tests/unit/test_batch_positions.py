@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyechart.models.registry import create
+from eyechart.models.registry import create_model
 from eyechart.spec import parse_spec
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -14,7 +14,7 @@ SIZE, TRIALS = 16, 3
 
 @pytest.mark.parametrize("spec", ["timm[]", "open_clip[toybox-clip]", "conse[]"])
 def test_a_row_has_the_same_bytes_at_every_place_and_beside_any_images(spec: str, exact: Any) -> None:
-    model = create(parse_spec(spec), device="cpu", offline=True)
+    model = create_model(parse_spec(spec), device="cpu", offline=True)
     ask = getattr(model, "encode_images", None) or model.classify
     images = [model.prepare(image) for image in exact.images[: 2 * SIZE]]
     found: dict[int, bytes] = {}

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.models.open_clip.encoder import OpenClip
-from eyechart.models.registry import offers
+from eyechart.models.open_clip.encoder import OpenClipEncoder
+from eyechart.models.registry import capabilities
 from eyechart.models.torchvision_repair import repair
 from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.spec import parse_spec
@@ -80,19 +80,22 @@ def wildclip(local: Path) -> str:
 
 
 def test_bioclip_meets_the_protocols_that_compare() -> None:
-    offered = offers(parse_spec(BIOCLIP))
+    offered = capabilities(parse_spec(BIOCLIP))
     assert {"species", "flat_list"} <= {name for name in protocol_targets() if get_protocol(name).supports(offered)}
 
 
 def test_bioclip_that_is_not_there_is_asked_for_by_its_name(empty_hub: Path) -> None:
-    encoder = OpenClip(parse_spec(BIOCLIP), offline=True)
+    encoder = OpenClipEncoder(parse_spec(BIOCLIP), offline=True)
     said = r"The model imageomics/bioclip is not on this machine, and --eye-offline .* `hf download imageomics/bioclip`"
     with pytest.raises(ModelError, match=said):
         _ = encoder.identity
 
 
 def test_bioclip_is_read_from_the_hubs_cache_as_from_a_folder(cached: Path, local: Path) -> None:
-    hub, folder = OpenClip(parse_spec(BIOCLIP), offline=True), OpenClip(parse_spec(f"open_clip[local-dir:{local}]"))
+    hub, folder = (
+        OpenClipEncoder(parse_spec(BIOCLIP), offline=True),
+        OpenClipEncoder(parse_spec(f"open_clip[local-dir:{local}]")),
+    )
     np.testing.assert_array_equal(hub.encode_texts(TEXTS), folder.encode_texts(TEXTS))
     assert (hub.identity.name, hub.identity.revision) == ("bioclip", COMMIT)
     assert hub.identity.weights_sha256 == folder.identity.weights_sha256
@@ -107,7 +110,7 @@ def test_bioclips_pickle_gives_what_open_clip_reads_of_it(local: Path) -> None:
     with torch.inference_mode():
         expected = model.encode_text(open_clip.get_tokenizer(f"local-dir:{local}")(TEXTS)).numpy()
     np.testing.assert_allclose(
-        OpenClip(parse_spec(f"open_clip[local-dir:{local}]")).encode_texts(TEXTS), expected, atol=1e-5
+        OpenClipEncoder(parse_spec(f"open_clip[local-dir:{local}]")).encode_texts(TEXTS), expected, atol=1e-5
     )
 
 
@@ -121,8 +124,8 @@ def test_wildclip_is_a_file_of_an_architecture(wildclip: str, local: Path, name:
         save_file(dict(kept), local / name)
     else:
         torch.save({"state_dict": kept, "epoch": 3} if name.endswith("ckpt") else kept, local / name)
-    encoder = OpenClip(parse_spec(f"open_clip[{wildclip},pretrained={local / name}]"))
-    plain = OpenClip(parse_spec(f"open_clip[local-dir:{local}]"))
+    encoder = OpenClipEncoder(parse_spec(f"open_clip[{wildclip},pretrained={local / name}]"))
+    plain = OpenClipEncoder(parse_spec(f"open_clip[local-dir:{local}]"))
     assert encoder.checkpoint.quick_gelu
     assert (encoder.encode_texts(TEXTS).shape, encoder.logit_scale) == (
         plain.encode_texts(TEXTS).shape,
@@ -137,7 +140,7 @@ def test_wildclips_file_as_it_is_published_is_refused_with_the_names(wildclip: s
     kept = {f"model.clip_model.{key}": value for key, value in state(local).items()}
     torch.save({"state_dict": kept | {"model.adapter.alpha": torch.zeros(1)}}, local / "raw.ckpt")
     with pytest.raises(ModelError, match=r"does not fit eyechart-bird: .*model\.clip_model\.\w"):
-        OpenClip(parse_spec(f"open_clip[{wildclip},pretrained={local / 'raw.ckpt'}]")).encode_texts(TEXTS)
+        OpenClipEncoder(parse_spec(f"open_clip[{wildclip},pretrained={local / 'raw.ckpt'}]")).encode_texts(TEXTS)
 
 
 class Hub(BaseHTTPRequestHandler):

@@ -11,7 +11,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import text_batches
-from eyechart.models.hf.blip2 import Blip2
+from eyechart.models.hf.blip2 import Blip2Matcher
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, Matcher
 from eyechart.spec import parse_spec
@@ -44,8 +44,8 @@ def copy(folder: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ours(folder: Path, more: str = "") -> Blip2:
-    return Blip2(parse_spec(f"blip2[{folder}{more}]"), offline=True)
+def ours(folder: Path, more: str = "") -> Blip2Matcher:
+    return Blip2Matcher(parse_spec(f"blip2[{folder}{more}]"), offline=True)
 
 
 def noise() -> list[Image.Image]:
@@ -53,7 +53,7 @@ def noise() -> list[Image.Image]:
     return [Image.fromarray(image) for image in pixels]
 
 
-def matched(model: Blip2, wanted: list[str] = TEXTS) -> Floats:
+def matched(model: Blip2Matcher, wanted: list[str] = TEXTS) -> Floats:
     return model.match([model.prepare(image) for image in noise()], wanted)
 
 
@@ -101,7 +101,7 @@ def test_image_tokens_that_a_processor_puts_before_texts_change_nothing(copy: Pa
 def test_small_batches_change_nothing(folder: Path, head: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ours(folder, f",head={head}")
     whole = matched(model)
-    monkeypatch.setattr(text_batches, "budget", lambda _: 12)
+    monkeypatch.setattr(text_batches, "token_budget", lambda _: 12)
     np.testing.assert_allclose(matched(ours(folder, f",head={head}")), whole, atol=1e-5, rtol=1e-5)
 
 
@@ -188,7 +188,7 @@ def test_weights_without_the_head(copy: Path) -> None:
 
 def test_offline_and_missing(empty_hub: Path) -> None:
     with pytest.raises(ModelError, match=r"--eye-offline forbids fetching it.*`hf download Salesforce/nothing`"):
-        _ = Blip2(parse_spec("blip2[Salesforce/nothing]"), offline=True).identity
+        _ = Blip2Matcher(parse_spec("blip2[Salesforce/nothing]"), offline=True).identity
 
 
 @pytest.mark.parametrize(
@@ -203,4 +203,4 @@ def test_offline_and_missing(empty_hub: Path) -> None:
 )
 def test_what_is_asked_for_must_make_sense(text: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        Blip2(parse_spec(text))
+        Blip2Matcher(parse_spec(text))

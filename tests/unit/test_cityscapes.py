@@ -18,7 +18,7 @@ from eyechart.errors import DataError
 from eyechart.toybox import cityscapes as toy
 from eyechart.toybox.art import styles
 from eyechart.toybox.classes import classes
-from eyechart.toybox.scenes import Rendered
+from eyechart.toybox.scenes import RenderedScene
 
 Points = list[tuple[float, float]]
 SQUARE: Points = [(2, 2), (6, 2), (6, 6), (2, 6)]
@@ -69,11 +69,11 @@ def street(tmp_path: Path) -> Street:
 
 class Toy:
     def __init__(self, folder: Path) -> None:
-        self.found: list[Rendered] = toy.write(folder, 7, styles(), 24)
+        self.found: list[RenderedScene] = toy.write(folder, 7, styles(), 24)
         self.data = open_cityscapes(folder, "oodbench", "cityscapes")
         self.by_key = dict(zip(self.data.annotation.image_ids, range(len(self.data)), strict=True))
 
-    def row(self, picture: Rendered) -> int:
+    def row(self, picture: RenderedScene) -> int:
         return self.by_key[picture.scene.key.rpartition("/")[2]]
 
 
@@ -82,7 +82,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Toy:
     return Toy(tmp_path_factory.mktemp("cityscapes"))
 
 
-def drawn(picture: Rendered) -> Counter[str]:
+def drawn(picture: RenderedScene) -> Counter[str]:
     """The things of a picture, a crowd once, of kept labels, and the road."""
     things = picture.scene.things[max(picture.scene.crowd - 1, 0) :]
     labels = Counter([*(classes()[one.label].concept.cityscapes for one in things), "road"])

@@ -39,5 +39,5 @@ def test_the_examples_hold(name: str) -> None:
 
 
 def test_examples_of_cached_properties_are_found() -> None:
-    found = [each for each in examples(import_module("eyechart.metrics.hierarchy")) if each.name == "Tree.counts"]
+    found = [each for each in examples(import_module("eyechart.metrics.hierarchy")) if each.name == "Tree.leaf_counts"]
     assert [len(each.examples) for each in found] == [1]

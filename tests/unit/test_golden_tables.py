@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eyechart.metrics.accuracy import accuracy, jointly, outcomes
-from eyechart.metrics.categories import categories
+from eyechart.metrics.accuracy import accuracy, correct_under_both, correctness
+from eyechart.metrics.categories import label_categories
 from eyechart.metrics.intervals import t_interval
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -292,8 +292,8 @@ def rebuilt(row):
 def test_table_4_comes_out_of_the_metrics(row) -> None:
     top, original, labels = rebuilt(row)
     everywhere = np.ones(len(top), bool)
-    scored = outcomes(top, labels, everywhere)
-    for name, mask in categories(original, labels, everywhere).items():
+    scored = correctness(top, labels, everywhere)
+    for name, mask in label_categories(original, labels, everywhere).items():
         assert mask.sum() == size("reannotated")[name]
         expected = 100 if name == "N" else number(row, f"ReGT {name}")
         assert 100 * accuracy(scored[mask]) == pytest.approx(expected, abs=0.02)  # whole images, too
@@ -302,12 +302,12 @@ def test_table_4_comes_out_of_the_metrics(row) -> None:
 @rows("empty_policies")
 def test_images_without_a_label_count_as_told(row) -> None:
     top, _, labels = rebuilt(by_model("table_4")[row["model"]])
-    scored = outcomes(top, labels, np.ones(len(top), bool), empty=row["empty"])
+    scored = correctness(top, labels, np.ones(len(top), bool), empty=row["empty"])
     assert round(100 * accuracy(scored), 2) == number(row, "accuracy")
 
 
 @rows("table_4")
 def test_a_row_jointly_with_itself_has_its_accuracy(row) -> None:
     top, _, labels = rebuilt(row)
-    scored = outcomes(top, labels, np.ones(len(top), bool))
-    assert accuracy(jointly(scored, scored)) == accuracy(scored)
+    scored = correctness(top, labels, np.ones(len(top), bool))
+    assert accuracy(correct_under_both(scored, scored)) == accuracy(scored)

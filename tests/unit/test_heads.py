@@ -17,7 +17,7 @@ from eyechart.data.packages import packaged_file
 from eyechart.errors import ModelError
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.timm_classifier import Timm
+from eyechart.models.timm_classifier import TimmClassifier
 from eyechart.models.types import Classifier, Floats, Head, Identity
 from eyechart.spec import parse_spec
 
@@ -179,9 +179,9 @@ def test_answers_of_a_subset_are_its_own_classes(pictures: Pictures, tmp_path: P
 
 
 def test_timm_tells_its_outputs_without_its_weights() -> None:
-    model = Timm(parse_spec("timm[]"), offline=True)
+    model = TimmClassifier(parse_spec("timm[]"), offline=True)
     assert (model.head, model.loads) == (Head(1000, imagenet=True), 0)
-    wide = Timm(parse_spec("timm[vit_tiny_patch16_224.augreg_in21k]"), offline=True)
+    wide = TimmClassifier(parse_spec("timm[vit_tiny_patch16_224.augreg_in21k]"), offline=True)
     assert wide.head == Head(21843, imagenet=True)
-    own = Timm(parse_spec("timm[resnet18,pretrained=./own.pth,num_classes=37]"), offline=True)
+    own = TimmClassifier(parse_spec("timm[resnet18,pretrained=./own.pth,num_classes=37]"), offline=True)
     assert own.head == Head(37)

@@ -11,7 +11,7 @@ from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import text_batches
-from eyechart.models.hf.clip import HfClip
+from eyechart.models.hf.clip import HfClipEncoder
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
 from eyechart.spec import parse_spec
@@ -41,8 +41,8 @@ def save(tmp_path: Path) -> Save:
     return make
 
 
-def ours(folder: Path, more: str = "") -> HfClip:
-    return HfClip(parse_spec(f"hf_clip[{folder}{more}]"), offline=True)
+def ours(folder: Path, more: str = "") -> HfClipEncoder:
+    return HfClipEncoder(parse_spec(f"hf_clip[{folder}{more}]"), offline=True)
 
 
 def noise() -> list[Image.Image]:
@@ -136,7 +136,7 @@ def test_trimming_siglip_would_change_it(save: Save) -> None:
 def test_small_batches_change_nothing(save: Save, family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ours(save(family))
     whole = encoder.encode_texts(TEXTS)
-    monkeypatch.setattr(text_batches, "budget", lambda _: 12)
+    monkeypatch.setattr(text_batches, "token_budget", lambda _: 12)
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), whole, atol=1e-4, rtol=1e-4)
 
 
@@ -240,9 +240,9 @@ def test_a_folder_without_weights(save: Save) -> None:
 
 def test_offline_and_missing(empty_hub: Path) -> None:
     with pytest.raises(ModelError, match=r"--eye-offline forbids fetching it.*`hf download google/nothing`"):
-        _ = HfClip(parse_spec("hf_clip[google/nothing]"), offline=True).identity
+        _ = HfClipEncoder(parse_spec("hf_clip[google/nothing]"), offline=True).identity
 
 
 def test_a_model_must_be_named() -> None:
     with pytest.raises(SpecError, match="names no model"):
-        HfClip(parse_spec("hf_clip[]"))
+        HfClipEncoder(parse_spec("hf_clip[]"))

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import RequestError
-from eyechart.models.generation import generate
-from eyechart.models.hf.generator import AHEAD, Hf
+from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import BATCHES_AHEAD, HfGenerator
 from eyechart.models.types import Answer, Request
 from eyechart.realbirdid.extraction import Chooser
 from eyechart.spec import parse_spec
@@ -23,8 +23,8 @@ ODD = {"qwen2_5_vl": (2, 600), "mistral3": (1, 1)}  # the first fails in the pro
 WHY = {"qwen2_5_vl": "absolute aspect ratio must be smaller than 200", "mistral3": r"RuntimeError: split_with_sizes"}
 
 
-def ours(folder: Path, more: str = ",batch_size=4") -> Hf:
-    return Hf(parse_spec(f"hf[{folder}{more}]"), offline=True)
+def ours(folder: Path, more: str = ",batch_size=4") -> HfGenerator:
+    return HfGenerator(parse_spec(f"hf[{folder}{more}]"), offline=True)
 
 
 def picture(colour: int, size: tuple[int, int] = (64, 48)) -> Image.Image:
@@ -44,10 +44,10 @@ def test_a_request_that_cannot_be_answered_is_an_error_and_the_others_are_answer
     tiny_chat: Tiny, family: str
 ) -> None:
     model = ours(tiny_chat(family))
-    said = generate(model, mixed(family), 4)
+    said = generate_all(model, mixed(family), 4)
     assert re.search(WHY[family], said[3].error)
     assert (said[3].text, said[3].retry) == ("", False)
-    assert [*said[:3], *said[4:]] == generate(model, GOOD, 4)
+    assert [*said[:3], *said[4:]] == generate_all(model, GOOD, 4)
     assert not any(answer.error for answer in [*said[:3], *said[4:]])
 
 
@@ -67,9 +67,9 @@ def test_requests_without_a_score_are_named_and_the_others_can_be_scored(
 def test_a_choice_for_a_text_that_cannot_be_read_is_an_error_of_its_own(tiny_chat: Tiny) -> None:
     model = ours(tiny_chat("fast_vlm"))
     asked = [Request(("one",)), Request(("so on " * 900,)), Request(("two",))]
-    said = generate(Chooser(model, CHOICES), asked, 8)
+    said = generate_all(Chooser(model, CHOICES), asked, 8)
     assert "leaves no room" in said[1].error
-    assert [said[0], said[2]] == generate(Chooser(model, CHOICES), [asked[0], asked[2]], 8)
+    assert [said[0], said[2]] == generate_all(Chooser(model, CHOICES), [asked[0], asked[2]], 8)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     """Let a model run out of memory with more than so many requests, or with one as long as that; what it was given."""
     import torch
 
-    def cramp(model: Hf, most: int, longest: int = 10**9) -> list[int]:
+    def cramp(model: HfGenerator, most: int, longest: int = 10**9) -> list[int]:
         real, sizes = model._module.generate, []
 
         def generate(**inputs: Any) -> Any:
@@ -94,11 +94,11 @@ def cramped(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
 
 
 def test_out_of_memory_halves_the_batch_and_goes_on(tiny_chat: Tiny, cramped: Callable[..., list[int]]) -> None:
-    expected = generate(ours(tiny_chat("fast_vlm"), ",batch_size=2"), GOOD, 4)
+    expected = generate_all(ours(tiny_chat("fast_vlm"), ",batch_size=2"), GOOD, 4)
     model = ours(tiny_chat("fast_vlm"), ",batch_size=8")
     sizes = cramped(model, most=2)
     with pytest.warns(RuntimeWarning) as warned:
-        assert generate(model, GOOD, 4) == expected
+        assert generate_all(model, GOOD, 4) == expected
     assert [str(one.message) for one in warned] == [
         "Memory ran out with 7 requests at once; going on with 3.",
         "Memory ran out with 3 requests at once; going on with 1.",
@@ -119,11 +119,14 @@ def test_out_of_memory_halves_the_batch_of_scores(tiny_chat: Tiny, cramped: Call
 def test_one_request_without_room_in_memory_is_an_error_and_the_batch_grows_back(
     tiny_chat: Tiny, cramped: Callable[..., list[int]]
 ) -> None:
-    long, short = Request(("what is it " * 60,)), [Request((f"and {place}?",)) for place in range(2 * AHEAD + 3)]
+    long, short = (
+        Request(("what is it " * 60,)),
+        [Request((f"and {place}?",)) for place in range(2 * BATCHES_AHEAD + 3)],
+    )
     model = ours(tiny_chat("fast_vlm"), ",batch_size=2")
     sizes = cramped(model, most=2, longest=100)
     with pytest.warns(RuntimeWarning, match="Memory ran out with 2 requests"):
-        said = generate(model, [*short[:3], long, *short[3:]], 4)
+        said = generate_all(model, [*short[:3], long, *short[3:]], 4)
     assert [place for place, answer in enumerate(said) if answer.error] == [3]
     assert re.search(r"Memory ran out on a single request to 'hf\[.*Use a smaller model", said[3].error)
     assert said[3].retry
@@ -141,7 +144,7 @@ def test_a_broken_accelerator_ends_the_run(tiny_chat: Tiny, monkeypatch: pytest.
 
     monkeypatch.setattr(model._module, "generate", fails)
     with pytest.raises(RuntimeError, match="device-side assert"):
-        generate(model, GOOD, 4)
+        generate_all(model, GOOD, 4)
 
 
 def test_what_is_wrong_with_the_program_is_no_error_of_an_image(
@@ -150,4 +153,4 @@ def test_what_is_wrong_with_the_program_is_no_error_of_an_image(
     model = ours(tiny_chat("fast_vlm"))
     monkeypatch.setattr(model._module, "generate", SimpleNamespace())
     with pytest.raises(TypeError, match="not callable"):
-        generate(model, GOOD, 4)
+        generate_all(model, GOOD, 4)

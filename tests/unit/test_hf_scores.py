@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from eyechart.data.class_names import class_names
 from eyechart.models import chat
 from eyechart.models.choice_trie import Trie
-from eyechart.models.hf.generator import Hf
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request, Scorer
 from eyechart.spec import parse_spec
 
@@ -37,8 +37,8 @@ THOUSAND = class_names("kisel").names
 Tiny = Callable[..., Path]
 
 
-def ours(folder: Path | str, more: str = "") -> Hf:
-    return Hf(parse_spec(f"hf[{folder}{more}]"), offline=True)
+def ours(folder: Path | str, more: str = "") -> HfGenerator:
+    return HfGenerator(parse_spec(f"hf[{folder}{more}]"), offline=True)
 
 
 def cut_otherwise(folder: Path, cut: str, opening: str) -> None:
@@ -122,22 +122,24 @@ def has(row: tuple[int, ...], part: tuple[int, ...]) -> bool:
 
 @pytest.mark.parametrize("cut", CUTS)
 def test_names_are_cut_differently_in_their_surroundings(checkpoint: Tiny, cut: str) -> None:
-    name, spaced, quoted = chat.Chat(checkpoint("fast_vlm", cut)).choices(["cat", " cat", '{"1": "cat"}'])
+    name, spaced, quoted = chat.ChatProcessor(checkpoint("fast_vlm", cut)).tokenize_choices(
+        ["cat", " cat", '{"1": "cat"}']
+    )
     assert not has(spaced, name[:-1])
     assert has(quoted, name[:-1]) == (cut != "merging")
 
 
 def test_an_answer_is_read_behind_its_prompt(checkpoint: Tiny) -> None:
-    read = chat.Chat(checkpoint("fast_vlm", "spaced"))
-    (found,) = read.choices(["cat"])
+    read = chat.ChatProcessor(checkpoint("fast_vlm", "spaced"))
+    (found,) = read.tokenize_choices(["cat"])
     assert found[:-1] != tuple(read._tokenizer("cat", add_special_tokens=False)["input_ids"])
     assert read._tokenizer.convert_ids_to_tokens(found)[:-1] == ["cat"]
 
 
 def test_no_token_is_half_prompt_and_half_answer(checkpoint: Tiny) -> None:
-    read = chat.Chat(checkpoint("fast_vlm", "merging", ":"))
+    read = chat.ChatProcessor(checkpoint("fast_vlm", "merging", ":"))
     assert read._tokenizer.tokenize(":cat") == [":c", "at"]
-    cat, dog = read.choices(["cat", "dog"])
+    cat, dog = read.tokenize_choices(["cat", "dog"])
     assert read._tokenizer.convert_ids_to_tokens([*cat[:-1], *dog[:-1]]) == ["cat", "dog"]
 
 
@@ -148,7 +150,7 @@ def test_small_passes_leave_the_scores_as_they_are(
     model = ours(tiny_chat(family))
     whole, (first, most) = model.score(questions, CHOICES), model.best(questions, CHOICES)
     monkeypatch.setattr("eyechart.models.hf.trie_scoring.NODES", 3)
-    monkeypatch.setattr("eyechart.models.hf.generator.NUMBERS", (1, 1))
+    monkeypatch.setattr("eyechart.models.hf.generator.MAX_LOGITS", (1, 1))
     np.testing.assert_allclose(model.score(questions, CHOICES), whole, rtol=0, atol=1e-5)
     found, values = model.best(questions, CHOICES)
     assert found.tolist() == first.tolist() == whole.argmax(axis=1).tolist()
@@ -201,7 +203,7 @@ def test_the_best_is_the_first_of_the_likeliest(tiny_chat: Tiny, questions: list
 class Watched:
     """A model, what it read in each pass and what it made: tokens, and the largest of logits and masks."""
 
-    model: Hf
+    model: HfGenerator
     tokens: list[int] = field(default_factory=list)
     largest: int = 0
 
@@ -215,7 +217,7 @@ class Watched:
         self.largest = max(self.largest, logits.numel())
 
     def prompt(self, request: Request) -> int:
-        return int(self.model._chat.inputs(request)["input_ids"].shape[1])
+        return int(self.model._chat.prepare_inputs(request)["input_ids"].shape[1])
 
 
 @pytest.fixture
@@ -243,7 +245,7 @@ def test_an_image_costs_its_prompt_and_the_inner_nodes_of_the_trie(
     seen = watched(family if family in chat.packaged.NAMES["hf"] else tiny_chat(family))
     choices = [form.format(name) for name in THOUSAND]
     seen.model.score(questions[2:3], choices)
-    inner = len(Trie.of(seen.model._chat.choices(choices)).nodes) - 1
+    inner = len(Trie.from_choices(seen.model._chat.tokenize_choices(choices)).nodes) - 1
     assert questions[2].images
     assert sum(seen.tokens) == seen.prompt(questions[2]) + inner
 
@@ -252,11 +254,14 @@ def test_memory_is_bounded_and_no_node_read_twice_for_it(
     watched: Callable[..., Watched], questions: list[Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 2**20
-    monkeypatch.setattr("eyechart.models.hf.generator.NUMBERS", (most, most))
+    monkeypatch.setattr("eyechart.models.hf.generator.MAX_LOGITS", (most, most))
     seen = watched("toybox-mllm")
     seen.model.score(questions[2:3], THOUSAND)
     assert 0 < seen.largest <= most
-    assert sum(seen.tokens) == seen.prompt(questions[2]) + len(Trie.of(seen.model._chat.choices(THOUSAND)).nodes) - 1
+    assert (
+        sum(seen.tokens)
+        == seen.prompt(questions[2]) + len(Trie.from_choices(seen.model._chat.tokenize_choices(THOUSAND)).nodes) - 1
+    )
     seen.model.best(questions[2:3], THOUSAND)
     assert seen.largest <= most
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eyechart.models import chat
 from eyechart.models.choice_trie import Trie
 from eyechart.models.hf import batches
-from eyechart.models.hf.generator import Hf
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
 from eyechart.spec import parse_spec
 
@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 
 
 @cache
-def ours(folder: Path | str) -> Hf:
-    return Hf(parse_spec(f"hf[{folder}]"), offline=True)
+def ours(folder: Path | str) -> HfGenerator:
+    return HfGenerator(parse_spec(f"hf[{folder}]"), offline=True)
 
 
 def binomials(number: int) -> list[str]:
@@ -37,14 +37,14 @@ def binomials(number: int) -> list[str]:
     return list(names)[:number]
 
 
-def alone(model: Hf, request: Request, row: tuple[int, ...]) -> Floats:
+def alone(model: HfGenerator, request: Request, row: tuple[int, ...]) -> Floats:
     """The log-probabilities of tokens behind a prompt, the whole read at once."""
     import torch
 
-    prompt, told = model._chat.inputs(request), torch.tensor([row])
+    prompt, told = model._chat.prepare_inputs(request), torch.tensor([row])
     more = {"input_ids": told, "attention_mask": torch.ones_like(told), "mm_token_type_ids": torch.zeros_like(told)}
     read = {key: torch.cat([prompt[key], value], 1) for key, value in more.items() if key in prompt}
-    whole = batches.joined([{**prompt, **read}], 0, next(model._module.parameters()))
+    whole = batches.collate([{**prompt, **read}], 0, next(model._module.parameters()))
     with torch.inference_mode():
         logits = model._module(**whole).logits[0, -len(row) - 1 : -1].double()
     found: Floats = logits.log_softmax(-1).gather(1, told.T)[:, 0].numpy()
@@ -59,7 +59,7 @@ def unique(row: tuple[int, ...], rows: list[tuple[int, ...]]) -> int:
 @pytest.mark.parametrize("family", [*FAMILIES, "toybox-mllm"])
 def test_scores_are_sums_over_the_shortest_beginnings(tiny_chat: Tiny, questions: list[Request], family: str) -> None:
     model = ours(family if family == "toybox-mllm" else tiny_chat(family))
-    rows = model._chat.choices(CHOICES)
+    rows = model._chat.tokenize_choices(CHOICES)
     expected = [[alone(model, asked, row)[: unique(row, rows)].sum() for row in rows] for asked in questions[:5]]
     scores = model.score(questions[:5], CHOICES, until="unique")
     np.testing.assert_allclose(scores, expected, rtol=0, atol=2e-5)
@@ -82,7 +82,7 @@ def test_equal_choices_are_equally_likely_and_one_alone_is_its_first_token(
     model = ours(tiny_chat("qwen3_vl"))
     one, two, again = model.score(questions[:1], ["cat", "dog", "cat"], until="unique")[0]
     assert one == again != two
-    (token, *_) = model._chat.choices(["caterpillar"])[0]
+    (token, *_) = model._chat.tokenize_choices(["caterpillar"])[0]
     np.testing.assert_allclose(
         model.score(questions[:1], ["caterpillar"], until="unique"), [alone(model, questions[0], (token,))], atol=1e-5
     )
@@ -108,7 +108,7 @@ def test_thousands_of_species_have_a_probability_each(questions: list[Request]) 
     shares = np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
     assert (scores.shape, len(set(names))) == ((2, SPECIES), SPECIES)
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-9)
-    rows = model._chat.choices(names)
+    rows = model._chat.tokenize_choices(names)
     for place in (0, 17, SPECIES - 1):
         expected = alone(model, asked[0], rows[place])[: unique(rows[place], rows)].sum()
         np.testing.assert_allclose(scores[0, place], expected, atol=1e-4)
@@ -123,14 +123,14 @@ def test_a_prompt_costs_only_the_nodes_that_tell_names_apart(questions: list[Req
     hook = model._module.get_decoder().register_forward_pre_hook(count, with_kwargs=True)
     model.score(questions[2:3], names, until="unique")
     hook.remove()
-    rows = model._chat.choices(names)
+    rows = model._chat.tokenize_choices(names)
     inner = {row[:size] for row in rows for size in range(1, unique(row, rows))}
-    assert sum(read) == batches.length(model._chat.inputs(questions[2])) + len(inner)
-    assert len(inner) < len(Trie.of(rows).nodes) / 2
+    assert sum(read) == batches.prompt_length(model._chat.prepare_inputs(questions[2])) + len(inner)
+    assert len(inner) < len(Trie.from_choices(rows).nodes) / 2
 
 
 def test_what_is_kept_of_choices_knows_where_they_end(tiny_chat: Tiny) -> None:
-    read = chat.Chat(tiny_chat("fast_vlm"))
-    whole, cut = read.trie(CHOICES), read.trie(CHOICES, "unique")
-    assert read.trie(CHOICES, "unique") is cut
+    read = chat.ChatProcessor(tiny_chat("fast_vlm"))
+    whole, cut = read.build_trie(CHOICES), read.build_trie(CHOICES, "unique")
+    assert read.build_trie(CHOICES, "unique") is cut
     assert len(cut.nodes) < len(whole.nodes)

@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError
-from eyechart.models.generation import generate
-from eyechart.models.hf.generator import Hf
+from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
@@ -28,15 +28,15 @@ UNSCORED = {
 ASKED = [Request((Image.new("RGB", (40 + 9 * place, 60), "red"), f"what is thing {place}?")) for place in range(3)]
 
 
-def ours(folder: Path) -> Hf:
-    return Hf(parse_spec(f"hf[{folder}]"), offline=True)
+def ours(folder: Path) -> HfGenerator:
+    return HfGenerator(parse_spec(f"hf[{folder}]"), offline=True)
 
 
 @pytest.mark.parametrize("family", UNSCORED)
 def test_a_family_that_cannot_be_scored_says_why_without_its_weights(tiny_chat: Tiny, family: str) -> None:
     model = ours(tiny_chat(family))
-    assert model.no_scores.startswith(UNSCORED[family])
-    assert model.no_scores.endswith("full causal attention alone. Use vllm[…] in place of hf[…].")
+    assert model.scoring_obstacle.startswith(UNSCORED[family])
+    assert model.scoring_obstacle.endswith("full causal attention alone. Use vllm[…] in place of hf[…].")
     with pytest.raises(ModelError, match=UNSCORED[family]):
         model.score(ASKED, ["cat", "dog"])
     assert model.loads == 0
@@ -48,13 +48,13 @@ PALIGEMMA = pytest.mark.filterwarnings("ignore:__array__ implementation:Deprecat
 @PALIGEMMA
 @pytest.mark.parametrize("family", UNSCORED)
 def test_a_family_that_cannot_be_scored_answers_in_words(tiny_chat: Tiny, family: str) -> None:
-    assert [answer.error for answer in generate(ours(tiny_chat(family)), ASKED, 3)] == [""] * 3
+    assert [answer.error for answer in generate_all(ours(tiny_chat(family)), ASKED, 3)] == [""] * 3
 
 
 @pytest.mark.parametrize("family", ["fast_vlm", "qwen3_vl", "qwen2_5_vl", "mistral3"])
 def test_a_family_with_full_attention_is_scored(tiny_chat: Tiny, family: str) -> None:
     model = ours(tiny_chat(family))
-    assert model.no_scores == ""
+    assert model.scoring_obstacle == ""
     assert model.score(ASKED, ["cat", "dog"]).shape == (3, 2)
 
 
@@ -94,7 +94,7 @@ def test_a_family_that_transformers_does_not_load_has_the_right_remedy(
     told = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(told | {"model_type": family}))
     with pytest.raises(ModelError, match=rf"has the model_type '{family}', which transformers .* Use vllm\[…\]"):
-        generate(ours(folder), ASKED, 1)
+        generate_all(ours(folder), ASKED, 1)
 
 
 @PALIGEMMA
@@ -102,6 +102,6 @@ def test_without_a_chat_template_the_sentence_says_how_to_write_one(tiny_chat: T
     folder = Path(copytree(tiny_chat("paligemma"), tmp_path / "mute"))
     (folder / "chat_template.jinja").unlink()
     with pytest.raises(ModelError, match=r"mute has no chat template.*into chat_template\.jinja") as caught:
-        generate(ours(folder), ASKED, 1)
+        generate_all(ours(folder), ASKED, 1)
     (folder / "chat_template.jinja").write_text(str(caught.value).partition("it is: ")[2])
-    assert [answer.error for answer in generate(ours(folder), ASKED, 1)] == [""] * 3
+    assert [answer.error for answer in generate_all(ours(folder), ASKED, 1)] == [""] * 3

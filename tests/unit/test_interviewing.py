@@ -194,7 +194,7 @@ def test_a_model_that_answers_other_questions_than_were_asked_is_refused(
     ask: Asks, talker: Any, entry: Entry, given: list[int]
 ) -> None:
     class Careless(talker):  # type: ignore[misc, valid-type]
-        def answers(self, requests: Any, max_tokens: int, schema: Any = None) -> Any:
+        def generate(self, requests: Any, max_tokens: int, schema: Any = None) -> Any:
             assert len([*requests]) == COUNT
             yield from ((place, Answer(str(place), (), True)) for place in given)
 

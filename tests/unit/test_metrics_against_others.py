@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn import calibration, metrics
 
-from eyechart.metrics.accuracy import accuracy, hits, outcomes, top_k
+from eyechart.metrics.accuracy import accuracy, correctness, hits, top_k
 from eyechart.metrics.calibration import brier_score, reliability
 from eyechart.metrics.recall import mean_per_class_recall, per_class_recall
 from eyechart.metrics.thresholds import accuracy_coverage
@@ -116,4 +116,4 @@ def test_real_accuracy_is_timms_on_50_000_random_predictions() -> None:
 
 
 def scored_as_real(top, labels, k):
-    return outcomes(top, labels, np.ones(len(labels), bool), k=k, empty="exclude")
+    return correctness(top, labels, np.ones(len(labels), bool), k=k, empty="exclude")

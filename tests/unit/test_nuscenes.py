@@ -18,8 +18,8 @@ from eyechart.errors import DataError
 from eyechart.toybox import nuscenes as toy
 from eyechart.toybox.art import styles
 from eyechart.toybox.classes import classes
-from eyechart.toybox.scenes import Rendered
-from eyechart.toybox.shards import encoded
+from eyechart.toybox.scenes import RenderedScene
+from eyechart.toybox.shards import encode_image
 
 Row = dict[str, Any]
 Vector = tuple[float, float, float]
@@ -104,19 +104,21 @@ def street(tmp_path: Path) -> Street:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Rendered]]:
+def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[RenderedScene]]:
     folder = tmp_path_factory.mktemp("nuscenes")
     return folder, toy.write(folder, 7, styles(), 18)
 
 
 @pytest.fixture(params=["val", "train"])
-def part(world: tuple[Path, list[Rendered]], request: pytest.FixtureRequest) -> tuple[Dataset, list[Rendered]]:
+def part(
+    world: tuple[Path, list[RenderedScene]], request: pytest.FixtureRequest
+) -> tuple[Dataset, list[RenderedScene]]:
     """The toy's drive in its two parts, twelve pictures and six."""
     rows = slice(0, 12) if request.param == "val" else slice(12, 18)
     return open_nuscenes(world[0], "oodbench", "nuscenes", part=request.param), world[1][rows]
 
 
-def test_the_toy_s_counts_are_the_things_that_were_drawn(part: tuple[Dataset, list[Rendered]]) -> None:
+def test_the_toy_s_counts_are_the_things_that_were_drawn(part: tuple[Dataset, list[RenderedScene]]) -> None:
     found, pictures = part[0].annotation, part[1]
     drawn = [Counter(classes()[one.label].concept.nuscenes for one in picture.scene.things) for picture in pictures]
     read = [Counter(dict(zip(found.category_ids, row, strict=True))) for row in found.counts.tolist()]
@@ -125,7 +127,7 @@ def test_the_toy_s_counts_are_the_things_that_were_drawn(part: tuple[Dataset, li
     assert found.countable.all()
 
 
-def test_a_data_set_of_many_things_has_no_label_sets(part: tuple[Dataset, list[Rendered]]) -> None:
+def test_a_data_set_of_many_things_has_no_label_sets(part: tuple[Dataset, list[RenderedScene]]) -> None:
     found = part[0]
     assert (found.classes, len(found.names), found.upright, found.expected) == (22, 22, False, None)
     assert not found.label_sets
@@ -133,9 +135,9 @@ def test_a_data_set_of_many_things_has_no_label_sets(part: tuple[Dataset, list[R
     assert all(key.startswith("samples/CAM_FRONT/") and not key.endswith(".jpg") for key in found.keys)
 
 
-def test_pictures_are_read_in_the_order_of_the_index(part: tuple[Dataset, list[Rendered]]) -> None:
+def test_pictures_are_read_in_the_order_of_the_index(part: tuple[Dataset, list[RenderedScene]]) -> None:
     read = [Image.open(BytesIO(data)).tobytes() for _, data in part[0].read(range(len(part[0])))]
-    drawn = [Image.open(BytesIO(encoded(picture.image, "JPEG"))).tobytes() for picture in part[1]]
+    drawn = [Image.open(BytesIO(encode_image(picture.image, "JPEG"))).tobytes() for picture in part[1]]
     assert read == drawn
 
 

@@ -237,7 +237,7 @@ def test_tables_that_must_be_there(read: Read, tmp_path: Path, stem: str) -> Non
 
 
 def test_the_toyboxs_lists_are_those_of_its_ranges(tmp_path: Path) -> None:
-    birds.write_table_of(tmp_path, 3, "test", birds.styles()[:1], 60)
+    birds.write_bird_table(tmp_path, 3, "test", birds.styles()[:1], 60)
     first = read_observations(tmp_path)
     table = read_table(tmp_path / "birds.csv", ())
     rows = [[*cells, ""] for cells in zip(*(table[name] for name in HEADER.split(",")[:-1]), strict=True)]

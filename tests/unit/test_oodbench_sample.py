@@ -20,7 +20,7 @@ from eyechart.toybox import lvis
 from eyechart.toybox.__main__ import SEED, main
 from eyechart.toybox.classes import classes
 from eyechart.toybox.oodbench_sample import CHOSEN, NUMBERS, PICTURES, WRITERS, write
-from eyechart.toybox.scenes import Rendered
+from eyechart.toybox.scenes import RenderedScene
 from eyechart.toybox.styles import STYLES
 
 SIZES = {"sample-coco": 50, "sample-lvis": 50, "sample-nuscenes": 60, "sample-cityscapes": 60}
@@ -82,9 +82,9 @@ def called(kind: str, label: int) -> str:
     return {"nuscenes": one.concept.nuscenes, "cityscapes": one.concept.cityscapes}.get(kind, one.name)
 
 
-def drawn(kind: str, place: int, picture: Rendered) -> Counter[str]:
+def drawn(kind: str, place: int, picture: RenderedScene) -> Counter[str]:
     """What is annotated: a crowd as one, LVIS's hidden thing not; in a street the road, and trains are no class."""
-    crowd, hidden = picture.scene.crowd, lvis.left_out(picture, place + 1) if kind == "lvis" else None
+    crowd, hidden = picture.scene.crowd, lvis.unannotated_thing(picture, place + 1) if kind == "lvis" else None
     shown = [number for number in range(len(picture.scene.things)) if number == 0 or number >= crowd]
     names = [called(kind, picture.scene.things[number].label) for number in shown if number != hidden]
     return Counter([*names, "road"] if kind == "cityscapes" else names) - Counter(train=99 * (kind == "cityscapes"))

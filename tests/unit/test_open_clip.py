@@ -16,7 +16,7 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.models import text_batches
 from eyechart.models.open_clip import files
-from eyechart.models.open_clip.encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats
 from eyechart.spec import parse_spec
@@ -89,8 +89,10 @@ def architecture(tmp_path: Path) -> str:
     return "eyechart-small"
 
 
-def ours(folder: Path, **options: str) -> OpenClip:
-    return OpenClip(parse_spec(f"open_clip[local-dir:{folder}{''.join(f',{k}={v}' for k, v in options.items())}]"))
+def ours(folder: Path, **options: str) -> OpenClipEncoder:
+    return OpenClipEncoder(
+        parse_spec(f"open_clip[local-dir:{folder}{''.join(f',{k}={v}' for k, v in options.items())}]")
+    )
 
 
 def noise(count: int = 3) -> list[Image.Image]:
@@ -222,7 +224,7 @@ def test_zero_shot_equals_open_clips_own(save: Save, theirs: Any) -> None:
 def test_small_batches_change_nothing(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ours(save())
     whole = encoder.encode_texts(TEXTS)
-    monkeypatch.setattr(text_batches, "budget", lambda _: 5)
+    monkeypatch.setattr(text_batches, "token_budget", lambda _: 5)
     close(encoder.encode_texts(TEXTS), whole)
 
 
@@ -238,7 +240,7 @@ def test_equal_texts_are_read_once(save: Save, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(("quick", "activation"), [(True, "QuickGELU"), (False, "GELU")])
 def test_quick_gelu_reaches_both_towers(save: Save, quick: bool, activation: str) -> None:
-    model = files.make(replace(ours(save()).checkpoint, quick_gelu=quick), offline=True)
+    model = files.load_model(replace(ours(save()).checkpoint, quick_gelu=quick), offline=True)
     for tower in (model.visual.transformer, model.transformer):
         assert {type(block.mlp.gelu).__name__ for block in tower.resblocks} == {activation}
 
@@ -257,13 +259,13 @@ def test_quick_gelu_follows_the_tag(empty_hub: Path, tag: str, quick: bool) -> N
 
     repo, _, file = get_pretrained_cfg("ViT-B-32", tag)["hf_hub"].rpartition("/")
     (cached(empty_hub, repo) / (file or "open_clip_pytorch_model.bin")).write_bytes(b"")
-    found = OpenClip(parse_spec(f"open_clip[ViT-B-32/{tag}]"), offline=True).checkpoint
+    found = OpenClipEncoder(parse_spec(f"open_clip[ViT-B-32/{tag}]"), offline=True).checkpoint
     assert found.quick_gelu is quick
 
 
 def test_the_tags_own_preprocessing_is_used(empty_hub: Path) -> None:
     (cached(empty_hub, "timm/ViT-B-16-SigLIP") / "open_clip_model.safetensors").write_bytes(b"")
-    found = OpenClip(parse_spec("open_clip[ViT-B-16-SigLIP,pretrained=webli]"), offline=True).checkpoint
+    found = OpenClipEncoder(parse_spec("open_clip[ViT-B-16-SigLIP,pretrained=webli]"), offline=True).checkpoint
     assert tuple(found.preprocessing["mean"]) == (0.5, 0.5, 0.5)
     assert (found.preprocessing["resize_mode"], found.preprocessing["size"]) == ("squash", (224, 224))
 
@@ -271,13 +273,13 @@ def test_the_tags_own_preprocessing_is_used(empty_hub: Path) -> None:
 def test_a_file_of_a_known_architecture(save: Save, architecture: str) -> None:
     folder = save()
     spec = parse_spec(f"open_clip[{architecture},pretrained={folder / 'open_clip_model.safetensors'}]")
-    np.testing.assert_allclose(OpenClip(spec).encode_texts(TEXTS), ours(folder).encode_texts(TEXTS), atol=1e-6)
+    np.testing.assert_allclose(OpenClipEncoder(spec).encode_texts(TEXTS), ours(folder).encode_texts(TEXTS), atol=1e-6)
 
 
 def test_weights_that_do_not_fit(save: Save, architecture: str) -> None:
     path = save(vocab_size=49500) / "open_clip_model.safetensors"
     with pytest.raises(ModelError, match=rf"{re.escape(str(path))} does not fit eyechart-small: size mismatch for "):
-        OpenClip(parse_spec(f"open_clip[{architecture},pretrained={path}]")).encode_texts(["a"])
+        OpenClipEncoder(parse_spec(f"open_clip[{architecture},pretrained={path}]")).encode_texts(["a"])
 
 
 def test_weights_with_missing_keys(save: Save, architecture: str) -> None:
@@ -287,11 +289,11 @@ def test_weights_with_missing_keys(save: Save, architecture: str) -> None:
     state = load_file(path)
     save_file({key: value for key, value in state.items() if key != "ln_final.bias"}, path)
     with pytest.raises(ModelError, match=r"missing key: ln_final\.bias"):
-        OpenClip(parse_spec(f"open_clip[{architecture},pretrained={path}]")).encode_texts(["a"])
+        OpenClipEncoder(parse_spec(f"open_clip[{architecture},pretrained={path}]")).encode_texts(["a"])
 
 
 def test_offline_and_missing(empty_hub: Path) -> None:
-    encoder = OpenClip(parse_spec("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]"), offline=True)
+    encoder = OpenClipEncoder(parse_spec("open_clip[ViT-B-32,pretrained=laion2b_s34b_b79k]"), offline=True)
     with pytest.raises(ModelError, match=r"--eye-offline forbids fetching it.*`hf download laion/"):
         _ = encoder.identity
 
@@ -314,12 +316,12 @@ def test_a_folder_without_weights(save: Save) -> None:
 )
 def test_what_is_asked_for_must_exist(text: str, kind: type[Exception], sentence: str) -> None:
     with pytest.raises(kind, match=sentence):
-        OpenClip(parse_spec(text))
+        OpenClipEncoder(parse_spec(text))
 
 
 def test_an_unknown_tag_lists_the_known_ones() -> None:
     with pytest.raises(SpecError, match=r"no weights 'laion2b'.*It has: openai"):
-        _ = OpenClip(parse_spec("open_clip[ViT-B-32,pretrained=laion2b]"), offline=True).checkpoint
+        _ = OpenClipEncoder(parse_spec("open_clip[ViT-B-32,pretrained=laion2b]"), offline=True).checkpoint
 
 
 def test_the_dtype_is_honoured_and_recorded(save: Save) -> None:

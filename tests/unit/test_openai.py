@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from eyechart.errors import ModelError
-from eyechart.models.generation import generate
-from eyechart.models.openai.generator import OpenAi
+from eyechart.models.generation import generate_all
+from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
-Asking = Callable[..., OpenAi]
+Asking = Callable[..., OpenAiGenerator]
 
 
 def ask(*texts: str) -> list[Request]:
@@ -25,7 +25,7 @@ def ask(*texts: str) -> list[Request]:
 def test_answers_come_in_the_order_of_their_requests(asking: Asking, faulty_server: Any) -> None:
     texts = [f"number {place}" for place in range(40)]
     faulty_server.faults = {text: [faulty_server.reply(after=0.03)] for text in texts[::3]}
-    found = generate(asking(), ask(*texts), 8)
+    found = generate_all(asking(), ask(*texts), 8)
     assert [answer.text for answer in found] == texts
     assert {(answer.finished, answer.error, answer.usage) for answer in found} == {(True, "", Usage(90, 0, 10))}
 
@@ -34,31 +34,31 @@ def test_what_a_server_leaves_out_is_not_missed(asking: Asking, faulty_server: A
     told = faulty_server.good("a fish") | {"model": None, "usage": {"prompt_tokens": 5, "completion_tokens": None}}
     faulty_server.always = faulty_server.reply(told)
     model = asking(served=None)
-    assert [answer.text for answer in generate(model, ask("what?"), 8)] == ["a fish"]
-    assert (model.identity.name, model.spent) == ("toy", Usage(10, 0, 0))
+    assert [answer.text for answer in generate_all(model, ask("what?"), 8)] == ["a fish"]
+    assert (model.identity.name, model.session_usage) == ("toy", Usage(10, 0, 0))
 
 
 def test_an_answer_that_the_server_broke_off_is_an_error(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(faulty_server.good("a f", finish_reason="error"))
-    (answer,) = generate(asking(), ask("what?"), 8)
+    (answer,) = generate_all(asking(), ask("what?"), 8)
     assert (answer.text, answer.error, answer.retry) == ("", "the server broke off its answer", True)
 
 
 def test_what_is_asked_is_the_likeliest_answer(asking: Asking, faulty_server: Any) -> None:
-    generate(asking(), ask("hello"), 7)
+    generate_all(asking(), ask("hello"), 7)
     body = faulty_server.asked[0].body
     assert body.pop("messages") == [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]
     assert body == {"model": "toy", "max_tokens": 7, "temperature": 0, "seed": 42}
 
 
 def test_a_model_that_reasons_is_asked_its_own_way(asking: Asking, faulty_server: Any) -> None:
-    generate(asking(reasoning="true"), ask("hello"), 7)
+    generate_all(asking(reasoning="true"), ask("hello"), 7)
     assert set(faulty_server.asked[0].body) == {"model", "messages", "max_completion_tokens"}
 
 
 def test_a_schema_goes_with_the_request(asking: Asking, faulty_server: Any) -> None:
     schema = {"type": "object", "properties": {"1": {"type": "string"}}}
-    generate(asking(seed="none"), ask("hello"), 7, schema)
+    generate_all(asking(seed="none"), ask("hello"), 7, schema)
     told = faulty_server.asked[0].body["response_format"]
     assert (told["type"], told["json_schema"]["schema"]) == ("json_schema", schema)
 
@@ -79,7 +79,7 @@ def test_a_list_of_names_goes_with_the_request(
 ) -> None:
     schema = {"type": "object", "properties": {"species": {"anyOf": [{"enum": names}]}}, "required": ["species"]}
     faulty_server.always = faulty_server.reply(faulty_server.good('{"species": "unknown"}'))
-    (answer,) = generate(asking(), ask("It may be a wren. Which species does this text name?"), 64, schema)
+    (answer,) = generate_all(asking(), ask("It may be a wren. Which species does this text name?"), 64, schema)
     told = faulty_server.asked[0].body["response_format"]["json_schema"]
     assert (told["schema"], told["strict"]) == (schema, strict)
     assert (answer.text, answer.error) == ('{"species": "unknown"}', "")
@@ -87,7 +87,7 @@ def test_a_list_of_names_goes_with_the_request(
 
 def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(faulty_server.good("a gold", finish_reason="length"))
-    (answer,) = generate(asking(), ask("what?"), 2)
+    (answer,) = generate_all(asking(), ask("what?"), 2)
     assert (answer.text, answer.finished, answer.error) == ("a gold", False, "")
 
 
@@ -110,7 +110,7 @@ def test_an_answer_that_was_cut_is_not_finished(asking: Asking, faulty_server: A
 )
 def test_what_may_pass_is_asked_again(asking: Asking, faulty_server: Any, fault: Callable[[Any], Any]) -> None:
     faulty_server.faults = {"b": [fault(faulty_server), fault(faulty_server)]}
-    found = generate(asking(), ask("a", "b", "c"), 8)
+    found = generate_all(asking(), ask("a", "b", "c"), 8)
     assert [(answer.text, answer.error) for answer in found] == [("a", ""), ("b", ""), ("c", "")]
     assert [len(faulty_server.times(text)) for text in "abc"] == [1, 3, 1]
 
@@ -118,7 +118,7 @@ def test_what_may_pass_is_asked_again(asking: Asking, faulty_server: Any, fault:
 @pytest.mark.parametrize("slowly", [{"after": 30}, {"drip": 0.2}], ids=str)
 def test_no_answer_in_time_is_asked_again(asking: Asking, faulty_server: Any, slowly: dict[str, float]) -> None:
     faulty_server.faults = {"b": [faulty_server.reply(**slowly)]}
-    found = generate(asking(timeout=1), ask("a", "b"), 8)
+    found = generate_all(asking(timeout=1), ask("a", "b"), 8)
     assert [answer.text for answer in found] == ["a", "b"]
     assert len(faulty_server.times("b")) == 2
 
@@ -128,14 +128,14 @@ def test_no_answer_in_time_is_asked_again(asking: Asking, faulty_server: Any, sl
 )
 def test_as_long_as_the_server_asks_is_waited(asking: Asking, faulty_server: Any, header: str, value: str) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(429, "slow down", **{header: value})]}
-    generate(asking(backoff=0), ask("a"), 8)
+    generate_all(asking(backoff=0), ask("a"), 8)
     first, second = faulty_server.times("a")
     assert second - first >= 0.4
 
 
 def test_waits_grow(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(500, "oh")] * 3}
-    generate(asking(backoff=0.1), ask("a"), 8)
+    generate_all(asking(backoff=0.1), ask("a"), 8)
     times = faulty_server.times("a")
     waits = [later - sooner for sooner, later in pairwise(times)]
     assert all(wait >= 0.05 * 2**place for place, wait in enumerate(waits))
@@ -143,14 +143,14 @@ def test_waits_grow(asking: Asking, faulty_server: Any) -> None:
 
 def test_what_does_not_pass_is_an_error_that_is_not_to_be_kept(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"b": [faulty_server.refusal(503, "overloaded")] * 4}
-    found = generate(asking(), ask("a", "b", "c"), 8)
+    found = generate_all(asking(), ask("a", "b", "c"), 8)
     assert [answer.text for answer in found] == ["a", "", "c"]
     assert (found[1].error, found[1].retry) == ("HTTP 503: overloaded, 4 times", True)
 
 
 def test_so_long_a_wait_is_not_waited(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"a": [faulty_server.refusal(429, "come back tomorrow", retry_after="86400")]}
-    (answer,) = generate(asking(), ask("a"), 8)
+    (answer,) = generate_all(asking(), ask("a"), 8)
     assert (answer.error, answer.retry) == ("HTTP 429: come back tomorrow, 1 times", True)
 
 
@@ -178,7 +178,7 @@ def test_a_refusal_is_an_outcome_of_its_own(
     asking: Asking, faulty_server: Any, fault: Callable[[Any], Any], sentence: str
 ) -> None:
     faulty_server.faults = {"b": [fault(faulty_server)]}
-    found = generate(asking(), ask("a", "b", "c"), 8)
+    found = generate_all(asking(), ask("a", "b", "c"), 8)
     assert [answer.text for answer in found] == ["a", "", "c"]
     assert sentence in found[1].error
     assert not found[1].retry
@@ -187,7 +187,7 @@ def test_a_refusal_is_an_outcome_of_its_own(
 
 def test_a_refusal_of_an_unknown_kind_is_told_and_not_kept(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"b": [faulty_server.refusal(400, "no pictures, please")]}
-    found = generate(asking(), ask("a", "b"), 8)
+    found = generate_all(asking(), ask("a", "b"), 8)
     assert (found[1].error, found[1].retry) == ("the server refused the request (HTTP 400: no pictures, please)", True)
 
 
@@ -208,7 +208,7 @@ def test_what_concerns_all_is_one_error_without_retries(
     faulty_server.always, model = faulty_server.refusal(status, said), asking(served=served)
     for _ in range(2):  # as in the next case of the same model
         with pytest.raises(ModelError, match=sentence) as error:
-            generate(model, ask(*"abcdefgh"), 8)
+            generate_all(model, ask(*"abcdefgh"), 8)
         assert KEY not in "".join(format_exception(error.value))
     assert len(faulty_server.asked) == 1
 
@@ -216,7 +216,7 @@ def test_what_concerns_all_is_one_error_without_retries(
 def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -> None:
     texts = [f"number {place}" for place in range(40)]
     faulty_server.faults = {texts[9]: [faulty_server.refusal(401, "revoked")]}
-    found = generate(asking(concurrency=2), ask(*texts), 8)
+    found = generate_all(asking(concurrency=2), ask(*texts), 8)
     asked = {one.text for one in faulty_server.asked} - {texts[9]}
     assert [answer.text for answer in found] == [text if text in asked else "" for text in texts]
     assert {answer.retry for answer in found if not answer.text} == {True}
@@ -227,14 +227,14 @@ def test_what_ends_the_run_loses_no_answer(asking: Asking, faulty_server: Any) -
 def test_a_server_that_is_gone_ends_the_run(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.refusal(503, "down")
     with pytest.raises(ModelError, match=r"none of the last 5 requests; the last: HTTP 503: down, 1 times"):
-        list(asking(retries=0, concurrency=2).answers(ask(*map(str, range(100))), 8))
+        list(asking(retries=0, concurrency=2).generate(ask(*map(str, range(100))), 8))
     assert len(faulty_server.asked) <= 6
 
 
 def test_a_server_that_answers_now_and_then_is_not_gone(asking: Asking, faulty_server: Any) -> None:
     texts = [*map(str, range(30))]
     faulty_server.faults = {text: [faulty_server.refusal(503, "busy")] for text in texts[::3]}
-    found = generate(asking(retries=0, concurrency=1), ask(*texts), 8)
+    found = generate_all(asking(retries=0, concurrency=1), ask(*texts), 8)
     assert [answer.text for answer in found] == ["" if place % 3 == 0 else str(place) for place in range(30)]
 
 
@@ -243,7 +243,7 @@ def test_after_the_end_no_more_requests_are_taken(asking: Asking, faulty_server:
     requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
     faulty_server.always = faulty_server.refusal(401, "revoked")
     with pytest.raises(ModelError, match="does not accept the API key"):
-        list(asking(concurrency=2).answers(requests, 8))
+        list(asking(concurrency=2).generate(requests, 8))
     assert len(taken) <= 10
 
 

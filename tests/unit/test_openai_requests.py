@@ -14,8 +14,8 @@ from PIL import Image
 from eyechart.data.images import decode
 from eyechart.errors import ModelError, SpecError
 from eyechart.models.openai import errors, messages
-from eyechart.models.openai.generator import OpenAi
-from eyechart.models.registry import create
+from eyechart.models.openai.generator import OpenAiGenerator
+from eyechart.models.registry import create_model
 from eyechart.models.types import Generator, Request
 from eyechart.spec import parse_spec
 
@@ -75,7 +75,7 @@ def test_no_bytes_make_it_stumble(data: bytes) -> None:
 def test_parts_keep_their_order_and_their_files() -> None:
     file = encoded("JPEG")
     request = Request((decode(file, ""), "or", Image.fromarray(PIXELS), "?"), (file, b""))
-    parts = messages.message(request)["content"]
+    parts = messages.build_message(request)["content"]
     assert [part["type"] for part in parts] == ["image_url", "text", "image_url", "text"]
     assert [part["image_url"]["url"][11:15] for part in parts[::2]] == ["jpeg", "png;"]
 
@@ -108,20 +108,20 @@ REFUSED = {
 @pytest.mark.parametrize(("option", "sentence"), REFUSED.items(), ids=list(REFUSED))
 def test_options_are_checked_and_no_secret_is_repeated(option: str, sentence: str) -> None:
     with pytest.raises(SpecError) as error:
-        OpenAi(parse_spec(f"openai[toy,{option}]"))
+        OpenAiGenerator(parse_spec(f"openai[toy,{option}]"))
     assert sentence in str(error.value)
     assert "sk-123" not in str(error.value)
 
 
 def test_a_specification_names_a_model() -> None:
     with pytest.raises(SpecError, match=r"names no model\. Expected openai\[MODEL\]"):
-        OpenAi(parse_spec("openai[]"))
+        OpenAiGenerator(parse_spec("openai[]"))
 
 
 @pytest.mark.parametrize("url", ["", "base_url=https://example.org/v1", "base_url=http://10.0.0.1/v1"])
 def test_offline_nobody_elsewhere_is_asked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-123")
-    model = OpenAi(parse_spec(f"openai[toy,{url}]"), offline=True)
+    model = OpenAiGenerator(parse_spec(f"openai[toy,{url}]"), offline=True)
     with pytest.raises(ModelError, match=r"--eye-offline allows connections to this machine alone"):
         _ = model.identity
 
@@ -138,14 +138,14 @@ def test_offline_nobody_elsewhere_is_asked(url: str, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_this_machine_is_told_from_others(url: str, local: bool) -> None:
-    assert OpenAi(parse_spec(f"openai[toy,base_url={url}]")).options.local is local
+    assert OpenAiGenerator(parse_spec(f"openai[toy,base_url={url}]")).options.is_local is local
 
 
 def test_without_a_key_only_this_machine_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError, match=r"no API key for https://api\.openai\.com/v1: .* MY_KEY is not set"):
-        _ = OpenAi(parse_spec("openai[toy,key_env=MY_KEY]")).identity
-    assert OpenAi(parse_spec(f"openai[toy,{LOCAL}]")).options.key() == "none"
+        _ = OpenAiGenerator(parse_spec("openai[toy,key_env=MY_KEY]")).identity
+    assert OpenAiGenerator(parse_spec(f"openai[toy,{LOCAL}]")).options.key() == "none"
 
 
 @pytest.mark.parametrize(
@@ -154,17 +154,19 @@ def test_without_a_key_only_this_machine_is_asked(monkeypatch: pytest.MonkeyPatc
 def test_what_changes_an_answer_is_in_the_identity(option: str) -> None:
     plain, other = (parse_spec(f"openai[toy,{text}]") for text in (f"served=toy,{LOCAL}", option))
     plain.options.update(other.options)
-    assert OpenAi(plain).identity != OpenAi(parse_spec(f"openai[toy,served=toy,{LOCAL}]")).identity
+    assert OpenAiGenerator(plain).identity != OpenAiGenerator(parse_spec(f"openai[toy,served=toy,{LOCAL}]")).identity
 
 
 @pytest.mark.parametrize("option", ["concurrency=2", "retries=0", "budget_tokens=9", "price_in=1,price_out=1"])
 def test_what_changes_none_is_not(option: str) -> None:
     plain = f"openai[toy,served=toy,{LOCAL}"
-    assert OpenAi(parse_spec(f"{plain},{option}]")).identity == OpenAi(parse_spec(f"{plain}]")).identity
+    assert (
+        OpenAiGenerator(parse_spec(f"{plain},{option}]")).identity == OpenAiGenerator(parse_spec(f"{plain}]")).identity
+    )
 
 
 def test_it_offers_to_generate_and_not_to_score() -> None:
-    model = create(parse_spec(f"openai[toy,served=toy,{LOCAL}]"))
+    model = create_model(parse_spec(f"openai[toy,served=toy,{LOCAL}]"))
     assert isinstance(model, Generator)
     assert not hasattr(model, "score")
 
@@ -174,7 +176,7 @@ def test_the_client_that_is_not_there_names_its_extra(monkeypatch: pytest.Monkey
     with pytest.raises(
         ModelError, match=r"'openai', which is not installed\. It comes with pip install 'eyechart\[ope"
     ):
-        create(parse_spec("openai[toy]"))
+        create_model(parse_spec("openai[toy]"))
 
 
 @pytest.mark.parametrize(
@@ -203,15 +205,15 @@ json_values = some.recursive(
 @given(status=some.integers(300, 599), told=json_values, cut=some.integers(0, 9))
 def test_every_error_is_read_as_something(status: int, told: object, cut: int) -> None:
     body = json.dumps(told)
-    found = errors.of_status(status, {}, body[: len(body) - cut])
-    assert isinstance(found, errors.PassingError | errors.RefusedError | ModelError)
+    found = errors.error_from_status(status, {}, body[: len(body) - cut])
+    assert isinstance(found, errors.TransientError | errors.RejectedError | ModelError)
 
 
 @given(told=json_values | some.binary(max_size=20))
 def test_every_reply_is_an_answer_or_a_fault(told: object) -> None:
     body = told if isinstance(told, bytes) else json.dumps(told).encode()
     try:
-        reply = messages.read(body)
-    except (errors.PassingError, errors.RefusedError, ModelError):
+        reply = messages.parse_completion(body)
+    except (errors.TransientError, errors.RejectedError, ModelError):
         return
-    assert messages.answer(reply).error
+    assert messages.parse_answer(reply).error

@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError
-from eyechart.models.generation import generate
-from eyechart.models.openai.generator import OpenAi
+from eyechart.models.generation import generate_all
+from eyechart.models.openai.generator import OpenAiGenerator
 from eyechart.models.types import Request, Usage
 
 KEY = "sk-very-secret-0123456789"
 NAME = "toy-2026-01-01"
-Asking = Callable[..., OpenAi]
+Asking = Callable[..., OpenAiGenerator]
 
 
 def ask(*texts: str) -> list[Request]:
@@ -27,7 +27,7 @@ def ask(*texts: str) -> list[Request]:
 @pytest.mark.parametrize("most", [1, 4])
 def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_server: Any, most: int) -> None:
     faulty_server.always = faulty_server.reply(after=0.05)
-    found = generate(asking(concurrency=most), ask(*map(str, range(5 * most))), 8)
+    found = generate_all(asking(concurrency=most), ask(*map(str, range(5 * most))), 8)
     assert [answer.text for answer in found] == [*map(str, range(5 * most))]
     assert faulty_server.most == most
 
@@ -35,14 +35,14 @@ def test_no_more_requests_are_under_way_than_allowed(asking: Asking, faulty_serv
 def test_answers_are_given_as_they_come(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"slow": [faulty_server.reply(after=0.5)]}
     model = asking()
-    generate(model, ask("warm"), 8)
-    assert [place for place, _ in model.answers(ask("slow", *"abcd"), 8)][-1] == 0
+    generate_all(model, ask("warm"), 8)
+    assert [place for place, _ in model.generate(ask("slow", *"abcd"), 8)][-1] == 0
 
 
 def test_requests_are_taken_as_there_is_room(asking: Asking) -> None:
     taken = []
     requests = (taken.append(place) or Request((str(place),)) for place in range(1000))
-    answers = asking(concurrency=2).answers(requests, 8)
+    answers = asking(concurrency=2).generate(requests, 8)
     next(answers)
     assert len(taken) <= 5
     answers.close()
@@ -51,7 +51,7 @@ def test_requests_are_taken_as_there_is_room(asking: Asking) -> None:
 def test_no_more_answers_are_paid_ahead_of_those_taken_than_are_asked_at_once(
     asking: Asking, faulty_server: Any
 ) -> None:
-    for taken, _ in enumerate(asking(concurrency=3).answers(ask(*map(str, range(12))), 8)):
+    for taken, _ in enumerate(asking(concurrency=3).generate(ask(*map(str, range(12))), 8)):
         time.sleep(0.05)  # as a slow disk would take to keep an answer
         assert len(faulty_server.paid) <= taken + 3
 
@@ -61,7 +61,7 @@ def test_a_picture_that_cannot_be_written_is_an_error_and_the_others_are_asked(a
     Image.effect_noise((64, 64), 90).convert("RGB").save(file, "PNG")
     cut_off = Image.open(BytesIO(file.getvalue()[:2000]))
     requests = [*ask("a"), Request((cut_off, "b")), *ask(*map(str, range(9)))]
-    found = generate(asking(concurrency=2), requests, 8)
+    found = generate_all(asking(concurrency=2), requests, 8)
     assert "cannot be written as a message (OSError: image file is truncated" in found[1].error
     assert not found[1].retry
     assert [answer.text for answer in [found[0], *found[2:]]] == ["a", *map(str, range(9))]
@@ -70,7 +70,7 @@ def test_a_picture_that_cannot_be_written_is_an_error_and_the_others_are_asked(a
 @pytest.mark.parametrize("options", [{}, {"budget_tokens": 100_000}], ids=["first of all", "within a budget"])
 def test_the_first_goes_alone(asking: Asking, faulty_server: Any, options: dict[str, int]) -> None:
     faulty_server.always = faulty_server.reply(after=0.2)
-    generate(asking(**options), ask(*"abcd"), 8)
+    generate_all(asking(**options), ask(*"abcd"), 8)
     first, *others = (one.at for one in faulty_server.asked)
     assert min(others) - first >= 0.2
     assert faulty_server.most == 3
@@ -79,11 +79,11 @@ def test_the_first_goes_alone(asking: Asking, faulty_server: Any, options: dict[
 def test_a_round_that_is_left_ends(asking: Asking, faulty_server: Any) -> None:
     model = asking(concurrency=2)
     faulty_server.faults = {str(place): [faulty_server.reply(after=30)] for place in range(2, 9)}
-    answers = model.answers(ask(*map(str, range(9))), 8)
+    answers = model.generate(ask(*map(str, range(9))), 8)
     assert {next(answers)[0], next(answers)[0]} == {0, 1}
     answers.close()
     start = time.monotonic()
-    assert generate(model, ask("next"), 8)[0].text == "next"
+    assert generate_all(model, ask("next"), 8)[0].text == "next"
     assert time.monotonic() - start < 4  # and not the 5 seconds of the timeout
 
 
@@ -91,7 +91,7 @@ def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server
     faulty_server.always = faulty_server.reply(after=0.01)
     model = asking(concurrency=2)
     for _ in range(2):
-        assert [answer.text for answer in generate(model, ask(*"abcdef"), 8)] == [*"abcdef"]
+        assert [answer.text for answer in generate_all(model, ask(*"abcdef"), 8)] == [*"abcdef"]
         model.close()
     assert "openai" not in [thread.name for thread in threading.enumerate()]
 
@@ -99,15 +99,15 @@ def test_closed_it_asks_again_and_leaves_no_thread(asking: Asking, faulty_server
 def test_the_server_tells_its_name_once(asking: Asking, faulty_server: Any) -> None:
     model = asking(served=None)
     assert (model.identity.name, model.identity.processor["asked"]) == (NAME, "toy")
-    generate(model, ask("a"), 8)
+    generate_all(model, ask("a"), 8)
     assert len(faulty_server.asked) == 2
-    assert model.spent == Usage(180, 0, 20)
+    assert model.session_usage == Usage(180, 0, 20)
 
 
 def test_another_name_ends_the_run(asking: Asking, faulty_server: Any) -> None:
     faulty_server.faults = {"b": [faulty_server.reply(faulty_server.good("b") | {"model": "toy-2027"})]}
     with pytest.raises(ModelError, match=rf"answers as toy-2027, but this run began with {NAME}"):
-        list(asking(concurrency=1).answers(ask("a", "b"), 8))
+        list(asking(concurrency=1).generate(ask("a", "b"), 8))
 
 
 def test_tokens_from_a_cache_cost_what_they_cost(asking: Asking, faulty_server: Any) -> None:
@@ -117,7 +117,7 @@ def test_tokens_from_a_cache_cost_what_they_cost(asking: Asking, faulty_server: 
         "prompt_tokens_details": {"cached_tokens": 60},
     }
     model = asking(price_in=1, price_cached=0.5, price_out=4)
-    (answer,) = generate(model, ask("a"), 8)
+    (answer,) = generate_all(model, ask("a"), 8)
     assert answer.usage == Usage(100, 60, 10)
     assert model.cost(answer.usage) == pytest.approx(110e-6)
 
@@ -126,36 +126,36 @@ def test_tokens_from_a_cache_cost_what_they_cost(asking: Asking, faulty_server: 
 @pytest.mark.parametrize("budget", [{"budget_tokens": 1050}, {"budget": 0.00105, "price_in": 1, "price_out": 1}])
 def test_a_budget_stops_before_it_is_overdrawn(asking: Asking, concurrency: int, budget: dict[str, object]) -> None:
     model = asking(concurrency=concurrency, **budget)
-    found = generate(model, ask(*map(str, range(30))), 8)
+    found = generate_all(model, ask(*map(str, range(30))), 8)
     left = [answer for answer in found if not answer.text]
-    assert (len(found), len(left), model.spent) == (30, 20, Usage(900, 0, 100))
+    assert (len(found), len(left), model.session_usage) == (30, 20, Usage(900, 0, 100))
     assert {answer.retry for answer in left} == {True}
     assert "The budget is spent as far as it goes" in left[-1].error
     with pytest.raises(ModelError, match=r"The budget is spent .* of .*Answers so far are kept"):
-        generate(model, ask("more"), 8)
+        generate_all(model, ask("more"), 8)
 
 
 def test_a_budget_covers_what_earlier_runs_paid(asking: Asking) -> None:
     model = asking(budget_tokens=1050, concurrency=1)
     for question in ("b", "b", "c"):
         model.on_cached_usage(question, Usage(300, 0, 50))
-    found = generate(model, ask(*map(str, range(9))), 8)
-    assert (sum(not answer.error for answer in found), model.spent) == (3, Usage(270, 0, 30))
+    found = generate_all(model, ask(*map(str, range(9))), 8)
+    assert (sum(not answer.error for answer in found), model.session_usage) == (3, Usage(270, 0, 30))
     assert "1,000 tokens of 1,050, kept answers of earlier runs included" in found[-1].error
 
 
 def test_dear_requests_do_not_overdraw_a_budget_that_cheap_ones_began(asking: Asking, faulty_server: Any) -> None:
     model = asking(budget_tokens=2500, concurrency=16)
-    generate(model, ask("cheap"), 8)
+    generate_all(model, ask("cheap"), 8)
     faulty_server.usage = {"prompt_tokens": 900, "completion_tokens": 100}
-    generate(model, ask(*map(str, range(30))), 8)
-    assert model.spent == Usage(1890, 0, 210)
+    generate_all(model, ask(*map(str, range(30))), 8)
+    assert model.session_usage == Usage(1890, 0, 210)
 
 
 def test_a_budget_needs_a_server_that_counts(asking: Asking, faulty_server: Any) -> None:
     faulty_server.usage = None
     with pytest.raises(ModelError, match="tells no token counts"):
-        generate(asking(budget_tokens=1000), ask("a"), 8)
+        generate_all(asking(budget_tokens=1000), ask("a"), 8)
 
 
 def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -165,7 +165,7 @@ def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, ca
         "b": [faulty_server.reply(KEY.encode())],
     }
     model = asking()
-    said = repr(generate(model, ask("a", "b"), 8)) + repr(model.identity) + caplog.text
+    said = repr(generate_all(model, ask("a", "b"), 8)) + repr(model.identity) + caplog.text
     assert faulty_server.asked[0].key == f"Bearer {KEY}"
     assert "your key is [key]" in said
     assert KEY not in said
@@ -174,7 +174,7 @@ def test_the_key_is_sent_and_said_nowhere(asking: Asking, faulty_server: Any, ca
 def test_it_is_quick_about_it(asking: Asking, faulty_server: Any) -> None:
     faulty_server.always = faulty_server.reply(after=0.2)
     model = asking(concurrency=16)
-    generate(model, ask("warm"), 8)
+    generate_all(model, ask("warm"), 8)
     start = time.monotonic()
-    generate(model, ask(*map(str, range(32))), 8)
+    generate_all(model, ask(*map(str, range(32))), 8)
     assert time.monotonic() - start < 3.2  # one by one they take twice that

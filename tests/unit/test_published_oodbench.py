@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eyechart.metrics.statistical_tests import correlation, f_test
-from eyechart.metrics.yes_no import MEASURES, derived, measures
+from eyechart.metrics.yes_no import MEASURES, confusion_measures, derive_measures
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ROW = ("table", "dataset", "model", "set", "cot")
@@ -53,7 +53,7 @@ def one(rows, **wanted):
 
 def mismatch(rows):
     """The furthest, in per cent, that F1, precision or Matthews' correlation is from what accuracy and recall say."""
-    told = derived(column(rows, "acc") / 100, column(rows, "recall") / 100)
+    told = derive_measures(column(rows, "acc") / 100, column(rows, "recall") / 100)
     return np.max([abs(100 * told[name] - column(rows, name)) for name in ("f1", "precision", "mcc")], axis=0)
 
 
@@ -70,7 +70,7 @@ def candidates(row):
 def rebuilt(row):
     """The confusion table whose measures are nearest to a row's, and how near."""
     cells = candidates(row)
-    values = measures(cells)
+    values = confusion_measures(cells)
     gaps = np.max([abs(100 * values[name] - float(row[name])) for name in MEASURES], axis=0)
     return cells[gaps.argmin()], gaps.min()
 
@@ -86,7 +86,7 @@ def pooled(row, kinds=None):
     """Table 1's measures out of the answers of Tables 10 to 13."""
     sets = kinds or dict.fromkeys(SOURCES.values(), row["set"])
     cells = sum(counts(name, row["model"], kind, row["cot"]) for name, kind in sets.items())
-    return {name: 100 * value for name, value in measures(cells).items()}
+    return {name: 100 * value for name, value in confusion_measures(cells).items()}
 
 
 def printed(row, columns=MEASURES):
@@ -115,7 +115,7 @@ def test_accuracy_and_recall_say_the_rest_save_for_the_errata() -> None:
 
 def test_all_false_positive_rates_are_rates() -> None:
     rows = [corrected(row, but=("initial",)) for row in EXISTENCE]
-    rates = derived(column(rows, "acc") / 100, column(rows, "recall") / 100)["fpr"]
+    rates = derive_measures(column(rows, "acc") / 100, column(rows, "recall") / 100)["fpr"]
     assert rates.min() > -2e-4  # rounding makes of none a little less than none
     assert rates.max() < 1
 

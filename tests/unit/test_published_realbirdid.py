@@ -9,7 +9,7 @@ import pytest
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain
 from eyechart.metrics.statistical_tests import correlation
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SPECIES, GENERA = 3651, 248  # Section 5: prototypes; Section 6.1
@@ -50,7 +50,7 @@ def tree():
     sizes = column(TABLE_5, "species").astype(int)
     others = GENERA - len(sizes)
     rest = (SPECIES - sizes.sum() + np.arange(others)) // others
-    return Tree.of_levels([np.arange(SPECIES), np.repeat(np.arange(GENERA), [*sizes, *rest])])
+    return Tree.from_levels([np.arange(SPECIES), np.repeat(np.arange(GENERA), [*sizes, *rest])])
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def points(tree):
     first = np.searchsorted(tree.parents[:SPECIES], genera)  # each genus's first species
     another = np.searchsorted(tree.parents[:SPECIES], (genera - SPECIES + 1) % GENERA + SPECIES)
     nodes = np.stack([np.full(len(genera), tree.root), genera, first], axis=1)
-    steps = Stairs(np.arange(len(genera) + 1) * 3, np.tile([1, 0.6, 0.3], len(genera)), nodes.ravel())
+    steps = ThresholdSteps(np.arange(len(genera) + 1) * 3, np.tile([1, 0.6, 0.3], len(genera)), nodes.ravel())
     place = np.tile(np.arange(PER_MILLE), len(TABLE_5))
 
     def found(genus, species):

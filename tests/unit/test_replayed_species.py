@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eyechart.data.dataset import Dataset
 from eyechart.errors import ModelError
-from eyechart.models.registry import offers
+from eyechart.models.registry import capabilities
 from eyechart.models.types import Floats
 from eyechart.protocol.registry import get_protocol, protocol_targets
 from eyechart.realbirdid.species_replay import Probabilities, SpeciesReplay
@@ -210,5 +210,5 @@ def test_keys_are_a_part_of_who_answers(model: Callable[..., SpeciesReplay]) -> 
 
 
 def test_species_are_asked_for_under_their_own_protocol_alone() -> None:
-    offered = offers(parse_spec("replay[path=P.npy,of=species]"))
+    offered = capabilities(parse_spec("replay[path=P.npy,of=species]"))
     assert [name for name in protocol_targets() if get_protocol(name).supports(offered)] == ["species"]

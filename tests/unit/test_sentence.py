@@ -12,8 +12,8 @@ import pytest
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import text_batches
-from eyechart.models.registry import create
-from eyechart.models.sentence.encoder import Sentence
+from eyechart.models.registry import create_model
+from eyechart.models.sentence.encoder import SentenceEncoder
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Encoder, Floats, TextEncoder
 from eyechart.spec import parse_spec
@@ -80,12 +80,12 @@ def qwen(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def minilm() -> Sentence:
-    return Sentence(parse_spec("sentence[]"), offline=True)
+def minilm() -> SentenceEncoder:
+    return SentenceEncoder(parse_spec("sentence[]"), offline=True)
 
 
-def ours(folder: Path | str, more: str = "") -> Sentence:
-    return Sentence(parse_spec(f"sentence[{folder}{more}]"), offline=True)
+def ours(folder: Path | str, more: str = "") -> SentenceEncoder:
+    return SentenceEncoder(parse_spec(f"sentence[{folder}{more}]"), offline=True)
 
 
 def by_hand(folder: Path, text: str, *, mean: bool) -> Floats:
@@ -100,17 +100,17 @@ def by_hand(folder: Path, text: str, *, mean: bool) -> Floats:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
-def test_it_reads_texts_and_sees_nothing(minilm: Sentence) -> None:
+def test_it_reads_texts_and_sees_nothing(minilm: SentenceEncoder) -> None:
     assert isinstance(minilm, TextEncoder)
     assert not isinstance(minilm, Encoder)
 
 
-def test_minilm_is_the_mean_of_its_tokens(minilm: Sentence) -> None:
+def test_minilm_is_the_mean_of_its_tokens(minilm: SentenceEncoder) -> None:
     expected = [by_hand(minilm.source.path, text, mean=True) for text in TEXTS]
     np.testing.assert_allclose(minilm.encode_texts(TEXTS), expected, atol=1e-6)
 
 
-def test_minilm_does_not_heed_case(minilm: Sentence) -> None:
+def test_minilm_does_not_heed_case(minilm: SentenceEncoder) -> None:
     found = minilm.encode_texts(["Siberian Husky", "siberian husky"])
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
 
@@ -139,7 +139,7 @@ def test_small_batches_change_nothing(where: str, request: Any, monkeypatch: pyt
     folder = request.getfixturevalue("qwen") if where == "qwen" else "minilm"
     whole = ours(folder).encode_texts(TEXTS)
     np.testing.assert_allclose(ours(folder, ",batch_size=1").encode_texts(TEXTS), whole, atol=1e-5)
-    monkeypatch.setattr(text_batches, "budget", lambda _: 30)
+    monkeypatch.setattr(text_batches, "token_budget", lambda _: 30)
     np.testing.assert_allclose(ours(folder).encode_texts(TEXTS), whole, atol=1e-5)
 
 
@@ -176,7 +176,7 @@ def test_long_texts_are_cut_where_the_identity_says(qwen: Path) -> None:
 def test_a_limit_that_nobody_names_is_ours(qwen: Path) -> None:
     (qwen / "config.json").write_text(json.dumps({"model_type": "t5"}))
     write(qwen / "tokenizer_config.json", {"model_max_length": 10**30})
-    assert ours(qwen).files.longest == 32_768
+    assert ours(qwen).files.max_tokens == 32_768
 
 
 def test_vectors_may_be_cut_short_by_the_model(qwen: Path) -> None:
@@ -213,8 +213,8 @@ def test_weights_are_read_once_and_not_for_the_identity(qwen: Path) -> None:
     assert model.loads == 1
 
 
-def test_minilm_has_two_names_and_one_identity(minilm: Sentence) -> None:
-    named = create(parse_spec("sentence[minilm]"), device="cpu", offline=True)
+def test_minilm_has_two_names_and_one_identity(minilm: SentenceEncoder) -> None:
+    named = create_model(parse_spec("sentence[minilm]"), device="cpu", offline=True)
     assert named.identity == minilm.identity
     assert minilm.identity.name == "all-MiniLM-L6-v2"
     assert minilm.identity.processor["longest"] == 256

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import entropy
 
 from eyechart.errors import DataError
-from eyechart.metrics.hierarchy import Tree, node_probabilities, stairs
+from eyechart.metrics.hierarchy import Tree, node_probabilities, threshold_steps
 from eyechart.realbirdid.species_summary import summarised
 
 ANCESTORS = [np.arange(7), np.array([2, 0, 1, 2, 0, 2, 1]), np.array([0, 1, 0, 0, 1, 0, 0])]
-TREE = Tree.of_levels(ANCESTORS)
+TREE = Tree.from_levels(ANCESTORS)
 STARTS = (0, 7, 10, 12)
 NAMES = ("best", "probability", "second", "entropy")
 
@@ -47,7 +47,7 @@ def test_a_level_is_the_best_the_two_highest_and_the_entropy(rows, place) -> Non
 
 
 def test_the_stairs_are_those_of_the_metric(rows) -> None:
-    found, expected = summary(rows).stairs, stairs(TREE, rows)
+    found, expected = summary(rows).stairs, threshold_steps(TREE, rows)
     assert found.offsets.tolist() == expected.offsets.tolist()
     assert found.nodes.tolist() == expected.nodes.tolist()
     np.testing.assert_array_equal(found.thresholds, expected.thresholds)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from eyechart.metrics.degradation import degradation, tost
-from eyechart.metrics.resampling import permuted, resampled
+from eyechart.metrics.resampling import bootstrap_totals, permutation_totals
 
 GOOD, POOR = [1, 0, 0, 1], [0, 0, 1, 1]
 EASY, DIFFICULT = [GOOD] * 9 + [POOR], [GOOD] + [POOR] * 9
@@ -14,19 +14,19 @@ STRATA = [0] * 100 + [1] * 20, [0] * 10 + [1] * 100
 
 def test_one_stratum_is_none():
     rows, other = MIXED
-    assert (resampled(rows, 50, 3, [4] * len(rows)) == resampled(rows, 50, 3)).all()
+    assert (bootstrap_totals(rows, 50, 3, [4] * len(rows)) == bootstrap_totals(rows, 50, 3)).all()
     inside = ([1] * len(rows), [1] * len(other))
-    pairs = zip(permuted(rows, other, 50, 3, inside), permuted(rows, other, 50, 3), strict=True)
+    pairs = zip(permutation_totals(rows, other, 50, 3, inside), permutation_totals(rows, other, 50, 3), strict=True)
     assert all((one == two).all() for one, two in pairs)
 
 
 def test_of_each_stratum_as_many_rows_are_drawn_as_it_has():
-    drawn = resampled([[1, 0]] * 3 + [[0, 1]] * 5, 40, 0, [0] * 3 + [1] * 5)
+    drawn = bootstrap_totals([[1, 0]] * 3 + [[0, 1]] * 5, 40, 0, [0] * 3 + [1] * 5)
     assert drawn.tolist() == [[3, 5]] * 40
 
 
 def test_no_row_is_shuffled_out_of_its_stratum():
-    one, other = permuted(
+    one, other = permutation_totals(
         [[1, 0]] * 3 + [[0, 1]], [[1, 0]] * 2 + [[0, 1]] * 7, 40, 0, ([0] * 3 + [1], [0] * 2 + [1] * 7)
     )
     assert one.tolist() == [[3, 1]] * 40
@@ -50,4 +50,4 @@ def test_models_are_compared_within_strata():
 @pytest.mark.parametrize("strata", [[0], [[0, 0]], [0.5, 1], [-1, 0]])
 def test_strata_that_do_not_fit_are_refused(strata):
     with pytest.raises(ValueError, match=r"The 'strata' parameter of resampled must be"):
-        resampled([[1, 0], [0, 1]], 5, 0, strata)
+        bootstrap_totals([[1, 0], [0, 1]], 5, 0, strata)

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from eyechart.errors import ModelError, SpecError
-from eyechart.models.timm_classifier import Timm
+from eyechart.models.timm_classifier import TimmClassifier
 from eyechart.models.torchvision_repair import repair
 from eyechart.models.types import Classifier, Floats, ImageEncoder
 from eyechart.spec import parse_spec
@@ -23,18 +23,18 @@ repair()  # before any test imports timm itself
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def answers(model: Timm, images: list[Image.Image]) -> Floats:
+def answers(model: TimmClassifier, images: list[Image.Image]) -> Floats:
     prepared = [model.prepare(image) for image in images]
     return np.concatenate([model.classify(prepared[at : at + 70]) for at in range(0, len(prepared), 70)])
 
 
 @pytest.fixture(scope="module")
-def lite0() -> Timm:
-    return Timm(parse_spec("timm[]"))
+def lite0() -> TimmClassifier:
+    return TimmClassifier(parse_spec("timm[]"))
 
 
 @pytest.fixture(scope="module")
-def logits(lite0: Timm, exact: Any) -> Floats:
+def logits(lite0: TimmClassifier, exact: Any) -> Floats:
     return answers(lite0, exact.images)
 
 
@@ -61,12 +61,12 @@ def saved(network: Any, tmp_path: Path) -> Path:
     return tmp_path / "weights.safetensors"
 
 
-def small(path: Path, **options: str) -> Timm:
+def small(path: Path, **options: str) -> TimmClassifier:
     more = "".join(f",{name}={value}" for name, value in options.items())
-    return Timm(parse_spec(f"timm[test_vit,pretrained={path}{more}]"))
+    return TimmClassifier(parse_spec(f"timm[test_vit,pretrained={path}{more}]"))
 
 
-def test_it_is_a_classifier_and_an_image_encoder(lite0: Timm) -> None:
+def test_it_is_a_classifier_and_an_image_encoder(lite0: TimmClassifier) -> None:
     assert isinstance(lite0, Classifier)
     assert isinstance(lite0, ImageEncoder)
 
@@ -80,28 +80,28 @@ def test_packaged_weights_reach_their_accuracy(logits: Floats, exact: Any) -> No
 
 def test_bfloat16_changes_hardly_any_prediction(logits: Floats, exact: Any) -> None:
     some = slice(40)  # processors without bfloat16 instructions need almost a second for each image
-    low, high = answers(Timm(parse_spec("timm[dtype=bfloat16]")), exact.images[some]), logits[some]
+    low, high = answers(TimmClassifier(parse_spec("timm[dtype=bfloat16]")), exact.images[some]), logits[some]
     assert np.mean(low.argmax(axis=1) == high.argmax(axis=1)) >= 0.95
     assert not np.array_equal(low, high)
 
 
-def test_the_name_alone_means_the_packaged_weights(lite0: Timm) -> None:
-    assert Timm(parse_spec("timm[tf_efficientnet_lite0]")).identity == lite0.identity
+def test_the_name_alone_means_the_packaged_weights(lite0: TimmClassifier) -> None:
+    assert TimmClassifier(parse_spec("timm[tf_efficientnet_lite0]")).identity == lite0.identity
 
 
-def test_the_identity_holds_the_file_and_the_published_preprocessing(lite0: Timm) -> None:
+def test_the_identity_holds_the_file_and_the_published_preprocessing(lite0: TimmClassifier) -> None:
     who = lite0.identity
     assert who.weights_sha256 == hashlib.sha256(lite0.source.path.read_bytes()).hexdigest()
     assert (who.processor["mean"], who.processor["std"]) == ([0.5] * 3, [0.5] * 3)
     assert (who.processor["input_size"], who.processor["crop_pct"]) == ([3, 224, 224], 0.875)
 
 
-def test_the_dtype_is_part_of_the_identity(lite0: Timm) -> None:
-    assert Timm(parse_spec("timm[dtype=bfloat16]")).identity.dtype == "bfloat16"
+def test_the_dtype_is_part_of_the_identity(lite0: TimmClassifier) -> None:
+    assert TimmClassifier(parse_spec("timm[dtype=bfloat16]")).identity.dtype == "bfloat16"
     assert lite0.identity.dtype == "float32"
 
 
-def test_features_are_pooled(lite0: Timm, noise: list[Image.Image]) -> None:
+def test_features_are_pooled(lite0: TimmClassifier, noise: list[Image.Image]) -> None:
     features = lite0.encode_images([lite0.prepare(image) for image in noise])
     assert features.shape == (3, 1280)
     assert features.dtype == np.float32
@@ -126,7 +126,7 @@ def test_the_file_may_have_classes_of_its_own(tmp_path: Path, noise: list[Image.
 
 
 def test_the_size_tested_with_is_the_size_used() -> None:
-    model = Timm(parse_spec("timm[resnet50.a1_in1k]"))
+    model = TimmClassifier(parse_spec("timm[resnet50.a1_in1k]"))
     assert tuple(model.preprocessing["input_size"]) == (3, 288, 288)
 
 
@@ -189,7 +189,7 @@ def test_the_constructor_reads_no_weights(tmp_path: Path) -> None:
 
 
 def test_offline_and_missing(empty_hub: Path) -> None:
-    model = Timm(parse_spec("timm[test_vit]"), offline=True)
+    model = TimmClassifier(parse_spec("timm[test_vit]"), offline=True)
     with pytest.raises(ModelError, match=r"--eye-offline forbids.*`hf download timm/test_vit\.r160_in1k"):
         _ = model.identity
 
@@ -209,7 +209,7 @@ def test_the_hub_cache_is_used_and_its_commit_recorded(empty_hub: Path, saved: P
     (folder / "refs" / "main").write_text(COMMIT)
     (folder / "snapshots" / COMMIT).mkdir(parents=True)
     saved.rename(folder / "snapshots" / COMMIT / "model.safetensors")
-    assert Timm(parse_spec("timm[test_vit,pretrained=hub]"), offline=True).identity.revision == COMMIT
+    assert TimmClassifier(parse_spec("timm[test_vit,pretrained=hub]"), offline=True).identity.revision == COMMIT
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_the_hub_cache_is_used_and_its_commit_recorded(empty_hub: Path, saved: P
 )
 def test_what_is_asked_for_must_exist(text: str, sentence: str) -> None:
     with pytest.raises(SpecError, match=sentence):
-        Timm(parse_spec(text))
+        TimmClassifier(parse_spec(text))
 
 
 def test_a_network_without_classifier_says_so(tmp_path: Path, noise: list[Image.Image]) -> None:

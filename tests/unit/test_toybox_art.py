@@ -16,12 +16,12 @@ from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError
 from eyechart.toybox.__main__ import SEED
 from eyechart.toybox.art import CELL, atlas, packaged_root, styles
-from eyechart.toybox.classes import BIRDS, classes, equivalences, kin, names
+from eyechart.toybox.classes import BIRDS, classes, equivalences, equivalent_classes, names
 from eyechart.toybox.concepts import concepts
 from eyechart.toybox.packaged import pictures, splits
 from eyechart.toybox.sample import open_toybox
 from eyechart.toybox.scenes import render
-from eyechart.toybox.shards import encoded
+from eyechart.toybox.shards import encode_image
 from eyechart.toybox.styles import HELD_OUT, STYLES, TRAINING
 
 COMPLETE = pytest.mark.skipif(styles() != tuple(STYLES), reason="the folder of a style was left out of this build")
@@ -51,7 +51,7 @@ def test_equivalent_classes_are_pairs_of_one_subgroup() -> None:
     assert len(equivalences()) >= 10
     assert all(classes()[one].subgroup == classes()[two].subgroup for one, two in equivalences())
     dog, face = names().index("dog"), names().index("dog face")
-    assert kin(dog) == kin(face) == {dog, face}
+    assert equivalent_classes(dog) == equivalent_classes(face) == {dog, face}
 
 
 @COMPLETE
@@ -129,7 +129,7 @@ def test_the_sample_shows_every_class_once() -> None:
 def test_the_packaged_pictures_are_those_that_the_seed_draws(style: str) -> None:
     folder = packaged_root() / style / "pictures"
     for _, scene in list(pictures(SEED, style))[::3]:
-        with Image.open(BytesIO(encoded(render(scene).image))) as image:
+        with Image.open(BytesIO(encode_image(render(scene).image))) as image:
             drawn = np.asarray(image).astype(int)
         with Image.open(folder / f"{scene.key.partition('/')[2]}.webp") as kept:
             assert np.abs(np.asarray(kept).astype(int) - drawn).mean() < 1  # another encoder may write other bytes

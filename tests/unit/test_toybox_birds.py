@@ -161,7 +161,7 @@ def test_hidden_birds_are_mostly_not_seen() -> None:
     for number, seen in enumerate(by_reason(OCCLUSION)[:12]):
         found = _hidden(Draw("hidden", number), "test", seen)
         assert found.masks[0].mean() > birds.LEAST
-        assert found.seen[0] < birds.HIDDEN or found.scene.things[0].size > 2 * birds.SIDE
+        assert found.visible_fractions[0] < birds.HIDDEN or found.scene.things[0].size > 2 * birds.SIDE
 
 
 def test_the_training_table_holds_training_styles_and_other_pictures(folder: Path) -> None:

@@ -15,7 +15,7 @@ from eyechart.errors import SpecError
 from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.metrics.intervals import wilson
 from eyechart.models.open_clip import files as open_clip_files
-from eyechart.models.open_clip.encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.types import Floats
 from eyechart.spec import parse_spec
 from eyechart.toybox.packaged import splits
@@ -29,24 +29,24 @@ Share = Callable[[str], tuple[int, int]]
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def clip(request: pytest.FixtureRequest) -> OpenClip:
-    return OpenClip(parse_spec(f"open_clip[{request.param}]"), offline=True)
+def clip(request: pytest.FixtureRequest) -> OpenClipEncoder:
+    return OpenClipEncoder(parse_spec(f"open_clip[{request.param}]"), offline=True)
 
 
 @pytest.fixture
-def folder(clip: OpenClip) -> Path:
-    found = open_clip_files.packaged(clip.spec)
+def folder(clip: OpenClipEncoder) -> Path:
+    found = open_clip_files.packaged_checkpoint(clip.spec)
     assert found is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def weights(clip: OpenClip) -> Floats:
+def weights(clip: OpenClipEncoder) -> Floats:
     return class_weights(clip.encode_texts, open_toybox("sample").names, templates(clip.templates).formats)
 
 
 @pytest.fixture(scope="module")
-def share(clip: OpenClip, weights: Floats) -> Share:
+def share(clip: OpenClipEncoder, weights: Floats) -> Share:
     """How many pictures of a split are right, and how many there are."""
 
     @cache
@@ -73,13 +73,15 @@ def test_it_sees_worse_in_styles_that_it_has_not_learnt(share: Share) -> None:
     assert known > near > far
 
 
-def test_its_identity_says_what_answered(clip: OpenClip, folder: Path) -> None:
+def test_its_identity_says_what_answered(clip: OpenClipEncoder, folder: Path) -> None:
     assert clip.identity.name == folder.name
     assert clip.identity.weights_sha256 == sha256((folder / "open_clip_model.safetensors").read_bytes()).hexdigest()
 
 
 def test_the_two_are_different_models() -> None:
-    weights = {OpenClip(parse_spec(f"open_clip[{name}]"), offline=True).identity.weights_sha256 for name in NAMES}
+    weights = {
+        OpenClipEncoder(parse_spec(f"open_clip[{name}]"), offline=True).identity.weights_sha256 for name in NAMES
+    }
     assert len(weights) == len(NAMES)
 
 
@@ -107,7 +109,7 @@ def test_open_clip_itself_reads_the_folder(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
-def test_the_longest_published_prompt_of_a_thousand_names_is_read_whole(clip: OpenClip, vocabulary: str) -> None:
+def test_the_longest_published_prompt_of_a_thousand_names_is_read_whole(clip: OpenClipEncoder, vocabulary: str) -> None:
     longest = max(templates("80").formats, key=len)
     rows = clip._tokenizer([longest.replace("{c}", name) for name in class_names(vocabulary).names])
     end = int(rows.max())
@@ -116,7 +118,7 @@ def test_the_longest_published_prompt_of_a_thousand_names_is_read_whole(clip: Op
     assert len({tuple(row) for row in rows.tolist()}) == len({name.lower() for name in class_names(vocabulary).names})
 
 
-def test_text_in_any_script_is_read(clip: OpenClip) -> None:
+def test_text_in_any_script_is_read(clip: OpenClipEncoder) -> None:
     features = clip.encode_texts(["собака", "犬", "dog 🐕", ""])
     assert features.shape[0] == 4
     assert np.isfinite(features).all()
@@ -124,10 +126,10 @@ def test_text_in_any_script_is_read(clip: OpenClip) -> None:
 
 def test_a_name_that_is_nearly_its_own_is_told() -> None:
     with pytest.raises(SpecError, match="did you mean toybox-clip"):
-        OpenClip(parse_spec("open_clip[toybox_clip]"))
+        OpenClipEncoder(parse_spec("open_clip[toybox_clip]"))
 
 
-def test_its_score_is_told_as_in_the_card(clip: OpenClip) -> None:
+def test_its_score_is_told_as_in_the_card(clip: OpenClipEncoder) -> None:
     lines = [*score_clip.table(clip, [("few", [*next(score_clip.fresh_pictures(1))[1][:20]])], ["1"])]
     assert lines[0] == "| pictures | n | templates 1 |"
     assert lines[2].startswith("| few | 20 | ")

@@ -13,9 +13,9 @@ from PIL import Image, ImageDraw
 from eyechart.toybox import cityscapes, coco, lvis
 from eyechart.toybox.art import styles
 from eyechart.toybox.backdrops import horizon
-from eyechart.toybox.classes import classes, kin, names
-from eyechart.toybox.outlines import filled
-from eyechart.toybox.scenes import Rendered, box
+from eyechart.toybox.classes import classes, equivalent_classes, names
+from eyechart.toybox.outlines import fill_holes
+from eyechart.toybox.scenes import RenderedScene, box
 from eyechart.toybox.styles import TRAINING
 
 COUNT, SEED = 60, 7
@@ -28,7 +28,7 @@ class Made:
 
     def __init__(self, writer: Any, folder: Path, file: str) -> None:
         self.folder = folder
-        self.found: list[Rendered] = writer.write(folder, SEED, styles(), COUNT)
+        self.found: list[RenderedScene] = writer.write(folder, SEED, styles(), COUNT)
         self.content = json.loads((folder / file).read_text(encoding="utf-8")) if file else {}
 
     @property
@@ -106,7 +106,7 @@ def test_coco_counts_and_boxes_are_those_of_the_pixels(common: Made) -> None:
         masks = picture.masks[picture.scene.crowd :]
         assert [row["category_id"] - 1 for row in rows] == [thing.label for thing in things]
         assert [tuple(row["bbox"]) for row in rows] == [box(mask) for mask in masks]
-        assert [row["area"] for row in rows] == [filled(mask).sum() for mask in masks]
+        assert [row["area"] for row in rows] == [fill_holes(mask).sum() for mask in masks]
 
 
 def test_coco_crowds_are_one_annotation_with_run_lengths(common: Made) -> None:
@@ -124,7 +124,7 @@ def test_a_crowd_is_of_a_class_of_its_own(common: Made) -> None:
     for picture in common.found:
         crowd = {thing.label for thing in picture.scene.things[: picture.scene.crowd]}
         rest = {thing.label for thing in picture.scene.things[picture.scene.crowd :]}
-        assert not {other for label in crowd for other in kin(label)} & rest
+        assert not {other for label in crowd for other in equivalent_classes(label)} & rest
 
 
 def test_some_images_are_empty(common: Made) -> None:
@@ -150,7 +150,7 @@ def test_lvis_negative_categories_are_not_in_the_picture(large: Made) -> None:
     for row, picture in zip(large.content["images"], large.found, strict=True):
         negative = {identity - 1 for identity in row["neg_category_ids"]}
         assert len(negative) == lvis.NEGATIVES
-        assert not negative & {other for label in picture.labels for other in kin(label)}
+        assert not negative & {other for label in picture.labels for other in equivalent_classes(label)}
 
 
 def test_lvis_leaves_things_out_only_where_it_says_so(large: Made) -> None:
@@ -208,7 +208,7 @@ def test_cityscapes_polygons_cover_the_things(city: Made) -> None:
         path = city.folder / f"gtFine/val/{picture.scene.key}_gtFine_polygons.json"
         objects = json.loads(path.read_text(encoding="utf-8"))["objects"][-len(picture.masks) + picture.scene.crowd :]
         for one, mask in zip(objects, picture.masks[picture.scene.crowd :], strict=True):
-            assert np.mean(painted(one["polygon"], mask.shape) == filled(mask)) > 0.97
+            assert np.mean(painted(one["polygon"], mask.shape) == fill_holes(mask)) > 0.97
 
 
 def painted(outline: list[list[int]], shape: tuple[int, ...]) -> np.ndarray:

@@ -14,13 +14,13 @@ from eyechart.data.class_names import class_names
 from eyechart.models.torchvision_repair import repair
 
 repair()
-from eyechart.toybox.classes import kin, names  # noqa: E402
+from eyechart.toybox.classes import equivalent_classes, names  # noqa: E402
 from eyechart.toybox.species import species  # noqa: E402
 from toybox import questions  # noqa: E402
 from toybox.crowds import NOTHING, UNCLEAR, Crowds, crowds, plot  # noqa: E402
-from toybox.lessons import Lesson, grouped, sequences  # noqa: E402
+from toybox.lessons import Lesson, group_indices, sequences  # noqa: E402
 from toybox.pieces import ASSISTANT, END, IMAGE, USER, Reader, write_tokenizer  # noqa: E402
-from toybox.questions import BIRDS, LONG, SHORT, WORDINGS, Question, View, ask, batched  # noqa: E402
+from toybox.questions import BIRDS, LONG, SHORT, WORDINGS, Question, View, ask_batch, draw_questions  # noqa: E402
 from toybox.sprites import sprites  # noqa: E402
 
 FEW = (0, 2, 40, 80)
@@ -73,7 +73,7 @@ def test_things_lie_apart_with_the_largest_first_and_no_two_classes_mean_the_sam
     shares = [share for _, _, share in found.spots]
     assert len(found.labels) == len(shares) == number
     assert shares == sorted(shares, reverse=True)
-    assert not any(other in kin(label) for label in found.labels for other in {*found.labels} - {label})
+    assert not any(other in equivalent_classes(label) for label in found.labels for other in {*found.labels} - {label})
     for place, (x, y, share) in enumerate(found.spots):
         assert all(max(abs(x - a), abs(y - b)) > 0.7 * (share + other) / 2 for a, b, other in found.spots[place + 1 :])
 
@@ -83,14 +83,14 @@ def _answers(view: View, kind: questions.Ask) -> list[Question]:
 
 
 def test_letters_point_at_the_main_thing() -> None:
-    for question in _answers(CROWD, questions.lettered):
+    for question in _answers(CROWD, questions.ask_letter):
         lines = [line for line in question.prompt.splitlines() if line.lower().endswith(f" {names()[3]}")]
         assert len(lines) == 1
         assert lines[0].lstrip("(").startswith(question.answer)
 
 
 def test_yes_and_no_are_true_and_as_frequent() -> None:
-    found = _answers(CROWD, questions.contains)
+    found = _answers(CROWD, questions.ask_presence)
     for question in found:
         there = any(f" {names()[label]}" in question.prompt.split("?")[0] for label in CROWD.labels)
         denied = " not contain" in question.prompt or "Is there no" in question.prompt
@@ -99,10 +99,10 @@ def test_yes_and_no_are_true_and_as_frequent() -> None:
 
 
 def test_counts_are_those_of_the_picture() -> None:
-    for question in _answers(CROWD, questions.counted):
+    for question in _answers(CROWD, questions.ask_count):
         asked = max((name for name in names() if f" {name}" in question.prompt), key=len)
         assert question.answer == str(sum(names()[label] == asked for label in CROWD.labels))
-    assert {question.answer for question in _answers(CROWD, questions.counted_all)} == {"4"}
+    assert {question.answer for question in _answers(CROWD, questions.ask_total_count)} == {"4"}
 
 
 def _compared(prompt: str) -> tuple[str, ...]:
@@ -115,24 +115,24 @@ def _compared(prompt: str) -> tuple[str, ...]:
 
 def test_more_is_more() -> None:
     counts = {names()[3]: 3, names()[17]: 1}
-    for question in _answers(CROWD, questions.compared):
+    for question in _answers(CROWD, questions.ask_comparison):
         first, second = _compared(question.prompt)
         assert question.answer == ("yes" if counts.get(first, 0) > counts.get(second, 0) else "no")
 
 
 def test_a_bird_is_named_or_refused_for_its_reason() -> None:
     bird = species()[1]
-    assert {question.answer for question in _answers(View(bird=bird), questions.bird_named)} == {
+    assert {question.answer for question in _answers(View(bird=bird), questions.ask_bird_name)} == {
         bird.name,
         bird.genus,
         bird.common_name,
     }
-    refused = _answers(View(bird=bird, reason="image quality"), questions.bird_doubted)
+    refused = _answers(View(bird=bird, reason="image quality"), questions.ask_bird_name_or_reason)
     assert {question.answer for question in refused} == {"I cannot tell: image quality"}
 
 
 def test_several_pictures_are_answered_in_order() -> None:
-    found = [batched([View((3,)), View((17,))], random.Random(seed)) for seed in range(20)]
+    found = [ask_batch([View((3,)), View((17,))], random.Random(seed)) for seed in range(20)]
     whole = [json.loads(question.answer) for question in found if question.answer.startswith("{")]
     assert whole
     assert all(answer == {"1": names()[3], "2": names()[17]} for answer in whole)
@@ -145,7 +145,7 @@ def test_every_prompt_and_answer_comes_back_from_its_tokens(
 ) -> None:
     view = View((5, 9, 9), species()[0])
     for seed in range(20):
-        for question in ask(view, kinds, 4, random.Random(seed)):
+        for question in draw_questions(view, kinds, 4, random.Random(seed)):
             for text in (question.prompt, question.answer):
                 assert reader.text(reader.read(text)) == text
 
@@ -193,7 +193,7 @@ def test_the_assistant_says_the_answer_and_then_ends(reader: Reader) -> None:
 
 @given(seed=st.integers(0, 1000), size=st.integers(0, 30))
 def test_groups_hold_every_place_once(seed: int, size: int) -> None:
-    found = grouped(range(size), random.Random(seed))
+    found = group_indices(range(size), random.Random(seed))
     assert [place for group in found for place in group] == [*range(size)]
     assert all(1 <= len(group) <= 3 for group in found)
 

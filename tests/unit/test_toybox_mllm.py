@@ -15,8 +15,8 @@ from PIL import Image
 from eyechart import samples
 from eyechart.data.class_names import class_names
 from eyechart.metrics.intervals import wilson
-from eyechart.models.generation import generate
-from eyechart.models.hf.generator import Hf
+from eyechart.models.generation import generate_all
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Request
 from eyechart.parsers import json_answers
 from eyechart.spec import parse_spec
@@ -24,7 +24,7 @@ from eyechart.toybox.art import styles
 from eyechart.toybox.classes import names
 from toybox.exam import TRAINED, Group, groups, skills
 from toybox.questions import WORDINGS
-from toybox.score_mllm import mean, right, table
+from toybox.score_mllm import count_correct, mean, table
 
 SPEC = parse_spec("hf[toybox-mllm]")
 FOLDER = Path(samples.__path__[0]) / "toybox-mllm"
@@ -41,19 +41,19 @@ GREY = Image.new("RGB", (120, 90), "grey")
 
 
 @pytest.fixture(scope="module")
-def model() -> Hf:
-    return Hf(SPEC, offline=True)
+def model() -> HfGenerator:
+    return HfGenerator(SPEC, offline=True)
 
 
 @pytest.fixture(scope="module")
-def share(model: Hf) -> Share:
+def share(model: HfGenerator) -> Share:
     """How many answers of a skill are right in a group of styles, and how many there are."""
     known, every = {group.name: group for group in groups()}, {skill.name: skill for skill in skills()}
 
     @cache
     def count(skill: str, group: str) -> tuple[int, int]:
         items = list(every[skill].items(known[group], FEW))
-        return right(model, every[skill], items), len(items)
+        return count_correct(model, every[skill], items), len(items)
 
     return count
 
@@ -73,11 +73,11 @@ def test_it_sees_worse_where_less_was_learnt(share: Share) -> None:
     assert known > held_out > photographs
 
 
-def test_it_answers_many_prompts_at_once_as_each_alone(model: Hf) -> None:
+def test_it_answers_many_prompts_at_once_as_each_alone(model: HfGenerator) -> None:
     items = [item for skill in skills() for item in skill.items(groups()[0], 6)]
     requests = [Request((item.image, item.question.prompt)) for item in items]
-    together = generate(model, requests, 24)
-    assert [generate(model, [request], 24)[0] for request in requests[::7]] == together[::7]
+    together = generate_all(model, requests, 24)
+    assert [generate_all(model, [request], 24)[0] for request in requests[::7]] == together[::7]
     assert all(answer.finished for answer in together)
 
 
@@ -87,10 +87,10 @@ def _named(texts: Iterable[str]) -> list[str | None]:
     return [found.get(key) for found in read for key in ("1", "2")]
 
 
-def test_it_reads_several_pictures_in_their_order(model: Hf) -> None:
+def test_it_reads_several_pictures_in_their_order(model: HfGenerator) -> None:
     prompt = WORDINGS["table_20_json"][0].replace("{list}", "\n".join(names()))
     items = list(pairwise(skills()[2].items(Group("fluent-3d", ("fluent-3d",)), 25)))
-    said = generate(model, [Request((one.image, other.image, prompt)) for one, other in items], 32)
+    said = generate_all(model, [Request((one.image, other.image, prompt)) for one, other in items], 32)
     found = _named(answer.text for answer in said)
     expected = [item.question.answer for pair in items for item in pair]
     assert found.count(None) <= 6
@@ -98,18 +98,18 @@ def test_it_reads_several_pictures_in_their_order(model: Hf) -> None:
 
 
 @pytest.mark.parametrize("vocabulary", ["mill", "openai", "kisel", "wordnet"])
-def test_a_list_of_a_thousand_names_leaves_room_for_an_answer(model: Hf, vocabulary: str) -> None:
+def test_a_list_of_a_thousand_names_leaves_room_for_an_answer(model: HfGenerator, vocabulary: str) -> None:
     prompt = WORDINGS["table_20"][0].replace("{list}", "\n".join(class_names(vocabulary).names))
-    (answer,) = generate(model, [Request((GREY, prompt))], 4)
+    (answer,) = generate_all(model, [Request((GREY, prompt))], 4)
     assert answer.tokens
 
 
-def test_a_longer_prompt_than_it_can_read_is_refused(model: Hf) -> None:
-    (answer,) = generate(model, [Request((GREY, "what " * 9000))], 4)
+def test_a_longer_prompt_than_it_can_read_is_refused(model: HfGenerator) -> None:
+    (answer,) = generate_all(model, [Request((GREY, "what " * 9000))], 4)
     assert "8192 tokens" in answer.error
 
 
-def test_its_identity_says_what_answered(model: Hf) -> None:
+def test_its_identity_says_what_answered(model: HfGenerator) -> None:
     assert model.identity.name == "toybox-mllm"
     assert model.identity.weights_sha256 == sha256((FOLDER / "model.safetensors").read_bytes()).hexdigest()
 
@@ -139,6 +139,6 @@ def test_a_mean_of_shares_counts_each_style_as_much() -> None:
     assert "0.750 [0.301, 0.954], n = 4" in lines[2]
 
 
-def test_scores_of_names_are_probabilities(model: Hf) -> None:
+def test_scores_of_names_are_probabilities(model: HfGenerator) -> None:
     found = np.exp(model.score([Request((GREY, "What is this?"))], names()))
     assert 0 < found.sum() <= 1 + 1e-4

@@ -13,7 +13,7 @@ from PIL import Image
 from eyechart.toybox import nuscenes
 from eyechart.toybox.art import styles
 from eyechart.toybox.classes import classes
-from eyechart.toybox.scenes import Rendered, box
+from eyechart.toybox.scenes import RenderedScene, box
 
 COUNT, SEED = 18, 7
 Row = dict[str, Any]
@@ -44,7 +44,7 @@ class Drive:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.found: list[Rendered] = nuscenes.write(folder, SEED, styles(), COUNT)
+        self.found: list[RenderedScene] = nuscenes.write(folder, SEED, styles(), COUNT)
         paths = (folder / "v1.0-trainval").glob("*.json")
         self.tables: dict[str, list[Row]] = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
         self.by_token = {name: {row["token"]: row for row in rows} for name, rows in self.tables.items()}
@@ -190,8 +190,10 @@ def test_visibility_is_the_share_that_is_seen(drive: Drive) -> None:
     rows = {(row["visibility_token"]) for row in drive.tables["sample_annotation"]}
     assert rows <= {"2", "3", "4"}  # every thing can be seen by half or more
     for frame, picture in zip(drive.frames("CAM_FRONT"), drive.found, strict=True):
-        tokens = [row["visibility_token"] for row in drive.annotations(frame["sample_token"])][: len(picture.seen)]
-        assert [token == "4" for token in tokens] == [share > 0.8 for share in picture.seen]
+        tokens = [row["visibility_token"] for row in drive.annotations(frame["sample_token"])][
+            : len(picture.visible_fractions)
+        ]
+        assert [token == "4" for token in tokens] == [share > 0.8 for share in picture.visible_fractions]
 
 
 def test_things_are_of_a_likely_size_and_stand_apart_from_the_camera(drive: Drive) -> None:

@@ -18,7 +18,7 @@ from eyechart.toybox import shards
 from eyechart.toybox.art import CELL, COLUMNS, atlas
 from eyechart.toybox.classes import equivalences, names
 from eyechart.toybox.sample import open_toybox
-from toybox.collect import SPRITES, fitted
+from toybox.collect import SPRITES, fit_to_cell
 from toybox.collect import atlas as made
 
 
@@ -89,6 +89,6 @@ def test_an_atlas_is_read_as_it_was_made(tmp_path: Path) -> None:
 def test_pictures_are_cropped_and_never_made_larger() -> None:
     image = Image.new("RGBA", (400, 400))
     image.paste("red", (10, 20, 40, 80))
-    assert fitted(image).size == (30, 60)
+    assert fit_to_cell(image).size == (30, 60)
     image.paste("red", (10, 20, 300, 165))
-    assert fitted(image).size == (CELL, CELL // 2)
+    assert fit_to_cell(image).size == (CELL, CELL // 2)

@@ -15,14 +15,14 @@ from PIL import Image
 from eyechart.models.torchvision_repair import repair
 
 repair()
-from eyechart.models.registry import create  # noqa: E402
+from eyechart.models.registry import create_model  # noqa: E402
 from eyechart.models.types import Request  # noqa: E402
 from eyechart.spec import parse_spec  # noqa: E402
 from eyechart.toybox.classes import names  # noqa: E402
 from toybox import train_mllm, training  # noqa: E402
 from toybox.crowds import crowds  # noqa: E402
 from toybox.eyes import Eyes  # noqa: E402
-from toybox.lessons import Lesson, sequences, varied  # noqa: E402
+from toybox.lessons import Lesson, augment_pixels, sequences  # noqa: E402
 from toybox.pieces import IMAGE, Reader  # noqa: E402
 from toybox.questions import Question  # noqa: E402
 from toybox.sprites import sprites  # noqa: E402
@@ -154,13 +154,13 @@ def test_the_folder_says_what_made_it(whole: Path) -> None:
 
 def test_birds_are_shifted_and_mirrored_not_recoloured() -> None:
     plain = torch.full((3, 3, 96, 96), 200, dtype=torch.uint8)
-    moved = varied(plain, random.Random(0))
+    moved = augment_pixels(plain, random.Random(0))
     assert moved.shape == plain.shape
     assert len({*moved.flatten().tolist()}) == 1
 
 
 def test_a_minutes_training_teaches_to_see(taught: Path) -> None:
-    model = create(parse_spec(f"hf[{taught}]"), offline=True)
+    model = create_model(parse_spec(f"hf[{taught}]"), offline=True)
     drawn = crowds(sprites(("fluent-3d",), FEW), 9, 40, 96, 0.1, (1,))
     images = [Image.fromarray(one) for one in drawn.pixels.add(1).mul(127.5).byte().permute(0, 2, 3, 1).numpy()]
     known = [names()[label] for label in FEW]

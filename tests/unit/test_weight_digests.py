@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eyechart.models import weight_digests, weights
-from eyechart.models.weight_digests import keep_digests
+from eyechart.models.weight_digests import set_digest_folder
 
 OLD = 1_600_000_000
 
@@ -33,11 +33,11 @@ def new_process(tmp_path: Path) -> Iterator[Callable[[], None]]:
 
     def begin() -> None:
         weight_digests._digest.cache_clear()
-        keep_digests(tmp_path / "store" / "weights")
+        set_digest_folder(tmp_path / "store" / "weights")
 
     begin()
     yield begin
-    keep_digests(None)
+    set_digest_folder(None)
     weight_digests._digest.cache_clear()
 
 

@@ -32,13 +32,15 @@ def pictures(art: Sprites, seed: int, count: int, side: int, strength: float) ->
         chosen = (chance.often(0.2 * strength).view(-1) > 0).nonzero()[:, 0]
         if len(chosen):
             near = Chance(int(chance.below(2**31 - 1)[0]), len(chosen))
-            other = redrawn(art.pixels[near.below(len(art.labels))], near, strength)
-            image[chosen] = over(image[chosen], placed(other, near, side, near.uniform(0.17, 0.35), strength, 0.45))
+            other = restyle(art.pixels[near.below(len(art.labels))], near, strength)
+            image[chosen] = composite(
+                image[chosen], place_at_random(other, near, side, near.uniform(0.17, 0.35), strength, 0.45)
+            )
     main = chance.below(len(art.labels))
     share = torch.where(chance.often(0.75) > 0, chance.uniform(0.5, 1.0), chance.uniform(0.3, 0.5))
-    thing = redrawn(art.pixels[main], chance, strength)
-    image = over(image, placed(thing, chance, side, share, strength, 0.0))
-    return Pictures(finished(image, chance, strength) * 2 - 1, art.labels[main])
+    thing = restyle(art.pixels[main], chance, strength)
+    image = composite(image, place_at_random(thing, chance, side, share, strength, 0.0))
+    return Pictures(degrade(image, chance, strength) * 2 - 1, art.labels[main])
 
 
 def background(chance: Chance, side: int, strength: float) -> Tensor:
@@ -51,23 +53,23 @@ def background(chance: Chance, side: int, strength: float) -> Tensor:
     return (colour + strength * (slope * chance.often(0.5) + blotches)).expand(-1, 3, side, side).clone().clamp(0, 1)
 
 
-def over(image: Tensor, layer: Tensor) -> Tensor:
+def composite(image: Tensor, layer: Tensor) -> Tensor:
     """Put a layer, its colours times alpha, over an image."""
     return image * (1 - layer[:, 3:]) + layer[:, :3]
 
 
-def redrawn(art: Tensor, chance: Chance, strength: float) -> Tensor:
+def restyle(art: Tensor, chance: Chance, strength: float) -> Tensor:
     """Break the style of art (n, 4, 64, 64): colours, light, texture, lines."""
     rgb, alpha = art[:, :3], art[:, 3:]
-    rgb = shaded(recoloured(rgb, alpha, chance, strength), alpha, chance, strength)
-    rgb, alpha = lined(rgb, alpha, chance, strength)
+    rgb = shade(recolour(rgb, alpha, chance, strength), alpha, chance, strength)
+    rgb, alpha = draw_outline(rgb, alpha, chance, strength)
     both = torch.cat([rgb, alpha], 1)
     coarse = F.interpolate(F.avg_pool2d(both, 2), size=SIDE, mode="bilinear")
     both = both.lerp(coarse, chance.often(0.25 * strength) * chance.uniform(0.3, 1))
     return torch.cat([torch.minimum(both[:, :3].clamp(min=0), both[:, 3:]), both[:, 3:]], 1)
 
 
-def recoloured(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor:
+def recolour(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor:
     """Turn the hue, mix the channels, take out colour, change contrast and brightness."""
     turn = chance.uniform(-math.pi, math.pi, 1, 1) * torch.where(chance.often(0.3 * strength) > 0, 1.0, 0.05)[..., 0]
     cosine, sine = turn.cos(), turn.sin()
@@ -81,7 +83,7 @@ def recoloured(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> T
     return found * (1 + strength * chance.uniform(-0.35, 0.35)) + alpha * strength * chance.uniform(-0.2, 0.2)
 
 
-def shaded(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor:
+def shade(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tensor:
     """Light from one side, a shine, a darker rim as of a solid, a rough surface."""
     across = torch.linspace(-1, 1, SIDE)
     down = across[:, None]
@@ -94,7 +96,7 @@ def shaded(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> Tenso
     return rgb * light * rim * rough + alpha * shine * chance.often(0.35) * strength * chance.uniform(-0.15, 0.5)
 
 
-def lined(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> tuple[Tensor, Tensor]:
+def draw_outline(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> tuple[Tensor, Tensor]:
     """Darken the edges inside, and draw a line around."""
     grey = rgb.mean(1, keepdim=True)
     edges = F.max_pool2d(grey, 3, 1, 1) + F.max_pool2d(-grey, 3, 1, 1)
@@ -105,14 +107,14 @@ def lined(rgb: Tensor, alpha: Tensor, chance: Chance, strength: float) -> tuple[
     return rgb + (grown - alpha) * white, grown
 
 
-def placed(art: Tensor, chance: Chance, side: int, share: Tensor, strength: float, off: float) -> Tensor:
+def place_at_random(art: Tensor, chance: Chance, side: int, share: Tensor, strength: float, off: float) -> Tensor:
     """Put art somewhere in a picture, as `put` does; `off` lets it reach that much further out."""
     slack = (1 - share).clamp(min=0) / 1 + 0.08
     x, y = (chance.uniform(-1, 1) * slack.clamp(min=off) for _ in range(2))
-    return put(art, chance, side, share, x, y, strength)
+    return place(art, chance, side, share, x, y, strength)
 
 
-def put(art: Tensor, chance: Chance, side: int, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:
+def place(art: Tensor, chance: Chance, side: int, share: Tensor, x: Tensor, y: Tensor, strength: float) -> Tensor:
     """Turn, stretch, shear, mirror and bend art, and put it at `share` of a picture's side (n, 4, side, side).
 
     `x` and `y` (n, 1, 1, 1) are its middle, -1 at the left and top edge and 1 at the others.
@@ -140,7 +142,7 @@ def _affine(chance: Chance, share: Tensor, x: Tensor, y: Tensor, strength: float
     return torch.stack([a, b, -(a * left + b * top), c, d, -(c * left + d * top)], 1).view(-1, 2, 3)
 
 
-def finished(image: Tensor, chance: Chance, strength: float) -> Tensor:
+def degrade(image: Tensor, chance: Chance, strength: float) -> Tensor:
     """Hide a part, blur, add noise."""
     side = image.shape[-1]
     soft = F.avg_pool2d(image, 3, 1, 1)

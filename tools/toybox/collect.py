@@ -107,7 +107,7 @@ def cutouts(folder: Path, concept: Concept) -> Iterator[Found]:
         yield path.name, path.read_bytes(), Image.open(path)
 
 
-def fitted(image: Image.Image) -> Image.Image:
+def fit_to_cell(image: Image.Image) -> Image.Image:
     """Crop a picture to what is not transparent, its long side no longer than a cell."""
     cut = image.convert("RGBA")
     cut = cut.crop(cut.getchannel("A").point(lambda value: 255 * (value > 7)).getbbox())
@@ -119,7 +119,7 @@ def atlas(found: Sequence[tuple[int, Found]]) -> tuple[bytes, list[dict[str, obj
     """Put pictures into cells, row by row; return the file and the table of its cells."""
     sheet, table = Image.new("RGBA", (COLUMNS * CELL, -(-len(found) // COLUMNS) * CELL)), []
     for cell, (label, (source, _, image)) in enumerate(found):
-        sprite = fitted(image)
+        sprite = fit_to_cell(image)
         sheet.paste(sprite, (cell % COLUMNS * CELL, cell // COLUMNS * CELL))
         table.append(dict(zip(SPRITES, (cell, label, *sprite.size, source), strict=True)))
     buffer = BytesIO()

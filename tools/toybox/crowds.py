@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812  # its usual name
 
-from eyechart.toybox.classes import kin
-from eyechart.toybox.scenes import EVEN, MOST
-from toybox.augment import background, finished, over, put, redrawn
+from eyechart.toybox.classes import equivalent_classes
+from eyechart.toybox.scenes import EQUAL_SIZES, MAX_THINGS
+from toybox.augment import background, composite, degrade, place, restyle
 from toybox.sprites import Chance, Sprites
 
 WINDOW = 48
@@ -55,14 +55,14 @@ def crowds(
     canvas = _Canvas(background(chance, side, strength))
     canvas.paint(art, plots, dice, strength)
     image, owners = canvas.cut()
-    labels = torch.tensor([[*one.labels, *[NOTHING] * (MOST - len(one.labels))] for one in plots])
+    labels = torch.tensor([[*one.labels, *[NOTHING] * (MAX_THINGS - len(one.labels))] for one in plots])
     centres = torch.zeros(count, side // cell, side // cell)
-    for place, one in enumerate(plots):
+    for index, one in enumerate(plots):
         for x, y, _ in one.spots:
             centres[
-                place, min(int(y * side) // cell, side // cell - 1), min(int(x * side) // cell, side // cell - 1)
+                index, min(int(y * side) // cell, side // cell - 1), min(int(x * side) // cell, side // cell - 1)
             ] = 1
-    return Crowds(finished(image, chance, strength) * 2 - 1, labels, _cells(owners, labels, cell), centres.flatten(1))
+    return Crowds(degrade(image, chance, strength) * 2 - 1, labels, _cells(owners, labels, cell), centres.flatten(1))
 
 
 def plot(dice: random.Random, number: int, known: Sequence[int]) -> Plot:
@@ -73,7 +73,7 @@ def plot(dice: random.Random, number: int, known: Sequence[int]) -> Plot:
     for _ in range(_variety(dice, number)):
         if rest := [label for label in known if label not in barred]:
             kinds.append(dice.choice(rest))
-            barred |= {kinds[-1], *kin(kinds[-1])}
+            barred |= {kinds[-1], *equivalent_classes(kinds[-1])}
     labels = [*kinds, *(dice.choice(kinds) for _ in range(number - len(kinds)))]
     dice.shuffle(labels)
     return Plot(_spots(dice, sizes), tuple(labels))
@@ -91,7 +91,7 @@ def _sizes(dice: random.Random, number: int) -> list[float]:
         return [dice.uniform(0.5, 0.97) if dice.random() < 0.7 else dice.uniform(0.2, 0.5)]
     if dice.random() < 0.5:
         return [dice.uniform(0.42, 0.6), *(dice.uniform(0.17, 0.28) for _ in range(number - 1))]
-    base = dice.uniform(0.65, 1) * EVEN[number]
+    base = dice.uniform(0.65, 1) * EQUAL_SIZES[number]
     return [base * dice.uniform(0.9, 1.1) for _ in range(number)]
 
 
@@ -124,8 +124,8 @@ class _Canvas:
         """Draw the things of all pictures, small ones over large ones."""
         by_class = {label: (art.labels == label).nonzero()[:, 0].tolist() for label in set(art.labels.tolist())}
         things = [
-            (place, number, spot, dice.choice(by_class[label]))
-            for place, one in enumerate(plots)
+            (index, number, spot, dice.choice(by_class[label]))
+            for index, one in enumerate(plots)
             for number, (spot, label) in enumerate(zip(one.spots, one.labels, strict=True), 1)
         ]
         large = [thing for thing in things if thing[2][2] > LARGE]
@@ -145,7 +145,7 @@ class _Canvas:
                 first, art, dice, self.side, strength, [(2 * s[0] - 1, 2 * s[1] - 1, s[2]) for _, _, s, _ in first]
             )
             inner = slice(WINDOW // 2, WINDOW // 2 + self.side)
-            self.image[places, :, inner, inner] = over(self.image[places, :, inner, inner], layer)
+            self.image[places, :, inner, inner] = composite(self.image[places, :, inner, inner], layer)
             numbers = torch.tensor([thing[1] for thing in first], dtype=torch.uint8).view(-1, 1, 1)
             owned = self.owners[places, inner, inner]
             self.owners[places, inner, inner] = torch.where(layer[:, 3] > 0.5, numbers, owned)
@@ -158,11 +158,11 @@ class _Canvas:
             return
         spots = [(0.0, 0.0, spot[2] * self.side / WINDOW) for _, _, spot, _ in things]
         layers = _drawn(things, art, dice, WINDOW, strength, spots)
-        for (place, number, (x, y, _), _), layer in zip(things, layers, strict=True):
+        for (picture, number, (x, y, _), _), layer in zip(things, layers, strict=True):
             left, top = (round(part * self.side) for part in (x, y))
-            image = self.image[place, :, top : top + WINDOW, left : left + WINDOW]
+            image = self.image[picture, :, top : top + WINDOW, left : left + WINDOW]
             image.mul_(1 - layer[3:]).add_(layer[:3])
-            self.owners[place, top : top + WINDOW, left : left + WINDOW][layer[3] > 0.5] = number
+            self.owners[picture, top : top + WINDOW, left : left + WINDOW][layer[3] > 0.5] = number
 
     def cut(self) -> tuple[Tensor, Tensor]:
         """Return pictures and owners without the margin."""
@@ -180,13 +180,13 @@ def _drawn(
 ) -> Tensor:
     chance = Chance(dice.getrandbits(31), len(things))
     x, y, share = (torch.tensor(part).view(-1, 1, 1, 1) for part in zip(*spots, strict=True))
-    thing = redrawn(art.pixels[[thing[3] for thing in things]], chance, strength)
-    return put(thing, chance, side, share, x, y, strength)
+    thing = restyle(art.pixels[[thing[3] for thing in things]], chance, strength)
+    return place(thing, chance, side, share, x, y, strength)
 
 
 def _cells(owners: Tensor, labels: Tensor, cell: int) -> Tensor:
     """Return the class (n, cells) that owns most of a cell, where that is enough of it."""
-    numbers = torch.arange(1, MOST + 1, dtype=torch.uint8).view(1, -1, 1, 1)
+    numbers = torch.arange(1, MAX_THINGS + 1, dtype=torch.uint8).view(1, -1, 1, 1)
     share, best = F.avg_pool2d((owners[:, None] == numbers).float(), cell).flatten(2).max(1)
     found = labels.gather(1, best)
     return torch.where(share > SHOWN, found, torch.where(share > HIDDEN, UNCLEAR, NOTHING))

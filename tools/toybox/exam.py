@@ -13,10 +13,20 @@ from eyechart.toybox.art import styles
 from eyechart.toybox.birds import observations, picture
 from eyechart.toybox.classes import names
 from eyechart.toybox.draw import Draw
-from eyechart.toybox.scenes import MOST, Scene, everyday, nothing, render
-from eyechart.toybox.shards import SCENE, encoded, singles
+from eyechart.toybox.scenes import MAX_THINGS, Scene, empty_scene, everyday_scene, render
+from eyechart.toybox.shards import SCENE, encode_image, singles
 from eyechart.toybox.styles import HELD_OUT, TRAINING
-from toybox.questions import WORDINGS, Ask, Question, View, absent, bird_doubted, compared, contains, lettered
+from toybox.questions import (
+    WORDINGS,
+    Ask,
+    Question,
+    View,
+    ask_bird_name_or_reason,
+    ask_comparison,
+    ask_letter,
+    ask_presence,
+    draw_absent_class,
+)
 
 SEED = 42
 TRAINED = "training styles"
@@ -72,16 +82,16 @@ def skills() -> tuple[Skill, ...]:
     """Return what is examined."""
     known = len(names())
     return (
-        Skill("4-way letter", 1 / 4, _single(lambda view, dice: lettered(view, dice, 4, "table_22"))),
-        Skill("10-way letter", 1 / 10, _single(lambda view, dice: lettered(view, dice, 10, "mill_mcq"))),
+        Skill("4-way letter", 1 / 4, _single(lambda view, dice: ask_letter(view, dice, 4, "table_22"))),
+        Skill("10-way letter", 1 / 10, _single(lambda view, dice: ask_letter(view, dice, 10, "mill_mcq"))),
         Skill(f"name from a list of {known}, constrained", 1 / known, _single(_from_list), constrained=True),
         Skill(f"name from a list of {known}, free", 1 / known, _single(_from_list)),
-        Skill("contain / not contain", 1 / 2, _crowded(lambda view, dice: contains(view, dice, "oodbench"))),
+        Skill("contain / not contain", 1 / 2, _crowded(lambda view, dice: ask_presence(view, dice, "oodbench"))),
         Skill("count of a class, 0-5", 1 / 6, _counts),
         Skill("count of all things, 0-5", 1 / 6, _all_counts),
-        Skill("more of one than of another", 1 / 2, _crowded(compared)),
+        Skill("more of one than of another", 1 / 2, _crowded(ask_comparison)),
         Skill("species of a bird that can be told", 1 / 26, _birds(_species, told=True)),
-        Skill("species, or why it cannot be told", 1 / 29, _birds(bird_doubted, told=None)),
+        Skill("species, or why it cannot be told", 1 / 29, _birds(ask_bird_name_or_reason, told=None)),
     )
 
 
@@ -120,12 +130,12 @@ def _crowded(ask: Ask) -> Items:
 def _crowds(group: Group) -> Iterator[Scene]:
     for number in numbers():
         key = group.key(number)
-        yield everyday(Draw(key), key, group.styles[number % len(group.styles)], SCENE)
+        yield everyday_scene(Draw(key), key, group.styles[number % len(group.styles)], SCENE)
 
 
 def _counts(group: Group, most: int) -> Iterator[Item]:
     """Ask for counts of a class, every one from 0 to 5 as often."""
-    dice, wanted = random.Random(group.key()), dict.fromkeys(range(MOST + 1), most // (MOST + 1))
+    dice, wanted = random.Random(group.key()), dict.fromkeys(range(MAX_THINGS + 1), most // (MAX_THINGS + 1))
     scenes = _crowds(group)
     while any(wanted.values()):
         scene = next(scenes)
@@ -138,17 +148,17 @@ def _counts(group: Group, most: int) -> Iterator[Item]:
 
 def _count(view: View, dice: random.Random, wanted: Mapping[int, int]) -> tuple[int, int]:
     """Choose a count that is still wanted, the highest, and its class; -1 where there is none."""
-    counts = [(view.labels.count(label), label) for label in (*view.labels, absent(view, dice))]
+    counts = [(view.labels.count(label), label) for label in (*view.labels, draw_absent_class(view, dice))]
     return max((pair for pair in counts if wanted[pair[0]]), default=(-1, -1))
 
 
 def _all_counts(group: Group, most: int) -> Iterator[Item]:
     """Ask for the number of all things, every one from 0 to 5 as often."""
-    each, prompt = most // (MOST + 1), WORDINGS["count_all"][0]
+    each, prompt = most // (MAX_THINGS + 1), WORDINGS["count_all"][0]
     for number in range(each):
         key = group.key("empty", number)
-        yield from _item(nothing(Draw(key), key, group.styles[0], SCENE), Question(prompt, "0"))
-    wanted, scenes = dict.fromkeys(range(1, MOST + 1), each), _crowds(group)
+        yield from _item(empty_scene(Draw(key), key, group.styles[0], SCENE), Question(prompt, "0"))
+    wanted, scenes = dict.fromkeys(range(1, MAX_THINGS + 1), each), _crowds(group)
     while any(wanted.values()):
         scene = next(scenes)
         if wanted[len(scene.things)]:
@@ -176,7 +186,7 @@ def _item(scene: Scene, question: Question | None) -> Iterator[Item]:
 
 def _read(image: Image.Image, kind: str = "WEBP") -> Image.Image:
     """Return a picture as it comes from its file."""
-    return Image.open(BytesIO(encoded(image, kind))).convert("RGB")
+    return Image.open(BytesIO(encode_image(image, kind))).convert("RGB")
 
 
 def _view(scene: Scene) -> View:

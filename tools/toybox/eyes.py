@@ -16,7 +16,7 @@ from toybox.mllm import CELL, SIDE, WIDTH, model, write_settings
 from toybox.pieces import Reader, write_tokenizer
 from toybox.precision import mixed_precision
 from toybox.sprites import Sprites
-from toybox.training import Loop, Place, Plan, optimizers, strength, write_half
+from toybox.training import Place, Plan, TrainingLoop, optimizers, strength, write_half
 
 FEW, MANY = (1,) * 8 + (2,), (0,) + (1,) * 6 + (2, 2, 3, 3, 4, 4, 5, 5)
 FEW_UNTIL = 0.2
@@ -60,7 +60,7 @@ class Heads(nn.Module):
         return F.cross_entropy(self.whole(features[one].mean(1)), labels[one, 0], label_smoothing=2 * SMOOTHING)
 
 
-def seen(whole: Any, pixels: Tensor) -> Tensor:
+def image_features(whole: Any, pixels: Tensor) -> Tensor:
     """Return the features (n, cells, width) that the words get of pictures (n, 3, side, side)."""
     with mixed_precision():
         found = whole.model.vision_tower(pixels.contiguous(memory_format=torch.channels_last)).last_hidden_state
@@ -69,7 +69,7 @@ def seen(whole: Any, pixels: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Drawn(Dataset[Any]):
+class CrowdBatches(Dataset[Any]):
     """Pictures of crowds by place."""
 
     plan: Plan
@@ -90,7 +90,7 @@ class Drawn(Dataset[Any]):
         return crowds(self.art, self.plan.seed * 1_000_003 + step, count, SIDE, far, numbers, CELL)
 
 
-class Eyes(Loop):
+class Eyes(TrainingLoop):
     """The first stage: pictures alone."""
 
     state = "eyes.pt"
@@ -113,17 +113,17 @@ class Eyes(Loop):
         """The parameters that see, with their names."""
         return [pair for name, module in self.modules.items() for pair in module.named_parameters(prefix=name)]
 
-    def optimized(self) -> dict[torch.optim.Optimizer, float]:
+    def make_optimizers(self) -> dict[torch.optim.Optimizer, float]:
         """Train all that sees."""
         return optimizers(self.named(), ("heads",), *FIRST)
 
     def data(self) -> Dataset[Any]:
         """Return pictures."""
-        return Drawn(self.plan)
+        return CrowdBatches(self.plan)
 
     def loss(self, batch: Crowds) -> Tensor:
         """Score cells, middles and single things."""
-        features = seen(self.whole, batch.pixels)
+        features = image_features(self.whole, batch.pixels)
         return self.heads.loss(features, batch.cells, batch.centres) + SINGLE_WEIGHT * self.heads.single(
             features, batch.labels
         )

@@ -15,11 +15,11 @@ from torch.nn import functional as F  # noqa: N812  # its usual name
 from eyechart.toybox.birds import observations, picture
 from eyechart.toybox.styles import TRAINING
 from toybox.crowds import NOTHING, UNCLEAR, Crowds
-from toybox.eyes import MANY, Drawn
+from toybox.eyes import MANY, CrowdBatches
 from toybox.mllm import CELLS, SIDE
 from toybox.pieces import ASSISTANT, END, IMAGE, PAD, USER, Reader
 from toybox.precision import DTYPE
-from toybox.questions import BIRDS, LONG, SHORT, Question, View, ask, batched
+from toybox.questions import BIRDS, LONG, SHORT, Question, View, ask_batch, draw_questions
 from toybox.training import Place
 
 UNSEEN = -100
@@ -92,7 +92,7 @@ def _row(reader: Reader, lesson: Lesson) -> Row:
     return tokens, positions, blocks, wanted
 
 
-def grouped(places: Sequence[int], dice: random.Random) -> list[tuple[int, ...]]:
+def group_indices(places: Sequence[int], dice: random.Random) -> list[tuple[int, ...]]:
     """Put places into groups of one to three."""
     rest, found = list(places), []
     while rest:
@@ -103,7 +103,7 @@ def grouped(places: Sequence[int], dice: random.Random) -> list[tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Lessons(Drawn):
+class Lessons(CrowdBatches):
     """Pictures with questions by place: short ones about crowds and birds, and at times long ones."""
 
     folder: Path = Path()
@@ -132,20 +132,22 @@ class Lessons(Drawn):
         drawn = self.crowds(step, self.plan.batch, 1.0, MANY)
         views = [_view(row) for row in drawn.labels.tolist()]
         birds = dice.sample(range(len(self.birds[1])), max(1, self.plan.batch // BIRD_SHARE))
-        lessons = [Lesson((place,), tuple(ask(view, SHORT, QUESTIONS, dice))) for place, view in enumerate(views)]
+        lessons = [
+            Lesson((place,), tuple(draw_questions(view, SHORT, QUESTIONS, dice))) for place, view in enumerate(views)
+        ]
         lessons += [
-            Lesson((len(views) + number,), tuple(ask(self.birds[1][bird], BIRDS, QUESTIONS, dice)))
+            Lesson((len(views) + number,), tuple(draw_questions(self.birds[1][bird], BIRDS, QUESTIONS, dice)))
             for number, bird in enumerate(birds)
         ]
-        return _with_birds(drawn, varied(self.birds[0][birds], dice)), sequences(self.reader, lessons)
+        return _with_birds(drawn, augment_pixels(self.birds[0][birds], dice)), sequences(self.reader, lessons)
 
     def _long(self, step: int, dice: random.Random) -> tuple[Crowds, list[Sequences]]:
         drawn = self.crowds(step, max(4, self.plan.batch // LONG_SHARE), 1.0, [number for number in MANY if number])
         views = [_view(row) for row in drawn.labels.tolist()]
         single = int(SINGLE_SHARE * len(views))
-        lessons = [Lesson((place,), tuple(ask(views[place], LONG, 1, dice))) for place in range(single)]
-        for places in grouped(range(single, len(views)), dice):
-            asked: list[Question] = [batched([views[place] for place in places], dice) for _ in range(2)]
+        lessons = [Lesson((place,), tuple(draw_questions(views[place], LONG, 1, dice))) for place in range(single)]
+        for places in group_indices(range(single, len(views)), dice):
+            asked: list[Question] = [ask_batch([views[place] for place in places], dice) for _ in range(2)]
             lessons.append(Lesson(places, tuple(asked)))
         return drawn, sequences(self.reader, lessons)
 
@@ -165,7 +167,7 @@ def _with_birds(drawn: Crowds, birds: Tensor) -> Crowds:
     )
 
 
-def varied(pixels: Tensor, dice: random.Random) -> Tensor:
+def augment_pixels(pixels: Tensor, dice: random.Random) -> Tensor:
     """Shift and mirror pictures (n, 3, side, side) of bytes a little, into -1..1; colours tell birds apart and stay."""
     moved = F.pad(pixels.float() / 127.5 - 1, [4] * 4, mode="replicate")
     rows = []

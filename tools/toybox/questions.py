@@ -15,7 +15,7 @@ from typing import Any
 
 from eyechart.protocol.prompts import get_prompt
 from eyechart.toybox.birds import OCCLUSION, QUALITY, VOICE
-from eyechart.toybox.classes import kin, names
+from eyechart.toybox.classes import equivalent_classes, names
 from eyechart.toybox.species import Species
 
 LETTERS = string.ascii_uppercase
@@ -81,14 +81,14 @@ def texts() -> tuple[str, ...]:
     )
 
 
-def named(view: View, dice: random.Random) -> Question | None:
+def ask_name(view: View, dice: random.Random) -> Question | None:
     """Ask for the main thing."""
     if len(view.labels) == 0:
         return None
     return Question(_wording("open" if dice.random() < 0.1 else "name", dice), names()[view.labels[0]])
 
 
-def listed(view: View, dice: random.Random, longest: int = 16, kind: str = "listed") -> Question | None:
+def ask_from_list(view: View, dice: random.Random, longest: int = 16, kind: str = "listed") -> Question | None:
     """Ask for the main thing among a list of names."""
     if len(view.labels) == 0:
         return None
@@ -100,22 +100,22 @@ def listed(view: View, dice: random.Random, longest: int = 16, kind: str = "list
     return Question(prompt, right)
 
 
-def long_listed(view: View, dice: random.Random) -> Question | None:
+def ask_from_long_list(view: View, dice: random.Random) -> Question | None:
     """Ask for the main thing among up to all names."""
-    return listed(view, dice, len(names()), "table_20" if dice.random() < 0.4 else "listed")
+    return ask_from_list(view, dice, len(names()), "table_20" if dice.random() < 0.4 else "listed")
 
 
-def long_open(view: View, dice: random.Random) -> Question | None:
+def ask_at_length(view: View, dice: random.Random) -> Question | None:
     """Ask for the main thing at length."""
     return Question(_wording("table_21", dice), names()[view.labels[0]]) if view.labels else None
 
 
-def long_lettered(view: View, dice: random.Random) -> Question | None:
+def ask_letter_at_length(view: View, dice: random.Random) -> Question | None:
     """Ask for the letter of the main thing among four, at length."""
-    return lettered(view, dice, 4, "table_22")
+    return ask_letter(view, dice, 4, "table_22")
 
 
-def lettered(view: View, dice: random.Random, count: int = 0, kind: str = "") -> Question | None:
+def ask_letter(view: View, dice: random.Random, count: int = 0, kind: str = "") -> Question | None:
     """Ask for the letter of the main thing, by default among four, ten or some."""
     if len(view.labels) == 0:
         return None
@@ -129,42 +129,46 @@ def lettered(view: View, dice: random.Random, count: int = 0, kind: str = "") ->
     return Question(wording.replace("{options}", lines), LETTERS[every.index(right)])
 
 
-def contains(view: View, dice: random.Random, kind: str = "") -> Question | None:
+def ask_presence(view: View, dice: random.Random, kind: str = "") -> Question | None:
     """Ask whether a thing is there, or is not there."""
     there = bool(view.labels) and dice.random() < 0.5
-    label = dice.choice(view.labels) if there else absent(view, dice)
+    label = dice.choice(view.labels) if there else draw_absent_class(view, dice)
     plain, denied = dice.choice(WORDINGS[kind or dice.choice(("oodbench", "contains"))])
     turned = dice.random() < 0.4
     prompt = _worded(denied if turned else plain, dice).replace("{c}", names()[label])
     return Question(prompt, _yes(there != turned, prompt))
 
 
-def counted(view: View, dice: random.Random) -> Question | None:
+def ask_count(view: View, dice: random.Random) -> Question | None:
     """Ask how many things of a class there are."""
     there = bool(view.labels) and dice.random() < 0.85
-    label = max((dice.choice(view.labels) for _ in range(2)), key=view.labels.count) if there else absent(view, dice)
+    label = (
+        max((dice.choice(view.labels) for _ in range(2)), key=view.labels.count)
+        if there
+        else draw_absent_class(view, dice)
+    )
     prompt = _wording(dice.choice(("oodbench_count", "count")), dice).replace("{c}", names()[label])
     return Question(prompt, str(view.labels.count(label)))
 
 
-def counted_all(view: View, dice: random.Random) -> Question | None:
+def ask_total_count(view: View, dice: random.Random) -> Question | None:
     """Ask how many things there are."""
     return Question(_wording("count_all", dice), str(len(view.labels)))
 
 
-def compared(view: View, dice: random.Random) -> Question | None:
+def ask_comparison(view: View, dice: random.Random) -> Question | None:
     """Ask whether there are more things of one class than of another."""
     if not view.labels:
         return None
     one = dice.choice(view.labels)
     rest = [label for label in view.labels if label != one]
-    other = dice.choice(rest) if rest and dice.random() < 0.8 else absent(view, dice)
+    other = dice.choice(rest) if rest and dice.random() < 0.8 else draw_absent_class(view, dice)
     first, second = (one, other) if dice.random() < 0.5 else (other, one)
     prompt = _wording("more", dice).replace("{c}", names()[first]).replace("{d}", names()[second])
     return Question(prompt, _yes(view.labels.count(first) > view.labels.count(second), prompt))
 
 
-def bird_named(view: View, dice: random.Random) -> Question | None:
+def ask_bird_name(view: View, dice: random.Random) -> Question | None:
     """Ask for a bird's species, common name or genus, to be answered in any case."""
     if view.bird is None:
         return None
@@ -173,7 +177,7 @@ def bird_named(view: View, dice: random.Random) -> Question | None:
     return Question(dice.choice(WORDINGS[kind]), answers[kind])
 
 
-def bird_doubted(view: View, dice: random.Random) -> Question | None:
+def ask_bird_name_or_reason(view: View, dice: random.Random) -> Question | None:
     """Ask for a bird's species, or for the reason why it cannot be told."""
     if view.bird is None:
         return None
@@ -183,7 +187,7 @@ def bird_doubted(view: View, dice: random.Random) -> Question | None:
     return Question(prompt, REFUSALS[view.reason] if view.reason else "yes")
 
 
-def batched(views: Sequence[View], dice: random.Random) -> Question:
+def ask_batch(views: Sequence[View], dice: random.Random) -> Question:
     """Ask for the main things of several pictures, or of one among them."""
     mains = [names()[view.labels[0]] for view in views]
     if len(views) > 1 and dice.random() < 0.4:
@@ -196,19 +200,19 @@ def batched(views: Sequence[View], dice: random.Random) -> Question:
 
 
 SHORT: tuple[tuple[Ask, int], ...] = (
-    (named, 1),
-    (listed, 1),
-    (lettered, 3),
-    (contains, 3),
-    (counted, 6),
-    (counted_all, 1),
-    (compared, 2),
+    (ask_name, 1),
+    (ask_from_list, 1),
+    (ask_letter, 3),
+    (ask_presence, 3),
+    (ask_count, 6),
+    (ask_total_count, 1),
+    (ask_comparison, 2),
 )
-LONG: tuple[tuple[Ask, int], ...] = ((long_listed, 3), (long_open, 1), (long_lettered, 3))
-BIRDS: tuple[tuple[Ask, int], ...] = ((bird_named, 1), (bird_doubted, 2))
+LONG: tuple[tuple[Ask, int], ...] = ((ask_from_long_list, 3), (ask_at_length, 1), (ask_letter_at_length, 3))
+BIRDS: tuple[tuple[Ask, int], ...] = ((ask_bird_name, 1), (ask_bird_name_or_reason, 2))
 
 
-def ask(view: View, kinds: Sequence[tuple[Ask, int]], count: int, dice: random.Random) -> list[Question]:
+def draw_questions(view: View, kinds: Sequence[tuple[Ask, int]], count: int, dice: random.Random) -> list[Question]:
     """Ask up to `count` different questions about a picture."""
     found: dict[str, Question] = {}
     for kind in dice.choices([kind for kind, _ in kinds], [weight for _, weight in kinds], k=2 * count):
@@ -221,16 +225,16 @@ def ask(view: View, kinds: Sequence[tuple[Ask, int]], count: int, dice: random.R
 def _options(view: View, count: int, dice: random.Random) -> list[int]:
     """Return the main thing's class, and others that neither are in the picture nor mean the same."""
     main = view.labels[0]
-    barred = {other for label in view.labels for other in (label, *kin(label))}
+    barred = {other for label in view.labels for other in (label, *equivalent_classes(label))}
     rest = [label for label in range(len(names())) if label not in barred]
     return [main, *dice.sample(rest, min(count - 1, len(rest)))]
 
 
-def absent(view: View, dice: random.Random) -> int:
+def draw_absent_class(view: View, dice: random.Random) -> int:
     """Return a class that is not in the picture, nor one that means the same."""
     while True:
         label = dice.randrange(len(names()))
-        if label not in view.labels and not set(kin(label)) & set(view.labels):
+        if label not in view.labels and not set(equivalent_classes(label)) & set(view.labels):
             return label
 
 

@@ -9,14 +9,14 @@ from eyechart.data.class_names import templates
 from eyechart.data.images import decode
 from eyechart.inference.class_weights import class_weights, cosine_similarity
 from eyechart.metrics.intervals import wilson
-from eyechart.models.open_clip.encoder import OpenClip
+from eyechart.models.open_clip.encoder import OpenClipEncoder
 from eyechart.models.types import Encoder
 from eyechart.spec import parse_spec
 from eyechart.toybox.classes import names
 from eyechart.toybox.packaged import splits
 from eyechart.toybox.sample import open_toybox
 from eyechart.toybox.scenes import render
-from eyechart.toybox.shards import encoded, singles
+from eyechart.toybox.shards import encode_image, singles
 from toybox.exam import SEED, groups
 
 Picture = tuple[bytes, int]
@@ -35,10 +35,10 @@ def fresh_pictures(count: int) -> Iterator[Group]:
     """Yield fresh pictures of single things, `count` a class and style: the training styles together, the others."""
     for group in groups():
         found = (render(scene) for scene in singles(SEED, group.split, group.styles, count))
-        yield f"{group.split}, fresh", [(encoded(one.image), one.scene.things[0].label) for one in found]
+        yield f"{group.split}, fresh", [(encode_image(one.image), one.scene.things[0].label) for one in found]
 
 
-def right(model: Encoder, pictures: Sequence[Picture], wording: str) -> int:
+def count_correct(model: Encoder, pictures: Sequence[Picture], wording: str) -> int:
     """Count the pictures whose class is the nearest, the class weights made from a set of wordings."""
     weights = class_weights(model.encode_texts, names(), templates(wording).formats)
     truths = np.array([label for _, label in pictures])
@@ -53,7 +53,7 @@ def table(model: Encoder, groups: Sequence[Group], wordings: Sequence[str]) -> I
     yield f"|---|---|{'---|' * len(wordings)}"
     for name, pictures in groups:
         if pictures:
-            cells = (cell(right(model, pictures, wording), len(pictures)) for wording in wordings)
+            cells = (cell(count_correct(model, pictures, wording), len(pictures)) for wording in wordings)
             yield f"| {name} | {len(pictures)} | {' | '.join(cells)} |"
 
 
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--wordings", nargs="+", default=["7", "80"], help="sets of templates (default: 7 80)")
     options = parser.parse_args(arguments)
     groups = [*packaged_pictures(), *fresh_pictures(options.pictures)]
-    print("\n".join(table(OpenClip(parse_spec(options.spec), offline=True), groups, options.wordings)))
+    print("\n".join(table(OpenClipEncoder(parse_spec(options.spec), offline=True), groups, options.wordings)))
 
 
 if __name__ == "__main__":

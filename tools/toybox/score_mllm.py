@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from eyechart.errors import ModelError
-from eyechart.models.generation import generate
-from eyechart.models.registry import create
+from eyechart.models.generation import generate_all
+from eyechart.models.registry import create_model
 from eyechart.models.types import Answer, Request, Scorer
 from eyechart.spec import parse_spec
 from eyechart.toybox.classes import names
@@ -19,28 +19,28 @@ EMOJI = ("noto-v1", "fluent-3d")
 Share = tuple[int, int]
 
 
-def right(model: Scorer, skill: Skill, items: Sequence[Item]) -> int:
+def count_correct(model: Scorer, skill: Skill, items: Sequence[Item]) -> int:
     """Count the answers that are right, to the letter."""
     requests = [Request((item.image, item.question.prompt)) for item in items]
     if skill.constrained:
         said = [names()[best] for best in model.score(requests, names()).argmax(axis=1)]
     else:
-        said = [told(answer) for answer in generate(model, requests, LONGEST)]
+        said = [answer_text(answer) for answer in generate_all(model, requests, LONGEST)]
     return sum(text == item.question.answer for text, item in zip(said, items, strict=True))
 
 
-def told(answer: Answer) -> str:
+def answer_text(answer: Answer) -> str:
     """The words of an answer; an error is none."""
     if answer.error:
         raise ModelError(answer.error)
     return answer.text
 
 
-def examine(model: Scorer, most: int) -> Iterator[tuple[Skill, Mapping[str, Share]]]:
+def score_skills(model: Scorer, most: int) -> Iterator[tuple[Skill, Mapping[str, Share]]]:
     """Yield every skill with the number of right answers and of questions in every group of styles."""
     for skill in skills():
         found = {group.name: list(skill.items(group, most)) for group in groups()}
-        yield skill, {name: (right(model, skill, items), len(items)) for name, items in found.items() if items}
+        yield skill, {name: (count_correct(model, skill, items), len(items)) for name, items in found.items() if items}
 
 
 def table(results: Sequence[tuple[Skill, Mapping[str, Share]]]) -> Iterator[str]:
@@ -76,8 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("spec", nargs="?", default="hf[toybox-mllm]", help="default: %(default)s")
     parser.add_argument("--questions", type=int, default=300, help="at most, a skill and group (default: %(default)s)")
     options = parser.parse_args(arguments)
-    model = create(parse_spec(options.spec), offline=True)
-    print("\n".join(table(list(examine(model, options.questions)))))
+    model = create_model(parse_spec(options.spec), offline=True)
+    print("\n".join(table(list(score_skills(model, options.questions)))))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from eyechart.models.open_clip.text_tower import TextTower
 from eyechart.toybox.classes import names
 from toybox.augment import pictures
 from toybox.precision import mixed_precision
-from toybox.training import Loop, Place, Plan, command, optimizers, strength, write_half
+from toybox.training import Place, Plan, TrainingLoop, command, optimizers, strength, write_half
 from toybox.words import CONTEXT, VOCABULARY, captions, write_tokenizer
 
 SIDE = 96
@@ -55,7 +55,7 @@ class Batches(Dataset[tuple[float, tuple[Tensor, Tensor]]]):
         return done, (drawn.pixels, drawn.labels)
 
 
-class Training(Loop):
+class Training(TrainingLoop):
     """Both towers, and a plain head that only helps to train."""
 
     state = "training.pt"
@@ -68,7 +68,7 @@ class Training(Loop):
         (self.folder / "open_clip_config.json").write_text(json.dumps(configuration(), indent=2) + "\n")
         return {"model": self.model, "head": self.head}
 
-    def optimized(self) -> dict[torch.optim.Optimizer, float]:
+    def make_optimizers(self) -> dict[torch.optim.Optimizer, float]:
         """Train everything."""
         named = [*self.model.named_parameters(), *self.head.named_parameters(prefix="head")]
         return optimizers(named, ("head.", "embedding"), *RATES)

@@ -16,14 +16,14 @@ from torch.nn import functional as F  # noqa: N812  # its usual name
 from torch.utils.data import Dataset
 
 from eyechart.toybox.classes import names
-from eyechart.toybox.scenes import MOST
+from eyechart.toybox.scenes import MAX_THINGS
 from toybox.crowds import Crowds
-from toybox.eyes import LATER, Drawn, Eyes, seen
+from toybox.eyes import LATER, CrowdBatches, Eyes, image_features
 from toybox.lessons import Lessons, Sequences
 from toybox.mllm import WIDTH
 from toybox.pieces import IMAGE
 from toybox.precision import mixed_precision
-from toybox.training import Loop, Plan, command, optimizers
+from toybox.training import Plan, TrainingLoop, command, optimizers
 
 MINUTES, EYES_SHARE = 85.0, 0.35
 SPOKEN = (0.003, 0.002)
@@ -32,7 +32,7 @@ SCALE = 0.05
 HALF_WAY, COUNTS_WEIGHT = 2, 0.5
 
 
-class Words(Loop):
+class Words(TrainingLoop):
     """The second stage: questions about pictures, while the eyes go on learning."""
 
     state = "words.pt"
@@ -51,12 +51,12 @@ class Words(Loop):
             self._rescale()
             self._name()
             self._match()
-        self.counts = nn.Linear(WIDTH, MOST + 1)
+        self.counts = nn.Linear(WIDTH, MAX_THINGS + 1)
         return {**self.eyes.modules, "text": self.text, "counts": self.counts}
 
     def _rescale(self) -> None:
         """Make features as small as embeddings, for the heads to see no difference."""
-        features = seen(self.eyes.whole.eval(), Drawn(self.plan)[(0, 1.0)][1].pixels)
+        features = image_features(self.eyes.whole.eval(), CrowdBatches(self.plan)[(0, 1.0)][1].pixels)
         factor = SCALE / features.square().mean().sqrt()
         last = self.eyes.whole.model.multi_modal_projector.linear_2
         for tensor in (last.weight, last.bias):
@@ -77,7 +77,7 @@ class Words(Loop):
         for layer in self.text.layers:
             layer.self_attn.k_proj.weight.copy_(layer.self_attn.q_proj.weight)
 
-    def optimized(self) -> dict[torch.optim.Optimizer, float]:
+    def make_optimizers(self) -> dict[torch.optim.Optimizer, float]:
         """Train what speaks faster than what sees."""
         text = [*self.text.named_parameters(), *self.counts.named_parameters(prefix="heads")]
         return optimizers(self.eyes.named(), ("heads",), *LATER) | optimizers(text, ("embed", "heads"), *SPOKEN)
@@ -89,7 +89,7 @@ class Words(Loop):
     def loss(self, batch: tuple[Crowds, list[Sequences]]) -> Tensor:
         """Score what is said, what the eyes see, and what a name brings to mind half way through."""
         drawn, asked = batch
-        features = seen(self.eyes.whole, drawn.pixels)
+        features = image_features(self.eyes.whole, drawn.pixels)
         states = [self._states(features, some) for some in asked]
         pairs = list(zip(states, asked, strict=True))
         said = torch.cat([some.wanted[some.wanted >= 0] for some in asked])

@@ -69,7 +69,7 @@ def optimizers(
     }
 
 
-class Loop(ABC):
+class TrainingLoop(ABC):
     """Modules on their way. A step's batch is drawn from the seed and the step alone."""
 
     state: ClassVar[str]
@@ -81,7 +81,7 @@ class Loop(ABC):
         self.losses: list[float] = []
         torch.manual_seed(plan.seed)
         self.modules = self.build()
-        self.optimizers = self.optimized()
+        self.optimizers = self.make_optimizers()
         if (folder / self.state).exists():
             self._load()
 
@@ -90,7 +90,7 @@ class Loop(ABC):
         """Make what is trained, by the names under which it is kept."""
 
     @abstractmethod
-    def optimized(self) -> dict[torch.optim.Optimizer, float]:
+    def make_optimizers(self) -> dict[torch.optim.Optimizer, float]:
         """Make the optimizers, with their highest rates."""
 
     @abstractmethod

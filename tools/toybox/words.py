@@ -13,14 +13,14 @@ CONTEXT = 48
 WORDINGS = ("80", "7", "1", "name")
 
 
-def wordings() -> tuple[tuple[str, ...], ...]:
+def prompt_sets() -> tuple[tuple[str, ...], ...]:
     """Return the packaged wordings, in the sets from which one is drawn evenly."""
     return tuple(tuple(templates(name).formats) for name in WORDINGS)
 
 
 def captions(names: Sequence[str], chance: random.Random) -> list[str]:
     """Word every class in some way."""
-    sets = wordings()
+    sets = prompt_sets()
     return [chance.choice(chance.choice(sets)).replace("{c}", name) for name in names]
 
 
@@ -56,5 +56,5 @@ def write_tokenizer(folder: Path, names: Sequence[str]) -> None:
 
 def _corpus(names: Sequence[str]) -> list[str]:
     known = [name for vocabulary in sorted(VOCABULARIES) for name in class_names(vocabulary).names]
-    worded = [text.replace("{c}", name) for text in wordings()[0] for name in names[:8]]
+    worded = [text.replace("{c}", name) for text in prompt_sets()[0] for name in names[:8]]
     return [*worded, *(name for name in names for _ in range(8)), *known]

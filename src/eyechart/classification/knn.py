@@ -19,7 +19,7 @@ from eyechart.errors import DataError, SpecError
 from eyechart.inference.class_weights import normalize
 from eyechart.inference.runner import Runner
 from eyechart.models import runtime
-from eyechart.models.registry import backend, create
+from eyechart.models.registry import create_model, find_backend
 from eyechart.models.types import Floats, Identity, Neighbours
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
@@ -37,7 +37,7 @@ class KnnModel(Neighbours):
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
         self.spec = spec
-        self.k = runtime.whole_number(spec, "k", 11)
+        self.k = runtime.integer_option(spec, "k", 11)
         self.weights = _weights(spec)
         self.support_split = _split(spec)
         self.encoder = _encoder(spec, device, offline)
@@ -67,9 +67,9 @@ class KnnModel(Neighbours):
 
 def _encoder(spec: ModelSpec, device: str, offline: bool) -> Any:
     asked = parse_spec(spec.arguments[0] if spec.arguments else spec.options.get("encoder", "timm[]"))
-    if "image_encoder" not in backend(asked).offers:
+    if "image_encoder" not in find_backend(asked).capabilities:
         raise SpecError(f"'{spec}': {asked} does not encode images. Use an encoder, such as knn[timm[resnet50]].")
-    return create(asked, device=device, offline=offline)
+    return create_model(asked, device=device, offline=offline)
 
 
 def _weights(spec: ModelSpec) -> str:

@@ -23,23 +23,23 @@ from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.gate.headlines import LABELLED
 from eyechart.metrics.accuracy import accuracy as share
-from eyechart.metrics.accuracy import jointly
+from eyechart.metrics.accuracy import correct_under_both
 from eyechart.metrics.calibration import (
     brier_interval,
     brier_score,
-    brier_score_draws,
+    brier_score_bootstrap,
     calibration_error,
-    calibration_error_draws,
+    calibration_error_bootstrap,
     calibration_error_interval,
 )
-from eyechart.metrics.clusters import effective_number
-from eyechart.metrics.intervals import Interval, effective_wilson, stratified, t_interval, wilson
+from eyechart.metrics.clusters import effective_sample_size
+from eyechart.metrics.intervals import Interval, effective_wilson, stratified_interval, t_interval, wilson
 from eyechart.metrics.recall import mean_per_class_recall as mean_recall
-from eyechart.metrics.recall import mean_per_class_recall_draws
-from eyechart.metrics.resampling import drawn, drawn_shares
-from eyechart.metrics.selective import auc_draws
-from eyechart.metrics.thresholds import accuracy_coverage_auc as coverage_auc
-from eyechart.metrics.thresholds import accuracy_coverage_interval
+from eyechart.metrics.recall import mean_per_class_recall_bootstrap
+from eyechart.metrics.resampling import bootstrap_counts, unit_bootstrap_shares
+from eyechart.metrics.selective import auc_bootstrap
+from eyechart.metrics.thresholds import accuracy_coverage_area as coverage_auc
+from eyechart.metrics.thresholds import accuracy_coverage_area_interval
 
 Resamples = Callable[[], Iterable[Ints]]  # how often each sample is taken, resample by resample
 
@@ -80,7 +80,11 @@ def mean_per_class_recall(predictions: Classification) -> Iterator[Estimate]:
             labels, correct = rounds[0].labels, rounds[0].correct
             classes, seed = predictions.targets.classes, predictions.targets.seed
             yield recall_estimate(
-                labels.name, correct, single_labels(labels), classes, partial(drawn, len(correct), RESAMPLES, seed)
+                labels.name,
+                correct,
+                single_labels(labels),
+                classes,
+                partial(bootstrap_counts, len(correct), RESAMPLES, seed),
             )
 
 
@@ -117,7 +121,7 @@ def label_agreement(predictions: Classification) -> Iterator[Estimate]:
         first, *others = (rounds[0] for rounds in predictions.scores_by_labels)
         for other in others:
             names = f"{first.labels.name}∩{other.labels.name}"
-            yield accuracy_estimate("intersection", names, jointly(first.correct, other.correct))
+            yield accuracy_estimate("intersection", names, correct_under_both(first.correct, other.correct))
 
 
 def labelled_category(rounds: Sequence[ScoredLabels]) -> tuple[str, ...]:
@@ -203,7 +207,7 @@ def mean_over_epochs(rounds: Sequence[Estimate], outcomes: Float64s, seed: int) 
 def bootstrap_epoch_means(outcomes: Float64s, seed: int) -> Float64s:
     """Return the mean over rounds of the shares (TIMES,) of resamples of images, of outcomes (n, R)."""
     counted = ~np.isnan(outcomes)
-    shares: Float64s = drawn_shares(np.where(counted, outcomes, 0), counted, RESAMPLES, seed)
+    shares: Float64s = unit_bootstrap_shares(np.where(counted, outcomes, 0), counted, RESAMPLES, seed)
     return np.asarray(shares.mean(axis=1))
 
 
@@ -212,7 +216,7 @@ def clustered_interval(value: float, outcomes: Float64s) -> Interval | None:
     if np.isnan(outcomes).all():
         return None
     images = np.repeat(np.arange(len(outcomes)), outcomes.shape[1])
-    return effective_wilson(value, effective_number(outcomes.ravel(), images))
+    return effective_wilson(value, effective_sample_size(outcomes.ravel(), images))
 
 
 def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int, samples: Resamples) -> Estimate:
@@ -225,10 +229,10 @@ def recall_estimate(labels: str, correct: Float64s, of_class: Ints, classes: int
         category="S",
         value=mean_recall(correct[kept], of_class[kept], classes) if n else None,
         n=n,
-        interval=stratified(correct[kept], of_class[kept]) if n else None,
+        interval=stratified_interval(correct[kept], of_class[kept]) if n else None,
         method="stratified",
         higher_is_better=True,
-        bootstrap=lambda: mean_per_class_recall_draws(correct, of_class, classes, samples()),
+        bootstrap=lambda: mean_per_class_recall_bootstrap(correct, of_class, classes, samples()),
     )
 
 
@@ -262,7 +266,7 @@ def out_of_prompt_estimates(
 def confidence_estimates(sure: Float64s, correct: Float64s, labels: str, seed: int) -> list[Estimate]:
     """Return the three numbers about confidences (n,) of answers that are right or wrong (n,)."""
     n = int((~np.isnan(sure) & ~np.isnan(correct)).sum())
-    samples = partial(drawn, len(correct), RESAMPLES, seed)
+    samples = partial(bootstrap_counts, len(correct), RESAMPLES, seed)
     estimate = partial(Estimate, labels=labels, n=n)
     return [
         estimate(
@@ -271,7 +275,7 @@ def confidence_estimates(sure: Float64s, correct: Float64s, labels: str, seed: i
             interval=calibration_error_interval(sure, correct),
             method="folded normal",
             higher_is_better=False,
-            bootstrap=lambda: calibration_error_draws(sure, correct, samples()),
+            bootstrap=lambda: calibration_error_bootstrap(sure, correct, samples()),
         ),
         estimate(
             name="brier",
@@ -279,14 +283,14 @@ def confidence_estimates(sure: Float64s, correct: Float64s, labels: str, seed: i
             interval=brier_interval(sure, correct),
             method="student",
             higher_is_better=False,
-            bootstrap=lambda: brier_score_draws(sure, correct, samples()),
+            bootstrap=lambda: brier_score_bootstrap(sure, correct, samples()),
         ),
         estimate(
             name="accuracy_coverage_auc",
             value=coverage_auc(sure, correct) if n else None,
-            interval=accuracy_coverage_interval(sure, correct),
+            interval=accuracy_coverage_area_interval(sure, correct),
             method="effective wilson",
             higher_is_better=True,
-            bootstrap=lambda: auc_draws(sure, correct, samples()),
+            bootstrap=lambda: auc_bootstrap(sure, correct, samples()),
         ),
     ]

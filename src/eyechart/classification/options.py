@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from eyechart.data.class_names import templates
-from eyechart.models.registry import backend
+from eyechart.models.registry import find_backend
 from eyechart.protocol.options import PROMPT, READING, Option, OptionValues
 from eyechart.spec import parse_spec
 
 
 def check_model(value: str, _: str | None) -> None:
     """Refuse the specification of a model whose backend is not known."""
-    backend(parse_spec(value))
+    find_backend(parse_spec(value))
 
 
 def check_distractors(value: str, root: str | None) -> None:

@@ -16,9 +16,9 @@ from eyechart.data.labels import LabelSet
 from eyechart.errors import ModelError
 from eyechart.gate.headlines import LABELLED
 from eyechart.inference.arrays import CachedArray, all_failed
-from eyechart.metrics.accuracy import outcomes, top_k
-from eyechart.metrics.categories import categories
-from eyechart.metrics.equivalence import expand, groups
+from eyechart.metrics.accuracy import correctness, top_k
+from eyechart.metrics.categories import label_categories
+from eyechart.metrics.equivalence import equivalence_groups, expand_labels
 from eyechart.metrics.intervals import wilson
 from eyechart.metrics.recall import per_class_recall, single_label
 from eyechart.models.types import Floats, Usage
@@ -298,14 +298,14 @@ class ScoredLabels:
     def score(cls, predictions: ClassPredictions, labels: LabelSet, targets: Targets) -> "ScoredLabels":
         """Compare predictions with a ground truth."""
         policy, classes, top = targets.policy, targets.classes, predictions.top
-        admissible = expand(labels.labels, policy.pairs, classes, strict=policy.strict_pairs)
+        admissible = expand_labels(labels.labels, policy.pairs, classes, strict=policy.strict_pairs)
 
         def scored(top: Ints, k: int = 1) -> Float64s:
             answered = predictions.answered
-            return outcomes(top, admissible, labels.annotated, k=k, empty=labels.empty, answered=answered)
+            return correctness(top, admissible, labels.annotated, k=k, empty=labels.empty, answered=answered)
 
-        chained = None if policy.strict_categories else groups(policy.pairs, classes)
-        masks = categories(targets.original, labels.labels, labels.annotated, chained)
+        chained = None if policy.strict_categories else equivalence_groups(policy.pairs, classes)
+        masks = label_categories(targets.original, labels.labels, labels.annotated, chained)
         finer = () if labels.name == ORIGINAL else tuple(name for name in masks if name != "A")
         return cls(
             labels=labels,

@@ -24,7 +24,7 @@ from eyechart.data.sample_keys import Finder, images_once, read_lines
 from eyechart.errors import ModelError
 from eyechart.inference.responses import ReplayedResponses, Response
 from eyechart.models.answer_file import answer_path, file_identity
-from eyechart.models.registry import check_said
+from eyechart.models.registry import check_replayed_protocol
 from eyechart.models.types import Floats, Identity
 from eyechart.protocol.base import Protocol
 from eyechart.protocol.context import Context
@@ -41,7 +41,7 @@ class Replay(ReplayedResponses):
 
     def __init__(self, spec: ModelSpec, **_: object) -> None:
         spec.check(arguments=1, options=("path", "name", "of"))
-        check_said(spec)
+        check_replayed_protocol(spec)
         self.spec, self.path = spec, answer_path(spec)
         if not self.path.is_file():
             raise ModelError(f"'{spec}': there is no file {self.path}. {REMEDY}")

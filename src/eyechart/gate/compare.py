@@ -12,7 +12,7 @@ from eyechart.gate.evidence import Evidence, Ints, MetricEvidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.metrics.clusters import clustered_change_interval, clustered_mcnemar
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.significance import drawn_change, holm, interval_change
+from eyechart.metrics.significance import bootstrap_change, holm, interval_change
 from eyechart.records import EMPTY, empty_label_rules
 
 SAME = ("fingerprint", "limit", "seed", "samples")
@@ -203,7 +203,7 @@ def _compare_metric(before: Evidence, after: Evidence, was: MetricEvidence, now:
     values, n = (float(was.value or 0), float(now.value or 0)), min(was.n, now.n)
     units = min(was.sampling_units, now.sampling_units)
     if drawn[0] is not None and drawn[1] is not None:
-        change = drawn_change(*values, drawn[0], drawn[1], n=units)
+        change = bootstrap_change(*values, drawn[0], drawn[1], n=units)
         method = "paired bootstrap"
     else:
         change = interval_change(values[0], was.ci or NO_INTERVAL, values[1], now.ci or NO_INTERVAL)

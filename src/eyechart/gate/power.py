@@ -10,7 +10,7 @@ from eyechart.gate.evidence import Evidence, MetricEvidence
 from eyechart.gate.headlines import ANSWERED, LABELLED
 from eyechart.gate.messages import describe_n
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.significance import detectable, interval_change
+from eyechart.metrics.significance import interval_change, minimum_detectable_loss
 
 POWER = 0.8
 SUPPOSED = 0.05  # the share of a run's samples whose outcome is another in the next one, where nobody has seen it
@@ -30,7 +30,9 @@ def smallest_detectable_loss(found: MetricComparison, alpha: float) -> float:
     """The smallest loss that one comparison would find, a fraction: of a share exactly, else as if it were normal."""
     if found.method == MCNEMAR:
         return (
-            detectable(found.n, (len(found.lost) + found.gained) / found.n, alpha, POWER) if found.n else float("nan")
+            minimum_detectable_loss(found.n, (len(found.lost) + found.gained) / found.n, alpha, POWER)
+            if found.n
+            else float("nan")
         )
     return float("nan") if found.ci is None or isnan(found.p) else detectable_by_interval(found.ci, alpha)
 
@@ -68,7 +70,7 @@ def power_without_baseline(found: Sequence[Evidence], alpha: float) -> Iterator[
 def minimum_detectable_effect(now: Evidence, proof: MetricEvidence, alpha: float) -> tuple[float, str]:
     """The smallest loss of one number, a fraction, and what is supposed of the other run."""
     if now.sample_outcomes(proof) is not None:
-        least = detectable(
+        least = minimum_detectable_loss(
             proof.sampling_units, SUPPOSED, alpha, POWER
         )  # as if the samples of a cluster changed together
         return least, f"exact McNemar, if {SUPPOSED:.0%} of these change"

@@ -22,7 +22,7 @@ from eyechart.data.images import decode
 from eyechart.errors import ImageError, ModelError, RequestError, StoreError
 from eyechart.inference.arrays import Block, CachedArray, append, compact, gather, load, seal, stored_rows
 from eyechart.inference.store import Entry, Key, Store, Writer
-from eyechart.models.batch_backoff import failure_of
+from eyechart.models.batch_backoff import failure_from_error
 from eyechart.models.runtime import out_of_memory
 from eyechart.models.types import Floats, Model
 
@@ -173,7 +173,7 @@ def prefetch_images(dataset: Dataset, places: Sequence[int], size: int, prepare:
             return place, error
         except Exception as error:
             return place, ImageError(
-                f"{failure_of(error, f'{image_name(dataset, place)} cannot be prepared for the model').reason}."
+                f"{failure_from_error(error, f'{image_name(dataset, place)} cannot be prepared for the model').reason}."
             )
 
     def fetch(batch: Sequence[int]) -> list[Prepared]:

@@ -175,7 +175,7 @@ def generate_group(
     max_tokens, schema = questions.requests[places[0]].settings
     with closing(stream()) as requests:
         for number, answer in check_one_per_request(
-            model.answers(requests, max_tokens, schema), sent, model.identity.name
+            model.generate(requests, max_tokens, schema), sent, model.identity.name
         ):
             yield sent[number], answer
     yield from broken

@@ -5,29 +5,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import integers, lengths
-from eyechart.metrics._sweeps import at, ends
+from eyechart.metrics._checks import check_integers, check_length
+from eyechart.metrics._sweeps import run_ends, take_at
 from eyechart.metrics.hierarchy import Tree
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class Events(NamedTuple):
+class ThresholdEvents(NamedTuple):
     """What changes from threshold to threshold, falling: of which image, by how much; `last` of each threshold."""
 
     n: int
     image: Ints
     gain: Floats
-    right: Floats
+    correct: Floats
     last: Ints
     thresholds: Floats
 
     def curve(self, counts: Ints) -> tuple[Floats, Floats]:
         """Gain and accuracy from the root's point on, each image taken so many times, (…, n)."""
         taken, n = counts.take(self.image, axis=-1), np.maximum(counts.sum(axis=-1, keepdims=True), 1)
-        sums = (at(np.cumsum(change * taken, axis=-1), self.last) for change in (self.gain, self.right))
+        sums = (take_at(np.cumsum(change * taken, axis=-1), self.last) for change in (self.gain, self.correct))
         gain, right = (np.concatenate([np.zeros(n.shape), each], axis=-1) / n for each in sums)
         return gain, 1 + right
 
@@ -40,21 +40,28 @@ class Events(NamedTuple):
         return found
 
 
-def events(
-    function: str, tree: Tree, stairs: Stairs, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
-) -> Events:
+def threshold_events(
+    function: str,
+    tree: Tree,
+    stairs: ThresholdSteps,
+    truth: ArrayLike,
+    *,
+    correct_only: bool = False,
+    depth: bool = False,
+) -> ThresholdEvents:
     """What changes along the stairs of the images that have a true node.
 
-    >>> from eyechart.metrics.hierarchy import stairs
-    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
-    >>> events("information_gain", tree, stairs(tree, [[0.6, 0.2, 0.1, 0.1]]), [1]).thresholds.tolist()
+    >>> from eyechart.metrics.hierarchy import threshold_steps
+    >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> steps = threshold_steps(tree, [[0.6, 0.2, 0.1, 0.1]])
+    >>> threshold_events("information_gain", tree, steps, [1]).thresholds.tolist()
     [0.8, 0.6]
     """
-    true = integers(function, "truth", truth, ndim=1, below=tree.root + 1)
-    lengths(function, "truth", true, len(stairs))
+    true = check_integers(function, "truth", truth, ndim=1, below=tree.root + 1)
+    check_length(function, "truth", true, len(stairs))
     kept = true >= 0
-    chosen, true = stairs.of(kept), true[kept]
-    right = tree.covers(chosen.nodes, true[chosen.images]).astype(np.float64)
+    chosen, true = stairs.select(kept), true[kept]
+    right = tree.is_same_or_ancestor(chosen.nodes, true[chosen.images]).astype(np.float64)
     worth = tree.depth / tree.depth.max() if depth else tree.information
     gain = worth[chosen.nodes] * (right if correct_only else 1)
     later = np.ones(len(chosen.nodes), np.bool_)
@@ -62,6 +69,6 @@ def events(
     order = np.flatnonzero(later)
     order = order[np.argsort(-chosen.thresholds[order], kind="stable")]
     falling = chosen.thresholds[order]
-    last = ends(falling)
+    last = run_ends(falling)
     gained, turned = (np.diff(each, prepend=0)[order] for each in (gain, right))
-    return Events(int(kept.sum()), chosen.images[order], gained, turned, last, falling[last])
+    return ThresholdEvents(int(kept.sum()), chosen.images[order], gained, turned, last, falling[last])

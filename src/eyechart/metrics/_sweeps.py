@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, lengths, outcome_array
+from eyechart.metrics._checks import check_length, check_outcomes, require
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -16,76 +16,78 @@ Samples = Iterable[ArrayLike]  # how often each of n units is taken, resample by
 CELLS = 1 << 12  # of a block: as many as stay in a processor's cache
 
 
-class Falling(NamedTuple):
+class RankedSamples(NamedTuple):
     """The images that count, the most confident first, and which rows they were."""
 
     confidence: Floats
-    outcome: Floats
+    correct: Floats
     weight: Floats
-    rows: Ints
+    indices: Ints
 
 
-def vector(function: str, parameter: str, values: ArrayLike) -> Floats:
+def check_vector(function: str, parameter: str, values: ArrayLike) -> Floats:
     """The values as float64, in one dimension.
 
-    >>> vector("ua_a", "uncertainty", [1, 2])
+    >>> check_vector("ua_a", "uncertainty", [1, 2])
     array([1., 2.])
     """
     array = np.asarray(values, dtype=np.float64)
-    demand(array.ndim == 1, function, parameter, "an array of 1 dimension", array)
+    require(array.ndim == 1, function, parameter, "an array of 1 dimension", array)
     return array
 
 
-def falling(function: str, confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> Falling:
+def rank_by_confidence(
+    function: str, confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None
+) -> RankedSamples:
     """The images that have a confidence, an outcome and a weight, in order.
 
-    >>> falling("accuracy_coverage", [0.2, 0.9, 0.5], [1, 0, float("nan")]).rows
+    >>> rank_by_confidence("accuracy_coverage", [0.2, 0.9, 0.5], [1, 0, float("nan")]).indices
     array([1, 0])
     """
-    confidence = vector(function, "confidences", confidences)
-    outcome = outcome_array(function, "correct", correct, ndim=1)
-    lengths(function, "correct", outcome, len(confidence))
+    confidence = check_vector(function, "confidences", confidences)
+    outcome = check_outcomes(function, "correct", correct, ndim=1)
+    check_length(function, "correct", outcome, len(confidence))
     weight = np.ones(len(confidence)) if weights is None else np.asarray(weights, dtype=np.float64)
-    demand(weight.shape == confidence.shape, function, "weights", f"an array of shape ({len(confidence)},)", weight)
+    require(weight.shape == confidence.shape, function, "weights", f"an array of shape ({len(confidence)},)", weight)
     odd = weight[~(np.isfinite(weight) & (weight >= 0))]
-    demand(odd.size == 0, function, "weights", "finite and at least 0", odd[0] if odd.size else None)
+    require(odd.size == 0, function, "weights", "finite and at least 0", odd[0] if odd.size else None)
     counts = ~np.isnan(confidence) & ~np.isnan(outcome) & (weight > 0)
     order = np.flatnonzero(counts)[np.argsort(-confidence[counts], kind="stable")]
-    return Falling(confidence[order], outcome[order], weight[order], order)
+    return RankedSamples(confidence[order], outcome[order], weight[order], order)
 
 
-def ends(values: Floats) -> Ints:
+def run_ends(values: Floats) -> Ints:
     """The last place of each run of equal values: between others no threshold can stand.
 
-    >>> ends(np.array([0.9, 0.6, 0.6, 0.2]))
+    >>> run_ends(np.array([0.9, 0.6, 0.6, 0.2]))
     array([0, 2, 3])
     """
     return np.flatnonzero(np.append(values[1:] != values[:-1], True)[: len(values)])
 
 
-def at(values: NDArray[Step], last: Ints | slice) -> NDArray[Step]:
+def take_at(values: NDArray[Step], last: Ints | slice) -> NDArray[Step]:
     """The values at the last places, row by row; `take`, since an index in brackets would turn the rows to columns.
 
-    >>> at(np.array([[1, 2, 3], [4, 5, 6]]), np.array([0, 2])).tolist()
+    >>> take_at(np.array([[1, 2, 3], [4, 5, 6]]), np.array([0, 2])).tolist()
     [[1, 3], [4, 6]]
     """
     return values[..., last] if isinstance(last, slice) else values.take(last, axis=-1)
 
 
-def running(outcome: Floats | Ints, weight: Floats | Ints, last: Ints | slice) -> tuple[NDArray[Any], Floats]:
+def running_rate(outcome: Floats | Ints, weight: Floats | Ints, last: Ints | slice) -> tuple[NDArray[Any], Floats]:
     """The weight up to each of the last places, and the rate of the outcome in it, 0 where there is no weight.
 
-    >>> running(np.array([1, 0, 1]), np.array([0, 1, 1]), slice(None))
+    >>> running_rate(np.array([1, 0, 1]), np.array([0, 1, 1]), slice(None))
     (array([0, 1, 2]), array([0. , 0. , 0.5]))
     """
-    mass, right = (at(np.cumsum(each, axis=-1), last) for each in (weight, weight * outcome))
+    mass, right = (take_at(np.cumsum(each, axis=-1), last) for each in (weight, weight * outcome))
     return mass, right / np.where(mass > 0, mass, 1)
 
 
-def steps(coverage: NDArray[Step]) -> NDArray[Step]:
+def coverage_steps(coverage: NDArray[Step]) -> NDArray[Step]:
     """How much each point adds to the coverage.
 
-    >>> steps(np.array([0.25, 0.75, 1.0]))
+    >>> coverage_steps(np.array([0.25, 0.75, 1.0]))
     array([0.25, 0.5 , 0.25])
     """
     found = coverage.copy()
@@ -94,37 +96,39 @@ def steps(coverage: NDArray[Step]) -> NDArray[Step]:
     return found
 
 
-def blocks(function: str, samples: Samples, length: int, rows: Ints | slice) -> Iterator[Ints]:
+def count_blocks(function: str, samples: Samples, length: int, rows: Ints | slice) -> Iterator[Ints]:
     """How often each of the rows is taken, in some resamples at a time: of few rows, one alone is mostly overhead.
 
     A block is (k, rows), or (rows,) where they are too many for more than one.
 
-    >>> [block.tolist() for block in blocks("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]))]
+    >>> [block.tolist() for block in count_blocks("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]))]
     [[[0, 2], [0, 0]]]
     """
     left, many = iter(samples), max(1, CELLS // max(length, 1))
     while some := [np.asarray(counts, np.int64) for counts in islice(left, many)]:
         for odd in (counts for counts in some if counts.shape != (length,)):
-            lengths(function, "samples", odd, length)
-        yield at(np.array(some) if many > 1 else some[0], rows)
+            check_length(function, "samples", odd, length)
+        yield take_at(np.array(some) if many > 1 else some[0], rows)
 
 
-def together(samples: Iterable[Ints], measure: Callable[[Ints], Floats]) -> Floats:
+def measure_blocks(samples: Iterable[Ints], measure: Callable[[Ints], Floats]) -> Floats:
     """A number of each resample, of those that come in blocks.
 
-    >>> together([np.array([[1, 2], [3, 4]]), np.array([5, 6])], lambda counts: counts.sum(axis=-1) / 2)
+    >>> measure_blocks([np.array([[1, 2], [3, 4]]), np.array([5, 6])], lambda counts: counts.sum(axis=-1) / 2)
     array([1.5, 3.5, 5.5])
     """
     return np.concatenate([np.zeros(0), *(np.atleast_1d(measure(counts)) for counts in samples)])
 
 
-def resamples(function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]) -> Floats:
+def measure_resamples(
+    function: str, samples: Samples, length: int, rows: Ints, measure: Callable[[Ints], float]
+) -> Floats:
     """A number of each resample, made of how often each of the rows is taken; NaN where none of them is.
 
-    >>> resamples("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]), lambda counts: counts.max())
+    >>> measure_resamples("ua_a_draws", [[2, 1, 0], [0, 3, 0]], 3, np.array([2, 0]), lambda counts: counts.max())
     array([ 2., nan])
     """
-    taken = (counts for block in blocks(function, samples, length, rows) for counts in np.atleast_2d(block))
+    taken = (counts for block in count_blocks(function, samples, length, rows) for counts in np.atleast_2d(block))
     return np.array([measure(counts) if counts.any() else float("nan") for counts in taken], np.float64)
 
 
@@ -137,9 +141,11 @@ def concordance(without: NDArray[np.bool_], last: Ints, counts: Ints) -> Floats:
     >>> float(concordance(np.array([True, False, True, False]), np.array([0, 2, 3]), np.ones(4, np.int64)))
     0.875
     """
-    positive, every = (at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
+    positive, every = (take_at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
     negative = every - positive
-    twice = (steps(negative) * (2 * positive - steps(positive))).sum(axis=-1)  # a product by BLAS waits for threads
+    twice = (coverage_steps(negative) * (2 * positive - coverage_steps(positive))).sum(
+        axis=-1
+    )  # a product by BLAS waits for threads
     pairs = positive[..., -1:].sum(axis=-1) * negative[..., -1:].sum(axis=-1)  # none where there is no image
     found: Floats = np.where(pairs > 0, twice / np.maximum(2 * pairs, 1), np.nan)
     return found

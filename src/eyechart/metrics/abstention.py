@@ -7,11 +7,20 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import booleans, demand, integers, lengths, outcome_array
-from eyechart.metrics._sweeps import Samples, at, blocks, concordance, ends, resamples, together, vector
+from eyechart.metrics._checks import check_booleans, check_integers, check_length, check_outcomes, require
+from eyechart.metrics._sweeps import (
+    Samples,
+    check_vector,
+    concordance,
+    count_blocks,
+    measure_blocks,
+    measure_resamples,
+    run_ends,
+    take_at,
+)
 from eyechart.metrics.degenerate_intervals import ROUNDING, share_interval
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, clustered, drawn, quotients
+from eyechart.metrics.resampling import Seed, bootstrap_counts, cluster_bootstrap_totals, ratios
 
 Criterion = Literal["max_probability", "entropy", "margin"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
@@ -19,7 +28,7 @@ Floats = NDArray[np.float64]
 _NONE = Interval(float("nan"), float("nan"))
 
 
-class Tradeoff(NamedTuple):
+class AbstentionCurve(NamedTuple):
     """The shares of images abstained from, one point a threshold, the highest first; from (0, 0) to (1, 1)."""
 
     thresholds: Floats
@@ -39,57 +48,57 @@ def uncertainty(criterion: Criterion, probability: ArrayLike, second: ArrayLike,
     >>> uncertainty("margin", [0.75, 0.5], [0.25, 0.5], [0.6, 0.7]).tolist()
     [0.5, 1.0]
     """
-    demand(criterion in CRITERIA, "uncertainty", "criterion", f"one of {CRITERIA}", criterion)
+    require(criterion in CRITERIA, "uncertainty", "criterion", f"one of {CRITERIA}", criterion)
     first, other, spread = (
-        vector("uncertainty", name, values)
+        check_vector("uncertainty", name, values)
         for name, values in (("probability", probability), ("second", second), ("entropy", entropy))
     )
-    lengths("uncertainty", "second", other, len(first))
-    lengths("uncertainty", "entropy", spread, len(first))
+    check_length("uncertainty", "second", other, len(first))
+    check_length("uncertainty", "entropy", spread, len(first))
     found = {"max_probability": 1 - first, "entropy": spread, "margin": 1 - (first - other)}
     return found[criterion]
 
 
-def tradeoff(uncertainty: ArrayLike, unanswerable: ArrayLike) -> Tradeoff:
+def abstention_curve(uncertainty: ArrayLike, unanswerable: ArrayLike) -> AbstentionCurve:
     """How many answerable and unanswerable images are abstained from, at every threshold there is.
 
     An image is abstained from where its uncertainty is at least the threshold; equal ones are so together.
 
     Args: `uncertainty` (n,) numbers below infinity, NaN for an image that is left out; `unanswerable` (n,) booleans.
-    Returns: Tradeoff of (points,) arrays: infinity, where none is abstained from, then each distinct uncertainty,
-    falling; the share of the answerable at or above it, x, and of the unanswerable, y, neither ever falling. NaN
-    throughout for a share of no images.
+    Returns: AbstentionCurve of (points,) arrays: infinity, where none is abstained from, then each distinct
+    uncertainty, falling; the share of the answerable at or above it, x, and of the unanswerable, y, neither ever
+    falling. NaN throughout for a share of no images.
     Raises: ValueError where the lengths differ or an uncertainty is infinity.
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 1, and Figure 5 (c).
 
-    >>> curve = tradeoff([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    >>> curve = abstention_curve([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
     >>> curve.thresholds.tolist(), curve.answerable.tolist(), curve.unanswerable.tolist()
     ([inf, 0.9, 0.5, 0.1], [0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
     """
-    unsure, without = _falling("tradeoff", uncertainty, unanswerable)
-    last = ends(unsure)
+    unsure, without = _falling("abstention_curve", uncertainty, unanswerable)
+    last = run_ends(unsure)
     shares = [_share(np.append(0, np.cumsum(kind)[last])) for kind in (~without, without)]
-    return Tradeoff(np.append(np.inf, unsure[last]), *shares)
+    return AbstentionCurve(np.append(np.inf, unsure[last]), *shares)
 
 
-def abstained_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float = 0.95) -> float:
+def abstention_rate_at(uncertainty: ArrayLike, unanswerable: ArrayLike, share: float = 0.95) -> float:
     """How many answerable images are abstained from where at least a share of the unanswerable ones is.
 
-    Args: `uncertainty`, `unanswerable` as for `tradeoff`; `share` above 0 and at most 1, which may be less than one
-    image.
+    Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `share` above 0 and at most 1, which may be less than
+    one image.
     Returns: a fraction, at the highest threshold that does it; NaN without answerable or unanswerable images.
-    Raises: ValueError as `tradeoff` does, and where the share is out of range.
+    Raises: ValueError as `abstention_curve` does, and where the share is out of range.
     Source: the false positive rate at 95 % true positives of S. Liang, Y. Li and R. Srikant, arXiv 1706.02690.
 
-    >>> abstained_at([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    >>> abstention_rate_at([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
     0.5
     """
-    demand(0 < share <= 1, "abstained_at", "share", "above 0 and at most 1", share)
-    unsure, without = _falling("abstained_at", uncertainty, unanswerable)
-    return float(_reached(without, ends(unsure), share, np.ones(len(unsure), np.int64)))
+    require(0 < share <= 1, "abstention_rate_at", "share", "above 0 and at most 1", share)
+    unsure, without = _falling("abstention_rate_at", uncertainty, unanswerable)
+    return float(_reached(without, run_ends(unsure), share, np.ones(len(unsure), np.int64)))
 
 
-def abstained_at_interval(
+def abstention_rate_at_interval(
     uncertainty: ArrayLike,
     unanswerable: ArrayLike,
     share: float = 0.95,
@@ -99,24 +108,24 @@ def abstained_at_interval(
     level: float = 0.95,
     clusters: ArrayLike | None = None,
 ) -> Interval:
-    """The percentile interval of `abstained_at` over resamples of the answerable and of the unanswerable images.
+    """The percentile interval of `abstention_rate_at` over resamples of the answerable and of the unanswerable images.
 
-    Args: `uncertainty`, `unanswerable`, `share` as for `abstained_at`; `times`, `seed`, `level` and
+    Args: `uncertainty`, `unanswerable`, `share` as for `abstention_rate_at`; `times`, `seed`, `level` and
     `clusters` as for `ua_a_interval`.
     Returns: Interval of fractions, stretched to the value where it lies beside it; where no resample differs,
     `share_interval`'s for the kind that has fewer images; NaN without answerable or unanswerable images or without
     resamples.
-    Raises: ValueError as `abstained_at` does, and where `times` is negative or the level is no level.
+    Raises: ValueError as `abstention_rate_at` does, and where `times` is negative or the level is no level.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
 
-    >>> low, high = abstained_at_interval([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
+    >>> low, high = abstention_rate_at_interval([0.9, 0.5, 0.5, 0.1], [True, True, False, False])
     >>> low, high
     (0.0, 1.0)
     """
-    name = "abstained_at_interval"
-    demand(0 < share <= 1, name, "share", "above 0 and at most 1", share)
+    name = "abstention_rate_at_interval"
+    require(0 < share <= 1, name, "share", "above 0 and at most 1", share)
     unsure, without, rows = _ordered(name, uncertainty, unanswerable)
-    measure = partial(_reached, without, ends(unsure), share)
+    measure = partial(_reached, without, run_ends(unsure), share)
     low, high = _stratified(name, without, measure, times, seed, level, _taken(name, clusters, uncertainty, rows))
     value = float(measure(np.ones(len(unsure), np.int64)))
     return Interval(min(low, value), max(high, value))  # a resample's last unanswerable ones are rarely all of them
@@ -127,9 +136,9 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
 
     It is the chance that an unanswerable image is the less certain one of a pair, ties a half: the AUROC.
 
-    Args: `uncertainty`, `unanswerable` as for `tradeoff`.
+    Args: `uncertainty`, `unanswerable` as for `abstention_curve`.
     Returns: a fraction, 0.5 where uncertainty tells nothing; NaN without answerable or unanswerable images.
-    Raises: ValueError as `tradeoff` does.
+    Raises: ValueError as `abstention_curve` does.
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 1; J. A. Hanley and B. J. McNeil, Radiology 143 (1982)
     29-36.
 
@@ -137,7 +146,7 @@ def ua_a(uncertainty: ArrayLike, unanswerable: ArrayLike) -> float:
     0.875
     """
     unsure, without = _falling("ua_a", uncertainty, unanswerable)
-    return float(concordance(without, ends(unsure), np.ones(len(unsure), np.int64)))
+    return float(concordance(without, run_ends(unsure), np.ones(len(unsure), np.int64)))
 
 
 def ua_a_interval(
@@ -150,12 +159,12 @@ def ua_a_interval(
 ) -> Interval:
     """The percentile interval of UA/A over resamples of the answerable and of the unanswerable images.
 
-    Args: `uncertainty`, `unanswerable` as for `tradeoff`; `times`, how many resamples; `seed`, a whole number or a
-    numpy Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose
+    Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `times`, how many resamples; `seed`, a whole number
+    or a numpy Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose
     images of one kind are drawn all or none.
     Returns: Interval of fractions; where no resample differs, as with constant uncertainty, `share_interval`'s for the
     kind that has fewer clusters; NaN without answerable or unanswerable images or without resamples.
-    Raises: ValueError as `tradeoff` does, and where `times` is negative or the level is no level.
+    Raises: ValueError as `abstention_curve` does, and where `times` is negative or the level is no level.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, in two strata.
 
     >>> low, high = ua_a_interval([0.9, 0.7, 0.5, 0.5, 0.2, 0.1], [True, False, True, False, False, False])
@@ -164,25 +173,25 @@ def ua_a_interval(
     """
     name = "ua_a_interval"
     unsure, without, rows = _ordered(name, uncertainty, unanswerable)
-    measure, cluster = partial(concordance, without, ends(unsure)), _taken(name, clusters, uncertainty, rows)
+    measure, cluster = partial(concordance, without, run_ends(unsure)), _taken(name, clusters, uncertainty, rows)
     return _stratified(name, without, measure, times, seed, level, cluster)
 
 
-def ua_a_draws(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
+def ua_a_bootstrap(uncertainty: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
     """UA/A of resamples that are given, so that another model's can be of the same ones.
 
-    Args: `uncertainty`, `unanswerable` as for `tradeoff`; `samples`, resample by resample how often each image is
-    taken, (n,) whole numbers, as `resampling.drawn` has them.
+    Args: `uncertainty`, `unanswerable` as for `abstention_curve`; `samples`, resample by resample how often each image
+    is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
     Returns: a fraction for each resample, NaN where it lacks answerable or unanswerable images.
-    Raises: ValueError as `tradeoff` does, and where a resample has another length.
+    Raises: ValueError as `abstention_curve` does, and where a resample has another length.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; UA/A as `ua_a`.
 
-    >>> ua_a_draws([0.9, 0.5, 0.5, 0.1], [True, True, False, False], [[1, 1, 1, 1], [0, 2, 2, 0]]).tolist()
+    >>> ua_a_bootstrap([0.9, 0.5, 0.5, 0.1], [True, True, False, False], [[1, 1, 1, 1], [0, 2, 2, 0]]).tolist()
     [0.875, 0.5]
     """
-    unsure, without, rows = _ordered("ua_a_draws", uncertainty, unanswerable)
-    taken = blocks("ua_a_draws", samples, len(np.asarray(uncertainty)), rows)
-    return together(taken, partial(concordance, without, ends(unsure)))
+    unsure, without, rows = _ordered("ua_a_bootstrap", uncertainty, unanswerable)
+    taken = count_blocks("ua_a_bootstrap", samples, len(np.asarray(uncertainty)), rows)
+    return measure_blocks(taken, partial(concordance, without, run_ends(unsure)))
 
 
 def harmonic_mean(a: float, b: float) -> float:
@@ -197,7 +206,7 @@ def harmonic_mean(a: float, b: float) -> float:
     0.3
     """
     for name, value in (("a", a), ("b", b)):
-        demand(not value < 0, "harmonic_mean", name, "at least 0 or NaN", value)
+        require(not value < 0, "harmonic_mean", name, "at least 0 or NaN", value)
     return float(_harmonic(np.float64(a), np.float64(b)))
 
 
@@ -223,9 +232,9 @@ def harmonic_mean_interval(
     >>> round(low, 2), round(high, 2)
     (0.3, 0.44)
     """
-    demand(0 < level < 1, "harmonic_mean_interval", "level", "between 0 and 1", level)
+    require(0 < level < 1, "harmonic_mean_interval", "level", "between 0 and 1", level)
     sides = [
-        outcome_array("harmonic_mean_interval", name, values, ndim=1)
+        check_outcomes("harmonic_mean_interval", name, values, ndim=1)
         for name, values in (("correct_a", correct_a), ("correct_ua", correct_ua))
     ]
     rows, random = [np.flatnonzero(~np.isnan(side)) for side in sides], np.random.default_rng(seed)
@@ -237,25 +246,25 @@ def harmonic_mean_interval(
     if not all(side.size for side in sides):
         return _NONE
     tables = [np.stack([side, np.ones(len(side))], axis=1).astype(np.int64) for side in sides]
-    totals = [clustered(table, unit, times, random) for table, unit in zip(tables, units, strict=True)]
-    draws = [quotients(total[:, 0], total[:, 1]) for total in totals]
+    totals = [cluster_bootstrap_totals(table, unit, times, random) for table, unit in zip(tables, units, strict=True)]
+    draws = [ratios(total[:, 0], total[:, 1]) for total in totals]
     return _harmonic_interval(draws, sides, [len(np.unique(unit)) for unit in units], level)
 
 
-def harmonic_mean_draws(correct: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
+def harmonic_mean_bootstrap(correct: ArrayLike, unanswerable: ArrayLike, samples: Samples) -> Floats:
     """The harmonic mean of the accuracies of answerable and unanswerable images, of resamples that are given.
 
     Args: `correct` (n,) of 1, 0 and NaN, which is left out; `unanswerable` (n,) booleans; `samples` as for
-    `ua_a_draws`.
+    `ua_a_bootstrap`.
     Returns: a fraction for each resample, NaN where it lacks answerable or unanswerable images.
     Raises: ValueError where an outcome is something else, the lengths differ or a resample has another length.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the mean as `harmonic_mean`.
 
-    >>> harmonic_mean_draws([1, 0, 1], [False, False, True], [[1, 1, 1], [0, 2, 1], [2, 1, 0]]).round(3).tolist()
+    >>> harmonic_mean_bootstrap([1, 0, 1], [False, False, True], [[1, 1, 1], [0, 2, 1], [2, 1, 0]]).round(3).tolist()
     [0.667, 0.0, nan]
     """
-    outcome = outcome_array("harmonic_mean_draws", "correct", correct, ndim=1)
-    without = booleans("harmonic_mean_draws", "unanswerable", unanswerable, len(outcome))
+    outcome = check_outcomes("harmonic_mean_bootstrap", "correct", correct, ndim=1)
+    without = check_booleans("harmonic_mean_bootstrap", "unanswerable", unanswerable, len(outcome))
     rows = np.flatnonzero(~np.isnan(outcome))
     right, kinds = outcome[rows], [kind[rows] for kind in (~without, without)]
 
@@ -263,7 +272,7 @@ def harmonic_mean_draws(correct: ArrayLike, unanswerable: ArrayLike, samples: Sa
         totals, hits = ([float((each * kind).sum()) for kind in kinds] for each in (taken, taken * right))
         return harmonic_mean(hits[0] / totals[0], hits[1] / totals[1]) if all(totals) else float("nan")
 
-    return resamples("harmonic_mean_draws", samples, len(outcome), rows, measure)
+    return measure_resamples("harmonic_mean_bootstrap", samples, len(outcome), rows, measure)
 
 
 def _falling(function: str, uncertainty: ArrayLike, unanswerable: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
@@ -275,9 +284,9 @@ def _ordered(
     function: str, uncertainty: ArrayLike, unanswerable: ArrayLike
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
     """The same, and which rows they were."""
-    unsure = vector(function, "uncertainty", uncertainty)
-    without = booleans(function, "unanswerable", unanswerable, len(unsure))
-    demand(not np.isposinf(unsure).any(), function, "uncertainty", "below infinity or NaN", np.inf)
+    unsure = check_vector(function, "uncertainty", uncertainty)
+    without = check_booleans(function, "unanswerable", unanswerable, len(unsure))
+    require(not np.isposinf(unsure).any(), function, "uncertainty", "below infinity or NaN", np.inf)
     seen = np.flatnonzero(~np.isnan(unsure))
     order = seen[np.argsort(-unsure[seen], kind="stable")]
     return unsure[order], without[order], order
@@ -285,7 +294,7 @@ def _ordered(
 
 def _reached(without: NDArray[np.bool_], last: NDArray[np.int64], share: float, counts: NDArray[np.int64]) -> Floats:
     """The share of the answerable abstained from at the first threshold that reaches so many of the unanswerable."""
-    abstained, every = (at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
+    abstained, every = (take_at(np.cumsum(each, axis=-1), last) for each in (counts * without, counts))
     kept = every - abstained
     if not last.size:
         return np.full(counts.shape[:-1], np.nan)
@@ -305,13 +314,13 @@ def _stratified(
     clusters: NDArray[np.int64],
 ) -> Interval:
     """The interval of a number that is made of how often each image is taken, each kind by itself."""
-    demand(0 < level < 1, function, "level", "between 0 and 1", level)
-    samples = drawn(len(without), times, seed, without.astype(np.int64), clusters)
+    require(0 < level < 1, function, "level", "between 0 and 1", level)
+    samples = bootstrap_counts(len(without), times, seed, without.astype(np.int64), clusters)
     fewest = min(len(np.unique(clusters[kind])) for kind in (without, ~without))
     if not fewest or not times:
         return _NONE
     value = float(measure(np.ones(len(without), np.int64)))
-    draws = together(blocks(function, samples, len(without), slice(None)), measure)
+    draws = measure_blocks(count_blocks(function, samples, len(without), slice(None)), measure)
     return share_interval(draws, value, int(fewest), level)
 
 
@@ -320,8 +329,8 @@ def _taken(function: str, clusters: ArrayLike | None, images: ArrayLike, rows: N
     n = len(np.asarray(images))
     if clusters is None:
         return rows
-    found = integers(function, "clusters", clusters, ndim=1, least=0)
-    lengths(function, "clusters", found, n)
+    found = check_integers(function, "clusters", clusters, ndim=1, least=0)
+    check_length(function, "clusters", found, n)
     return found[rows]
 
 

@@ -5,7 +5,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import booleans, demand, integers, lengths, outcome_array, whole
+from eyechart.metrics._checks import (
+    check_booleans,
+    check_integers,
+    check_length,
+    check_outcomes,
+    check_whole_number,
+    require,
+)
 
 Empty = Literal["correct", "exclude", "wrong"]  # what an image without labels counts as
 _EMPTY = {"correct": 1.0, "exclude": np.nan, "wrong": 0.0}
@@ -27,8 +34,8 @@ def top_k(scores: ArrayLike, k: int) -> NDArray[np.int64]:
     """
     table = np.asarray(scores)
     table = table if table.dtype.kind == "f" else table.astype(np.float64)
-    demand(table.ndim == 2, "top_k", "scores", "an array of 2 dimensions", table)
-    k = whole("top_k", "k", k, least=1, most=table.shape[1])
+    require(table.ndim == 2, "top_k", "scores", "an array of 2 dimensions", table)
+    k = check_whole_number("top_k", "k", k, least=1, most=table.shape[1])
     blocks = [_best(table[start : start + _ROWS], k) for start in range(0, len(table), _ROWS)]
     return np.concatenate([np.empty((0, k), np.int64), *blocks])
 
@@ -47,10 +54,10 @@ def hits(top: ArrayLike, labels: ArrayLike, *, k: int = 1) -> NDArray[np.bool_]:
     >>> hits([[3, 1], [2, 0], [-1, -1]], [[1, 3], [0, -1], [-1, -1]], k=2)
     array([ True,  True, False])
     """
-    answers = integers("hits", "top", top, ndim=2)
-    table = integers("hits", "labels", labels, ndim=2)
-    lengths("hits", "labels", table, len(answers))
-    k = whole("hits", "k", k, least=1, most=answers.shape[1])
+    answers = check_integers("hits", "top", top, ndim=2)
+    table = check_integers("hits", "labels", labels, ndim=2)
+    check_length("hits", "labels", table, len(answers))
+    k = check_whole_number("hits", "k", k, least=1, most=answers.shape[1])
     found = np.zeros(len(answers), np.bool_)
     for place in range(k):
         answer = answers[:, place, None]
@@ -58,7 +65,7 @@ def hits(top: ArrayLike, labels: ArrayLike, *, k: int = 1) -> NDArray[np.bool_]:
     return found
 
 
-def outcomes(
+def correctness(
     top: ArrayLike,
     labels: ArrayLike,
     annotated: ArrayLike,
@@ -77,16 +84,16 @@ def outcomes(
     Raises: ValueError where lengths differ, k is out of range or `empty` is unknown.
     Source: arXiv 2603.06578, Eq. (2), with empty = "correct"; arXiv 2006.07159 with empty = "exclude".
 
-    >>> outcomes([[1], [0], [5], [5]], [[1, 2], [1, -1], [-1, -1], [5, -1]], [True, True, True, False])
+    >>> correctness([[1], [0], [5], [5]], [[1, 2], [1, -1], [-1, -1], [5, -1]], [True, True, True, False])
     array([ 1.,  0.,  1., nan])
     """
-    demand(empty in _EMPTY, "outcomes", "empty", "one of 'correct', 'exclude' and 'wrong'", empty)
-    table = integers("outcomes", "labels", labels, ndim=2)
+    require(empty in _EMPTY, "correctness", "empty", "one of 'correct', 'exclude' and 'wrong'", empty)
+    table = check_integers("correctness", "labels", labels, ndim=2)
     result = hits(top, table, k=k).astype(np.float64)
     result[(table < 0).all(axis=1)] = _EMPTY[empty]
-    result[~booleans("outcomes", "annotated", annotated, len(table))] = np.nan
+    result[~check_booleans("correctness", "annotated", annotated, len(table))] = np.nan
     if answered is not None:
-        result[~booleans("outcomes", "answered", answered, len(table))] = np.nan
+        result[~check_booleans("correctness", "answered", answered, len(table))] = np.nan
     return result
 
 
@@ -101,10 +108,10 @@ def accuracy(outcome: ArrayLike) -> float:
     >>> accuracy([1, 0, 1, float("nan")])
     0.6666666666666666
     """
-    return _mean(outcome_array("accuracy", "outcome", outcome, ndim=1))
+    return _mean(check_outcomes("accuracy", "outcome", outcome, ndim=1))
 
 
-def jointly(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+def correct_under_both(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """Each image's outcome under both of two ground truths: correct where it is under both.
 
     Args: `a`, `b` (n,) outcomes of the same answers: 1, 0 and NaN.
@@ -112,12 +119,12 @@ def jointly(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     Raises: ValueError where the lengths differ or an outcome is something else.
     Source: arXiv 2603.06578, Table 4, last column (Im∩Re), image by image.
 
-    >>> jointly([1, 1, 0, float("nan")], [1, 0, 0, 1])
+    >>> correct_under_both([1, 1, 0, float("nan")], [1, 0, 0, 1])
     array([ 1.,  0.,  0., nan])
     """
-    first = outcome_array("jointly", "a", a, ndim=1)
-    second = outcome_array("jointly", "b", b, ndim=1)
-    lengths("jointly", "b", second, len(first))
+    first = check_outcomes("correct_under_both", "a", a, ndim=1)
+    second = check_outcomes("correct_under_both", "b", b, ndim=1)
+    check_length("correct_under_both", "b", second, len(first))
     return first * second
 
 
@@ -130,7 +137,7 @@ def _best(scores: NDArray[np.floating], k: int) -> NDArray[np.int64]:
     unanswered = np.isnan(scores)
     absent = unanswered.all(axis=1)
     partly = int((unanswered.any(axis=1) & ~absent).sum())
-    demand(partly == 0, "top_k", "scores", "with 0 rows that are NaN only in part", partly)
+    require(partly == 0, "top_k", "scores", "with 0 rows that are NaN only in part", partly)
     best = _leaders(-scores, k)
     best[absent] = -1
     return best

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import fractions, outcome_array
+from eyechart.metrics._checks import check_fractions, check_outcomes
 
 
 def phi_matrix(correct: ArrayLike) -> NDArray[np.float64]:
@@ -19,7 +19,7 @@ def phi_matrix(correct: ArrayLike) -> NDArray[np.float64]:
            [0.577, 1.   ,   nan],
            [  nan,   nan,   nan]])
     """
-    table = outcome_array("phi_matrix", "correct", correct, ndim=2)
+    table = check_outcomes("phi_matrix", "correct", correct, ndim=2)
     seen = (~np.isnan(table)).astype(np.float64)
     right = np.nan_to_num(table)
     n, both, mine = seen @ seen.T, right @ right.T, right @ seen.T
@@ -41,7 +41,7 @@ def spearman_matrix(recalls: ArrayLike) -> NDArray[np.float64]:
            [ 1.,  1., -1.],
            [-1., -1.,  1.]])
     """
-    table = fractions("spearman_matrix", "recalls", recalls, ndim=2)
+    table = check_fractions("spearman_matrix", "recalls", recalls, ndim=2)
     models = len(table)
     result = np.empty((models, models))
     for one in range(models):

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
-from eyechart.metrics._checks import demand, fractions, lengths, outcome_array, whole
-from eyechart.metrics._sweeps import Samples, resamples
-from eyechart.metrics.clusters import effective_number
+from eyechart.metrics._checks import check_fractions, check_length, check_outcomes, check_whole_number, require
+from eyechart.metrics._sweeps import Samples, measure_resamples
+from eyechart.metrics.clusters import effective_sample_size
 from eyechart.metrics.intervals import Interval, wilson
 
 Binning = Literal["width", "mass"]
@@ -47,7 +47,7 @@ def reliability(
     >>> table.ci_low.round(3).tolist(), table.ci_high.round(3).tolist()
     ([0.095, 0.342], [0.905, 1.0])
     """
-    demand(0 < level < 1, "reliability", "level", "between 0 and 1", level)
+    require(0 < level < 1, "reliability", "level", "between 0 and 1", level)
     edges, counts, confidence, right = _binned("reliability", confidences, correct, bins, binning)
     said, rate = (
         np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0) for total in (confidence, right)
@@ -95,7 +95,7 @@ def calibration_error_interval(
 
     Args: `confidences`, `correct`, `bins` and `binning` as for `reliability`; `level` in (0, 1); `clusters`
     (n,), the cluster of each image, such as its observation: variances are multiplied by the design effect of the
-    difference of outcome and confidence (`clusters.effective_number`).
+    difference of outcome and confidence (`clusters.effective_sample_size`).
     Returns: Interval of fractions, inside [0, 1] and around the error; NaN where no image is scored.
     Raises: ValueError as `reliability` does.
     Source: own, from the mean of the folded normal distribution (F. C. Leone, L. S. Nelson and R. B. Nottingham,
@@ -105,7 +105,7 @@ def calibration_error_interval(
     >>> round(low, 3), round(high, 3)
     (0.204, 0.396)
     """
-    demand(0 < level < 1, "calibration_error_interval", "level", "between 0 and 1", level)
+    require(0 < level < 1, "calibration_error_interval", "level", "between 0 and 1", level)
     _, counts, confidence, right = _binned("calibration_error_interval", confidences, correct, bins, binning)
     seen = counts > 0
     if not seen.any():
@@ -113,11 +113,11 @@ def calibration_error_interval(
     effect = 1.0
     if clusters is not None:
         gap = np.asarray(correct, np.float64) - np.asarray(confidences, np.float64)
-        effect = float(counts.sum()) / effective_number(gap, clusters, level)
+        effect = float(counts.sum()) / effective_sample_size(gap, clusters, level)
     return _around_error(counts[seen], confidence[seen], right[seen], float(ndtri((1 + level) / 2)), effect)
 
 
-def calibration_error_draws(
+def calibration_error_bootstrap(
     confidences: ArrayLike, correct: ArrayLike, samples: Samples, bins: int = 15, binning: Binning = "width"
 ) -> Vector:
     """`calibration_error` of resamples that are given, so that another model's can be of the same ones.
@@ -126,22 +126,22 @@ def calibration_error_draws(
     falls out of the difference.
 
     Args: as for `reliability`; the bins are those of all images; `samples`, resample by resample how often each image
-    is taken, (n,) whole numbers, as `resampling.drawn` has them.
+    is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
     Returns: a fraction for each resample, NaN where it has no scored image.
     Raises: ValueError as `reliability` does, and where a resample has another length.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the error as `calibration_error`.
 
-    >>> calibration_error_draws([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], [[1] * 4, [4, 0, 0, 0]], bins=2).round(3)
+    >>> calibration_error_bootstrap([0.15, 0.35, 0.85, 0.95], [0, 1, 1, 1], [[1] * 4, [4, 0, 0, 0]], bins=2).round(3)
     array([0.175, 0.15 ])
     """
-    function = "calibration_error_draws"
+    function = "calibration_error_bootstrap"
     _, place, confidence, outcome, rows = _placed(function, confidences, correct, bins, binning)
     gap = outcome - confidence
 
     def measure(taken: NDArray[np.int64]) -> float:
         return float(np.abs(np.bincount(place, gap * taken)).sum() / taken.sum())
 
-    return resamples(function, samples, len(np.asarray(correct)), rows, measure)
+    return measure_resamples(function, samples, len(np.asarray(correct)), rows, measure)
 
 
 def brier_score(confidences: ArrayLike, correct: ArrayLike) -> float:
@@ -181,7 +181,7 @@ def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.
     >>> round(low, 3), round(high, 3)
     (0.0, 0.442)
     """
-    demand(0 < level < 1, "brier_interval", "level", "between 0 and 1", level)
+    require(0 < level < 1, "brier_interval", "level", "between 0 and 1", level)
     confidence, outcome = _pairs("brier_interval", confidences, correct)
     errors = (confidence - outcome) ** 2
     seen = ~np.isnan(errors)
@@ -194,30 +194,30 @@ def brier_interval(confidences: ArrayLike, correct: ArrayLike, level: float = 0.
     return Interval(max(0.0, score - half), min(1.0, score + half))
 
 
-def brier_score_draws(confidences: ArrayLike, correct: ArrayLike, samples: Samples) -> Vector:
+def brier_score_bootstrap(confidences: ArrayLike, correct: ArrayLike, samples: Samples) -> Vector:
     """`brier_score` of resamples that are given, so that another model's can be of the same ones.
 
-    Args: `confidences`, `correct` as for `brier_score`; `samples` as for `calibration_error_draws`.
+    Args: `confidences`, `correct` as for `brier_score`; `samples` as for `calibration_error_bootstrap`.
     Returns: a number from 0, the best, to 1 for each resample; NaN where it has no scored image.
     Raises: ValueError where the lengths differ, also of a resample, or a value is out of range.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the score as `brier_score`.
 
-    >>> brier_score_draws([0.9, 0.6], [1, 0], [[1, 1], [2, 0]]).round(3)
+    >>> brier_score_bootstrap([0.9, 0.6], [1, 0], [[1, 1], [2, 0]]).round(3)
     array([0.185, 0.01 ])
     """
-    confidence, outcome = _pairs("brier_score_draws", confidences, correct)
+    confidence, outcome = _pairs("brier_score_bootstrap", confidences, correct)
     error = (confidence - outcome) ** 2
     rows = np.flatnonzero(~np.isnan(error))
     error = error[rows]
-    return resamples(
-        "brier_score_draws", samples, len(outcome), rows, lambda taken: float((error * taken).sum() / taken.sum())
+    return measure_resamples(
+        "brier_score_bootstrap", samples, len(outcome), rows, lambda taken: float((error * taken).sum() / taken.sum())
     )
 
 
 def _pairs(function: str, confidences: ArrayLike, correct: ArrayLike) -> tuple[Vector, Vector]:
-    confidence = fractions(function, "confidences", confidences, ndim=1)
-    outcome = outcome_array(function, "correct", correct, ndim=1)
-    lengths(function, "correct", outcome, len(confidence))
+    confidence = check_fractions(function, "confidences", confidences, ndim=1)
+    outcome = check_outcomes(function, "correct", correct, ndim=1)
+    check_length(function, "correct", outcome, len(confidence))
     return confidence, outcome
 
 
@@ -241,8 +241,8 @@ def _placed(
     function: str, confidences: ArrayLike, correct: ArrayLike, bins: int, binning: Binning
 ) -> tuple[Vector, NDArray[np.int64], Vector, Vector, NDArray[np.int64]]:
     """The bins' edges, and of each scored image: its bin, its confidence, its outcome, and which row it was."""
-    bins = whole(function, "bins", bins, least=1)
-    demand(binning in ("width", "mass"), function, "binning", "'width' or 'mass'", binning)
+    bins = check_whole_number(function, "bins", bins, least=1)
+    require(binning in ("width", "mass"), function, "binning", "'width' or 'mass'", binning)
     confidence, outcome = _pairs(function, confidences, correct)
     rows = np.flatnonzero(~np.isnan(confidence) & ~np.isnan(outcome))
     confidence, outcome = confidence[rows], outcome[rows]

@@ -3,12 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import booleans, integers, lengths
+from eyechart.metrics._checks import check_booleans, check_integers, check_length
 
 CATEGORIES = ("A", "N", "S", "S+", "S-", "M", "M+", "M-")
 
 
-def categories(
+def label_categories(
     original: ArrayLike, labels: ArrayLike, annotated: ArrayLike, groups: ArrayLike | None = None
 ) -> dict[str, NDArray[np.bool_]]:
     """Sort the images by the number of their labels and by their agreement with the original label.
@@ -22,22 +22,24 @@ def categories(
     Raises: ValueError where the lengths differ or a class has no group.
     Source: arXiv 2603.06578, Table 1; groups as in its authors' scorer.
 
-    >>> masks = categories([0, 1, 2], [[0, -1], [2, 3], [-1, -1]], [True, True, True])
+    >>> masks = label_categories([0, 1, 2], [[0, -1], [2, 3], [-1, -1]], [True, True, True])
     >>> {name: mask.sum().item() for name, mask in masks.items()}
     {'A': 3, 'N': 1, 'S': 1, 'S+': 1, 'S-': 0, 'M': 1, 'M+': 0, 'M-': 1}
-    >>> categories([1], [[2, 3]], [True], groups=[0, 1, 2, 2])["S-"]
+    >>> label_categories([1], [[2, 3]], [True], groups=[0, 1, 2, 2])["S-"]
     array([ True])
     """
-    table = collapsed(labels, groups)
-    first = integers("categories", "original", original, ndim=1, below=None if groups is None else np.size(groups))
-    lengths("categories", "labels", table, len(first))
-    named = first if groups is None else collapsed(first[:, None], groups)[:, 0]
-    asked = booleans("categories", "annotated", annotated, len(first))
+    table = collapse_groups(labels, groups)
+    first = check_integers(
+        "label_categories", "original", original, ndim=1, below=None if groups is None else np.size(groups)
+    )
+    check_length("label_categories", "labels", table, len(first))
+    named = first if groups is None else collapse_groups(first[:, None], groups)[:, 0]
+    asked = check_booleans("label_categories", "annotated", annotated, len(first))
     agrees = ((table == named[:, None]) & (table >= 0)).any(axis=1)
-    return _masks(asked, distinct(table), agrees)
+    return _masks(asked, count_distinct(table), agrees)
 
 
-def distinct(labels: ArrayLike) -> NDArray[np.int64]:
+def count_distinct(labels: ArrayLike) -> NDArray[np.int64]:
     """How many different labels each image has.
 
     Args: `labels` (n, L), padded with -1.
@@ -45,30 +47,30 @@ def distinct(labels: ArrayLike) -> NDArray[np.int64]:
     Raises: ValueError where `labels` is not a label array.
     Source: |L| of arXiv 2603.06578, Table 1.
 
-    >>> distinct([[4, 4, 2], [-1, 7, -1], [-1, -1, -1]])
+    >>> count_distinct([[4, 4, 2], [-1, 7, -1], [-1, -1, -1]])
     array([2, 1, 0])
     """
-    table = np.sort(integers("distinct", "labels", labels, ndim=2), axis=1)
+    table = np.sort(check_integers("count_distinct", "labels", labels, ndim=2), axis=1)
     new = np.diff(table, axis=1, prepend=-1) > 0
     return np.asarray(new.sum(axis=1), dtype=np.int64)
 
 
-def collapsed(labels: ArrayLike, groups: ArrayLike | None) -> NDArray[np.int64]:
+def collapse_groups(labels: ArrayLike, groups: ArrayLike | None) -> NDArray[np.int64]:
     """Put the name of its equivalence group in each label's place.
 
     Args: `labels` (n, L), padded with -1; `groups` (classes,), or None to leave the labels as they are.
     Returns: (n, L) int64, still padded with -1.
     Raises: ValueError where a label has no group.
-    Source: own definition, for `categories`.
+    Source: own definition, for `label_categories`.
 
-    >>> collapsed([[3, 0], [2, -1]], groups=[0, 1, 2, 2])
+    >>> collapse_groups([[3, 0], [2, -1]], groups=[0, 1, 2, 2])
     array([[ 2,  0],
            [ 2, -1]])
     """
     if groups is None:
-        return integers("collapsed", "labels", labels, ndim=2)
-    names = integers("collapsed", "groups", groups, ndim=1, least=0)
-    table = integers("collapsed", "labels", labels, ndim=2, below=len(names))
+        return check_integers("collapse_groups", "labels", labels, ndim=2)
+    names = check_integers("collapse_groups", "groups", groups, ndim=1, least=0)
+    table = check_integers("collapse_groups", "labels", labels, ndim=2, below=len(names))
     named: NDArray[np.int64] = np.append(names, -1)[table]  # the last place is what -1 finds
     return named
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, stdtrit
 
-from eyechart.metrics._checks import demand, integers, lengths, outcome_array
-from eyechart.metrics.intervals import Interval, effective_wilson, stratified, wilson
-from eyechart.metrics.paired import adjusted_change, change_interval
+from eyechart.metrics._checks import check_integers, check_length, check_outcomes, require
+from eyechart.metrics.intervals import Interval, effective_wilson, stratified_interval, wilson
+from eyechart.metrics.paired import change_interval, change_interval_from_counts
 from eyechart.metrics.recall import per_class_recall
 from eyechart.metrics.significance import McNemar, mcnemar, mcnemar_p
 
@@ -19,7 +19,7 @@ _NONE = Interval(float("nan"), float("nan"))
 _LEAST = 1e-40  # a chance below it adds nothing to a p-value that anybody reads
 
 
-def effective_number(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> float:
+def effective_sample_size(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> float:
     """How many independent samples say as much about the mean as clustered ones do: n divided by the design effect.
 
     The design effect is the variance of the mean over clusters by that over samples, times the ratio of the squared
@@ -35,13 +35,13 @@ def effective_number(values: ArrayLike, clusters: ArrayLike, level: float = 0.95
     Methodology 24 (1998) 193-201, the ratio of quantiles; the degrees of freedom are F. E. Satterthwaite's, Biometrics
     Bulletin 2 (1946) 110-114, from the fourth moment.
 
-    >>> effective_number([1, 0, 1, 1], [0, 1, 2, 3]), effective_number([1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2])
+    >>> effective_sample_size([1, 0, 1, 1], [0, 1, 2, 3]), effective_sample_size([1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2])
     (4.0, 3.0)
     """
-    demand(0 < level < 1, "effective_number", "level", "between 0 and 1", level)
+    require(0 < level < 1, "effective_sample_size", "level", "between 0 and 1", level)
     array = np.asarray(values, np.float64)
-    demand(array.ndim == 1 and not np.isinf(array).any(), "effective_number", "values", "a finite vector", array)
-    cluster = _clusters("effective_number", clusters, len(array))
+    require(array.ndim == 1 and not np.isinf(array).any(), "effective_sample_size", "values", "a finite vector", array)
+    cluster = _clusters("effective_sample_size", clusters, len(array))
     known = ~np.isnan(array)
     n = int(known.sum())
     if not n:
@@ -74,7 +74,7 @@ def clustered_wilson(correct: ArrayLike, clusters: ArrayLike, level: float = 0.9
     >>> round(low, 3), round(high, 3)  # 31 repeats of 54 images: Wilson's of 50 / 54
     (0.824, 0.971)
     """
-    outcome = outcome_array("clustered_wilson", "correct", correct, ndim=1)
+    outcome = check_outcomes("clustered_wilson", "correct", correct, ndim=1)
     cluster = _clusters("clustered_wilson", clusters, len(outcome))
     known = ~np.isnan(outcome)
     k, n = int(np.nansum(outcome)), int(known.sum())
@@ -82,33 +82,37 @@ def clustered_wilson(correct: ArrayLike, clusters: ArrayLike, level: float = 0.9
         return _NONE
     if len(np.unique(cluster[known])) == n:
         return wilson(k, n, level)
-    return effective_wilson(k / n, effective_number(outcome, cluster, level), level)
+    return effective_wilson(k / n, effective_sample_size(outcome, cluster, level), level)
 
 
-def clustered_stratified(correct: ArrayLike, classes: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+def clustered_stratified_interval(
+    correct: ArrayLike, classes: ArrayLike, clusters: ArrayLike, level: float = 0.95
+) -> Interval:
     """The interval of mean per-class recall at the effective number of images, of which several are of one cluster.
 
     Args: `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's class, -1 for none; `clusters` (n,) which cluster
     an image is in; `level` in (0, 1).
-    Returns: Interval of fractions, that of `stratified` where every cluster has one image; NaN where no image is
-    scored.
+    Returns: Interval of fractions, that of `stratified_interval` where every cluster has one image; NaN where no image
+    is scored.
     Raises: ValueError where the lengths differ, an outcome is something else or the level is no level.
-    Source: `stratified`, its effective number divided by the design effect of the outcomes less their class's recall.
+    Source: `stratified_interval`, its effective number divided by the design effect of the outcomes less their class's
+    recall.
 
-    >>> clustered_stratified([1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]) == stratified([1, 1, 0, 0], [0, 0, 1, 1])
+    >>> plain = stratified_interval([1, 1, 0, 0], [0, 0, 1, 1])
+    >>> clustered_stratified_interval([1, 1, 0, 0], [0, 0, 1, 1], [0, 1, 2, 3]) == plain
     True
     """
-    outcome = outcome_array("clustered_stratified", "correct", correct, ndim=1)
-    label = integers("clustered_stratified", "classes", classes, ndim=1)
-    lengths("clustered_stratified", "classes", label, len(outcome))
-    cluster = _clusters("clustered_stratified", clusters, len(outcome))
+    outcome = check_outcomes("clustered_stratified_interval", "correct", correct, ndim=1)
+    label = check_integers("clustered_stratified_interval", "classes", classes, ndim=1)
+    check_length("clustered_stratified_interval", "classes", label, len(outcome))
+    cluster = _clusters("clustered_stratified_interval", clusters, len(outcome))
     scored = (label >= 0) & ~np.isnan(outcome)
     if not scored.any():
-        return stratified(outcome, label, level)
+        return stratified_interval(outcome, label, level)
     recall = per_class_recall(outcome, label, int(label.max()) + 1).values
     apart = np.where(scored, outcome - recall[np.maximum(label, 0)], np.nan)
-    effect = float(scored.sum()) / effective_number(apart, cluster, level)
-    return stratified(outcome, label, level, max(1.0, effect))
+    effect = float(scored.sum()) / effective_sample_size(apart, cluster, level)
+    return stratified_interval(outcome, label, level, max(1.0, effect))
 
 
 def clustered_change_interval(
@@ -134,8 +138,8 @@ def clustered_change_interval(
     n = int((~np.isnan(moved)).sum())
     if not n or len(np.unique(cluster[~np.isnan(moved)])) == n:
         return plain
-    share = effective_number(moved, cluster, level) / n
-    return adjusted_change(share * (moved > 0).sum(), share * (moved < 0).sum(), share * n, level)
+    share = effective_sample_size(moved, cluster, level) / n
+    return change_interval_from_counts(share * (moved > 0).sum(), share * (moved < 0).sum(), share * n, level)
 
 
 def clustered_t_interval(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
@@ -155,9 +159,9 @@ def clustered_t_interval(values: ArrayLike, clusters: ArrayLike, level: float = 
     >>> round(low, 3), round(high, 3)  # Student's of 1, 2 and 6
     (-3.572, 9.572)
     """
-    demand(0 < level < 1, "clustered_t_interval", "level", "between 0 and 1", level)
+    require(0 < level < 1, "clustered_t_interval", "level", "between 0 and 1", level)
     array = np.asarray(values, np.float64)
-    demand(array.ndim == 1 and not np.isinf(array).any(), "clustered_t_interval", "values", "a finite vector", array)
+    require(array.ndim == 1 and not np.isinf(array).any(), "clustered_t_interval", "values", "a finite vector", array)
     cluster = _clusters("clustered_t_interval", clusters, len(array))
     known = ~np.isnan(array)
     _, place = np.unique(cluster[known], return_inverse=True)
@@ -230,6 +234,6 @@ def _spread(apart: Floats) -> tuple[float, float]:
 
 
 def _clusters(function: str, clusters: ArrayLike, n: int) -> Ints:
-    found = integers(function, "clusters", clusters, ndim=1, least=0)
-    lengths(function, "clusters", found, n)
+    found = check_integers(function, "clusters", clusters, ndim=1, least=0)
+    check_length(function, "clusters", found, n)
     return found

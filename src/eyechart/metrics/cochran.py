@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from eyechart.metrics._checks import demand, integers, lengths, outcome_array
+from eyechart.metrics._checks import check_integers, check_length, check_outcomes, require
 
 
 class Cochran(NamedTuple):
@@ -37,10 +37,14 @@ def cochran_q(outcomes: ArrayLike, clusters: ArrayLike | None = None) -> Cochran
     >>> round(found.q, 3), found.df, round(found.p, 3), found.n
     (4.5, 2, 0.105, 5)
     """
-    table = outcome_array("cochran_q", "outcomes", outcomes, ndim=2)
-    demand(table.shape[1] >= 2, "cochran_q", "outcomes", "of shape (n, k) with k at least 2", table)
-    unit = np.arange(len(table)) if clusters is None else integers("cochran_q", "clusters", clusters, ndim=1, least=0)
-    lengths("cochran_q", "clusters", unit, len(table))
+    table = check_outcomes("cochran_q", "outcomes", outcomes, ndim=2)
+    require(table.shape[1] >= 2, "cochran_q", "outcomes", "of shape (n, k) with k at least 2", table)
+    unit = (
+        np.arange(len(table))
+        if clusters is None
+        else check_integers("cochran_q", "clusters", clusters, ndim=1, least=0)
+    )
+    check_length("cochran_q", "clusters", unit, len(table))
     kept = ~np.isnan(table).any(axis=1)
     table, unit = table[kept], unit[kept]
     n, k = table.shape

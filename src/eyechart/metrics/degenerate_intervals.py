@@ -3,16 +3,16 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, lengths, whole
+from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
 from eyechart.metrics.intervals import Interval, wilson
-from eyechart.metrics.resampling import percentile
-from eyechart.metrics.yes_no import MEASURES, measures
+from eyechart.metrics.resampling import percentile_interval
+from eyechart.metrics.yes_no import MEASURES, confusion_measures
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # how far apart sums of equal shares in another order may be
 
 
-def unseen(n: int, level: float = 0.95) -> float:
+def max_unseen_share(n: int, level: float = 0.95) -> float:
     """The largest share that units of a kind may have of which none was seen: the upper end of Wilson's interval.
 
     Args: `n` units, at least 1; `level` in (0, 1).
@@ -20,10 +20,10 @@ def unseen(n: int, level: float = 0.95) -> float:
     Raises: ValueError for n below 1 or no level.
     Source: E. B. Wilson, JASA 22 (1927) 209-212, at 0 of n.
 
-    >>> round(unseen(41), 4)
+    >>> round(max_unseen_share(41), 4)
     0.0857
     """
-    return wilson(0, whole("unseen", "n", n, least=1), level).high
+    return wilson(0, check_whole_number("max_unseen_share", "n", n, least=1), level).high
 
 
 def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) -> Interval:
@@ -33,16 +33,16 @@ def share_interval(draws: ArrayLike, share: float, n: int, level: float = 0.95) 
     resampled, at least 1; `level` in (0, 1).
     Returns: Interval of fractions; where the draws are all alike but for rounding, at a share of 0 or 1 it is Wilson's.
     Raises: ValueError where the share, n or the level is out of range.
-    Source: own definition, from `unseen`.
+    Source: own definition, from `max_unseen_share`.
 
     >>> low, high = share_interval([1.0, 1.0, 1.0], 1.0, 41)
     >>> round(low, 4), high
     (0.9143, 1.0)
     """
-    demand(0 <= share <= 1, "share_interval", "share", "in [0, 1]", share)
+    require(0 <= share <= 1, "share_interval", "share", "in [0, 1]", share)
     if not is_constant(draws):
-        return percentile(draws, level)
-    other = unseen(n, level)
+        return percentile_interval(draws, level)
+    other = max_unseen_share(n, level)
     return Interval((1 - other) * share, (1 - other) * share + other)
 
 
@@ -52,11 +52,12 @@ def measure_intervals(
     """The percentile intervals of the measures; where no resample of one differs, what other units could make of it.
 
     A unit is a pair, or a cluster of pairs such as an image. The other units are as large as the mean one and have all
-    questions of either kind answered in one way; their share of the mixture is that of `unseen`, and the interval holds
-    the measures of all such mixtures.
+    questions of either kind answered in one way; their share of the mixture is that of `max_unseen_share`, and the
+    interval holds the measures of all such mixtures.
 
-    Args: `tables` (m, 4), each pair's counts as `yes_no.tables` gives them; `draws`, each measure's (times,) values of
-    resamples; `level` in (0, 1); `clusters` (m,), the unit of each pair that was resampled, None if each is its own.
+    Args: `tables` (m, 4), each pair's counts as `yes_no.confusion_tables` gives them; `draws`, each measure's (times,)
+    values of resamples; `level` in (0, 1); `clusters` (m,), the unit of each pair that was resampled, None if each is
+    its own.
     Returns: for each of MEASURES an Interval around its value; NaN without an answer.
     Raises: ValueError where there are not four counts, the clusters are no m whole numbers or the level is no level.
     Source: own definition.
@@ -69,16 +70,16 @@ def measure_intervals(
     >>> round(low, 3), high
     (0.829, 1.0)
     """
-    rows = integers("measure_intervals", "tables", tables, ndim=2, least=0)
-    demand(rows.shape[1] == 4, "measure_intervals", "tables", "of shape (m, 4)", rows)
+    rows = check_integers("measure_intervals", "tables", tables, ndim=2, least=0)
+    require(rows.shape[1] == 4, "measure_intervals", "tables", "of shape (m, 4)", rows)
     given = np.arange(len(rows)) if clusters is None else clusters
-    unit = integers("measure_intervals", "clusters", given, ndim=1, least=0)
-    lengths("measure_intervals", "clusters", unit, len(rows))
+    unit = check_integers("measure_intervals", "clusters", given, ndim=1, least=0)
+    check_length("measure_intervals", "clusters", unit, len(rows))
     answered = rows.sum(axis=1) > 0
     units = len(np.unique(unit[answered]))
-    constant = alike(rows.sum(axis=0) / units, units, level) if units else {}
+    constant = identical_unit_intervals(rows.sum(axis=0) / units, units, level) if units else {}
     return {
-        name: constant[name] if units and is_constant(draws[name]) else percentile(draws[name], level)
+        name: constant[name] if units and is_constant(draws[name]) else percentile_interval(draws[name], level)
         for name in MEASURES
     }
 
@@ -99,7 +100,7 @@ def is_constant(draws: ArrayLike) -> bool:
     return not known.size or bool(np.ptp(known) <= ROUNDING)
 
 
-def alike(row: ArrayLike, n: int, level: float = 0.95) -> dict[str, Interval]:
+def identical_unit_intervals(row: ArrayLike, n: int, level: float = 0.95) -> dict[str, Interval]:
     """The measures' intervals of n units whose resamples do not differ.
 
     Args: `row` (4,), the mean unit's true and false positives, false and true negatives, not always whole; `n` units,
@@ -109,13 +110,13 @@ def alike(row: ArrayLike, n: int, level: float = 0.95) -> dict[str, Interval]:
     Source: own definition, as `measure_intervals` says; every measure grows with the true positives and falls with the
     false ones, so that its extremes are those of units that are all right or all wrong about either question.
 
-    >>> low, high = alike([0, 0, 1, 1], 41)["recall"]  # never yes
+    >>> low, high = identical_unit_intervals([0, 0, 1, 1], 41)["recall"]  # never yes
     >>> low, round(high, 4)
     (0.0, 0.0857)
     """
     mean = np.asarray(row, np.float64)
     yes, no = mean[0] + mean[2], mean[1] + mean[3]
     kinds = np.array([[a, b, yes - a, no - b] for a in (0.0, yes) for b in (0.0, no)])
-    share = unseen(n, level)
-    found = measures(np.concatenate([mean[None], (1 - share) * mean + share * kinds]))
+    share = max_unseen_share(n, level)
+    found = confusion_measures(np.concatenate([mean[None], (1 - share) * mean + share * kinds]))
     return {name: Interval(float(values.min()), float(values.max())) for name, values in found.items()}

@@ -7,11 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, lengths, whole
+from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
 from eyechart.metrics.degenerate_intervals import is_constant, measure_intervals
 from eyechart.metrics.intervals import Interval, clopper_pearson
-from eyechart.metrics.resampling import Counts, Strata, exchanged, percentile, permuted, resampled, row_sums
-from eyechart.metrics.yes_no import MEASURES, measures
+from eyechart.metrics.resampling import (
+    Counts,
+    Strata,
+    bootstrap_totals,
+    cluster_sums,
+    exchange_totals,
+    percentile_interval,
+    permutation_totals,
+)
+from eyechart.metrics.yes_no import MEASURES, confusion_measures
 
 Floats = NDArray[np.float64]
 _CELLS = 4  # of a pair's table
@@ -26,8 +34,8 @@ class Degradation(NamedTuple):
     ci: Interval
     p: float
     p_ci: Interval
-    draws: Floats
-    null: Floats
+    bootstrap_samples: Floats
+    null_samples: Floats
 
 
 class Equivalence(NamedTuple):
@@ -37,7 +45,7 @@ class Equivalence(NamedTuple):
     ci: Interval
     eta: float
     equivalent: bool
-    draws: Floats
+    bootstrap_samples: Floats
 
 
 def degradation(
@@ -61,10 +69,10 @@ def degradation(
     otherwise (in how many pairs an image has, say) but not in the measure, it is approximate.
 
     Args: `id` (m, 4) and `ood` (n, 4), each pair's true positives, false positives, false negatives and true negatives,
-    as `yes_no.tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`; `strata`, (m,)
-    and (n,), the stratum of each pair, such as its data set, within which clusters are resampled and shuffled;
-    `clusters`, (m,) and (n,), the cluster of each pair, the same number in both sets for the same image of a stratum;
-    None if every pair is a cluster of its own.
+    as `yes_no.confusion_tables` gives them; `times` at least 1, of the resamples and of the permutations; `seed`;
+    `strata`, (m,) and (n,), the stratum of each pair, such as its data set, within which clusters are resampled and
+    shuffled; `clusters`, (m,) and (n,), the cluster of each pair, the same number in both sets for the same image of a
+    stratum; None if every pair is a cluster of its own.
     Returns: for each of MEASURES: delta = ID - OOD; its 95 % interval, the percentile one; the one-sided p-value
     (1 + #{null >= delta}) / (times + 1) with the 95 % Clopper-Pearson interval of what more permutations would make of
     it; the resamples' draws and the permutations' null. All NaN where a set has no answer.
@@ -76,19 +84,19 @@ def degradation(
     >>> found["acc"].delta, found["acc"].p, [round(end, 2) for end in found["acc"].ci]
     (0.25, 0.001, [0.13, 0.33])
     """
-    times = whole("degradation", "times", times, least=1)
+    times = check_whole_number("degradation", "times", times, least=1)
     one, other = (_tables("degradation", name, rows, 2) for name, rows in (("id", id), ("ood", ood)))
     random = np.random.default_rng(seed)
     observed = _falls(one.sum(axis=0), other.sum(axis=0))
     units = _units("degradation", one, other, strata, clusters)
-    totals = np.split(resampled(units.rows, times, random, units.strata), 2, axis=1)
+    totals = np.split(bootstrap_totals(units.rows, times, random, units.strata), 2, axis=1)
     draws = _falls(*totals)
     null = _falls(*_shuffled(units, times, random))
     ends = _ends((one, other), totals, units.places)
     return {name: _tested(float(observed[name]), draws[name], null[name], ends.get(name)) for name in MEASURES}
 
 
-def signature(intervals: Iterable[tuple[float, float]]) -> Interval:
+def degradation_band(intervals: Iterable[tuple[float, float]]) -> Interval:
     """The band of the falls of several models: from their lowest lower to their highest upper end.
 
     Limits: a band of intervals has no level of its own, and can only grow with more models.
@@ -98,18 +106,20 @@ def signature(intervals: Iterable[tuple[float, float]]) -> Interval:
     Raises: ValueError where something else than pairs of ends came, or a lower end is above its upper one.
     Source: arXiv 2602.18094, Eqs. (19) and (20).
 
-    >>> signature([(0.1, 0.3), (0.2, 0.5), (float("nan"), float("nan"))])
+    >>> degradation_band([(0.1, 0.3), (0.2, 0.5), (float("nan"), float("nan"))])
     Interval(low=0.1, high=0.5)
     """
     ends = np.array(list(intervals), dtype=np.float64)
     ends = ends.reshape(0, 2) if ends.size == 0 else ends
-    demand(ends.ndim == 2 and ends.shape[1] == 2, "signature", "intervals", "pairs of ends", ends)
+    require(ends.ndim == 2 and ends.shape[1] == 2, "degradation_band", "intervals", "pairs of ends", ends)
     ends = ends[~np.isnan(ends).any(axis=1)]
-    demand(bool((ends[:, 0] <= ends[:, 1]).all()), "signature", "intervals", "lower ends before upper ones", ends)
+    require(
+        bool((ends[:, 0] <= ends[:, 1]).all()), "degradation_band", "intervals", "lower ends before upper ones", ends
+    )
     return Interval(float(ends[:, 0].min()), float(ends[:, 1].max())) if len(ends) else _NONE
 
 
-def equivalent(interval: tuple[float, float], eta: float) -> bool:
+def is_equivalent(interval: tuple[float, float], eta: float) -> bool:
     """Whether a 90 % interval of a difference lies strictly inside (-eta, eta): two one-sided tests at 5 %.
 
     Args: `interval`, lower and upper end of the difference; `eta`, the largest difference that does not matter.
@@ -118,10 +128,10 @@ def equivalent(interval: tuple[float, float], eta: float) -> bool:
     Source: D. J. Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680; arXiv 2602.18094,
     Eq. (26).
 
-    >>> equivalent((0.0467, 0.0609), 0.0704), equivalent((0.0467, 0.0704), 0.0704)
+    >>> is_equivalent((0.0467, 0.0609), 0.0704), is_equivalent((0.0467, 0.0704), 0.0704)
     (True, False)
     """
-    demand(len(interval) == 2, "equivalent", "interval", "two ends", interval)
+    require(len(interval) == 2, "is_equivalent", "interval", "two ends", interval)
     return bool(-eta < interval[0] and interval[1] < eta)
 
 
@@ -157,15 +167,15 @@ def tost(
     >>> round(found.delta, 3), found.eta > 0.15, found.equivalent
     (0.042, True, True)
     """
-    times = whole("tost", "times", times, least=1)
+    times = check_whole_number("tost", "times", times, least=1)
     one, other = (_tables("tost", name, rows, 3) for name, rows in (("id", id), ("ood", ood)))
     models = len(one)
-    demand(models > 1, "tost", "id", "of two models or more, the others being the reference", one)
-    demand(len(other) == models, "tost", "ood", f"of {models} models, as id", other)
+    require(models > 1, "tost", "id", "of two models or more, the others being the reference", one)
+    require(len(other) == models, "tost", "ood", f"of {models} models, as id", other)
     random = np.random.default_rng(seed)
     observed = _falls(one.sum(axis=1), other.sum(axis=1))
     units = _units("tost", _side_by_side(one), _side_by_side(other), strata, clusters)
-    totals = resampled(units.rows, times, random, units.strata).reshape(times, 2, models, _CELLS)
+    totals = bootstrap_totals(units.rows, times, random, units.strata).reshape(times, 2, models, _CELLS)
     draws = _falls(totals[:, 0], totals[:, 1])
     return {name: _compared(observed[name], draws[name]) for name in MEASURES}
 
@@ -174,14 +184,14 @@ def _tables(function: str, parameter: str, rows: ArrayLike, ndim: int) -> NDArra
     table = np.asarray(rows)
     if table.size == 0 and table.ndim < ndim:  # no pair at all, as a plain list
         table = np.zeros((*table.shape[: ndim - 2], 0, 4), np.int64)
-    table = integers(function, parameter, table, ndim=ndim, least=0)
+    table = check_integers(function, parameter, table, ndim=ndim, least=0)
     wanted = f"of shape ({'models, ' * (ndim == 3)}pairs, 4)"
-    demand(table.shape[-1] == 4, function, parameter, wanted, table)
+    require(table.shape[-1] == 4, function, parameter, wanted, table)
     return table
 
 
 def _falls(one: NDArray[np.int64], other: NDArray[np.int64]) -> dict[str, Floats]:
-    first, second = measures(one), measures(other)
+    first, second = confusion_measures(one), confusion_measures(other)
     return {name: first[name] - second[name] for name in MEASURES}
 
 
@@ -203,15 +213,15 @@ def _units(function: str, one: Counts, other: Counts, strata: Strata | None, clu
     of = [_sides(function, "strata", strata, sizes), _sides(function, "clusters", clusters or (*apart,), sizes)]
     names, places = np.unique(np.stack([np.concatenate(each) for each in of], axis=1), axis=0, return_inverse=True)
     first, second = np.split(places.ravel(), [sizes[0]])
-    sums = [row_sums(rows, place, len(names)) for rows, place in zip((one, other), (first, second), strict=True)]
+    sums = [cluster_sums(rows, place, len(names)) for rows, place in zip((one, other), (first, second), strict=True)]
     return _Units(np.concatenate(sums, axis=1), names[:, 0], (first, second))
 
 
 def _sides(function: str, parameter: str, given: Strata | None, sizes: tuple[int, int]) -> list[Counts]:
     sides = [np.zeros(size, np.int64) for size in sizes] if given is None else given
-    found = [integers(function, parameter, side, ndim=1, least=0) for side in sides]
+    found = [check_integers(function, parameter, side, ndim=1, least=0) for side in sides]
     for side, size in zip(found, sizes, strict=True):
-        lengths(function, parameter, side, size)
+        check_length(function, parameter, side, size)
     return found
 
 
@@ -222,8 +232,8 @@ def _shuffled(units: _Units, times: int, random: np.random.Generator) -> list[Co
         side[place] = True
     (one, other), both = inside & ~inside.all(axis=0), inside.all(axis=0)
     first, second = np.split(units.rows, 2, axis=1)
-    moved = permuted(first[one], second[other], times, random, (units.strata[one], units.strata[other]))
-    turned = exchanged(first[both], second[both], times, random)
+    moved = permutation_totals(first[one], second[other], times, random, (units.strata[one], units.strata[other]))
+    turned = exchange_totals(first[both], second[both], times, random)
     return [one + other for one, other in zip(moved, turned, strict=True)]
 
 
@@ -231,11 +241,11 @@ def _ends(
     sides: tuple[Counts, Counts], totals: Iterable[Counts], places: tuple[Counts, Counts]
 ) -> Mapping[str, Interval]:
     """The fall's interval from those of both sides, for every measure whose resamples do not differ on a side."""
-    drawn = [measures(total) for total in totals]
+    drawn = [confusion_measures(total) for total in totals]
     point = [name for name in MEASURES if any(is_constant(draws[name]) for draws in drawn)]
     if not point:
         return {}
-    values = [measures(rows.sum(axis=0)) for rows in sides]
+    values = [confusion_measures(rows.sum(axis=0)) for rows in sides]
     found = [
         measure_intervals(rows, draws, clusters=place) for rows, draws, place in zip(sides, drawn, places, strict=True)
     ]
@@ -256,7 +266,7 @@ def _tested(delta: float, draws: Floats, null: Floats, ends: Interval | None) ->
     as_much = times - int((null < delta - _TIE).sum())
     p_ci = clopper_pearson(as_much, times)
     return Degradation(
-        delta, percentile(draws) if ends is None else ends, (1 + as_much) / (times + 1), p_ci, draws, null
+        delta, percentile_interval(draws) if ends is None else ends, (1 + as_much) / (times + 1), p_ci, draws, null
     )
 
 
@@ -272,5 +282,5 @@ def _compared(observed: Floats, draws: Floats) -> Equivalence:
     pooled = draws[:, 1:][~np.isnan(draws[:, 1:])]
     eta = float(pooled.std()) if pooled.size else float("nan")
     delta = float(observed[0] - observed[1:].mean())
-    ci = _NONE if np.isnan(delta) else percentile(apart, 0.9)
-    return Equivalence(delta, ci, eta, equivalent(ci, eta), apart)
+    ci = _NONE if np.isnan(delta) else percentile_interval(apart, 0.9)
+    return Equivalence(delta, ci, eta, is_equivalent(ci, eta), apart)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import pdist
 
-from eyechart.metrics._checks import demand, integers, whole
+from eyechart.metrics._checks import check_integers, check_whole_number, require
 from eyechart.metrics.intervals import Interval
 
 BLOCK = 1024  # samples along a side of a tile
@@ -27,11 +27,11 @@ Ints = NDArray[np.int64]
 Weights = NDArray[np.uint8]
 
 
-class Equivalence(NamedTuple):
+class MmdEquivalence(NamedTuple):
     """How far apart two samples are, and how far apart samples of one distribution would be.
 
     `mmd2` is observed, `ci` its 95% bootstrap interval; `tau` is the 95th percentile of half-splits of the reference,
-    `null` that of permutations, `p` the permutation test's; `equivalent` is the paper's `null` < `tau`, `within` the
+    `null` that of permutations, `p` the permutation test's; `is_equivalent` is the paper's `null` < `tau`, `within` the
     stronger `ci.high` < `tau`.
     """
 
@@ -81,10 +81,10 @@ def mmd2(
     """
     pool = _pooled("mmd2", (x, x_classes), (y, y_classes), bandwidth, least=2)
     first = pool.first[:, None]
-    return float(_discrepancies(pool, first, 1 - first, whole("mmd2", "block", block, least=1))[0])
+    return float(_discrepancies(pool, first, 1 - first, check_whole_number("mmd2", "block", block, least=1))[0])
 
 
-def equivalence(
+def mmd_equivalence(
     x: ArrayLike,
     x_classes: ArrayLike,
     y: ArrayLike,
@@ -95,7 +95,7 @@ def equivalence(
     seed: int = 0,
     bandwidth: float | None = None,
     block: int = BLOCK,
-) -> Equivalence:
+) -> MmdEquivalence:
     """Whether a sample is as near to a reference as two samples of the reference are to one another.
 
     The permutations shuffle which samples are the reference, in all classes together; p counts the observed order. The
@@ -117,13 +117,20 @@ def equivalence(
     Source: arXiv 2602.18094, B.1.4, equations 11 to 14; p is B. Phipson and G. K. Smyth, Statistical Applications in
     Genetics and Molecular Biology 9 (2010) 39. The paper does not say how it resamples; this bootstrap is our own.
 
-    >>> near = equivalence([[0.0], [1.0], [2.0], [3.0]] * 5, [0] * 20, [[0.5], [1.5], [2.5]] * 5, [0] * 15, times=99)
+    >>> x, y = [[0.0], [1.0], [2.0], [3.0]] * 5, [[0.5], [1.5], [2.5]] * 5
+    >>> near = mmd_equivalence(x, [0] * 20, y, [0] * 15, times=99)
     >>> near.p > 0.05, near.bandwidth
     (True, 1.0)
     """
-    pool = _pooled("equivalence", (x, x_classes), (y, y_classes), bandwidth, least=4)
-    times, splits = (whole("equivalence", name, n, least=1) for name, n in {"times": times, "splits": splits}.items())
-    seed, block = whole("equivalence", "seed", seed), whole("equivalence", "block", block, least=1)
+    pool = _pooled("mmd_equivalence", (x, x_classes), (y, y_classes), bandwidth, least=4)
+    times, splits = (
+        check_whole_number("mmd_equivalence", name, n, least=1)
+        for name, n in {"times": times, "splits": splits}.items()
+    )
+    seed, block = (
+        check_whole_number("mmd_equivalence", "seed", seed),
+        check_whole_number("mmd_equivalence", "block", block, least=1),
+    )
     first, second = _draws(pool.first, times, splits, seed)
     found = _discrepancies(pool, first, second, block)
     null, halves, drawn = np.split(found[1:], [times, times + splits])
@@ -147,7 +154,10 @@ def median_distance(x: ArrayLike, classes: ArrayLike, *, pairs: int = PAIRS, see
     """
     features, label = _sample("median_distance", "x", x, "classes", classes, least=0)
     order = np.argsort(label, kind="stable")
-    pairs, seed = whole("median_distance", "pairs", pairs, least=1), whole("median_distance", "seed", seed)
+    pairs, seed = (
+        check_whole_number("median_distance", "pairs", pairs, least=1),
+        check_whole_number("median_distance", "seed", seed),
+    )
     return _median(features[order], _edges(label[order]), pairs, seed)
 
 
@@ -155,12 +165,12 @@ def _sample(
     function: str, name: str, values: ArrayLike, classes_name: str, classes: ArrayLike, least: int
 ) -> tuple[Floats, Ints]:
     features = np.asarray(values, dtype=np.float64)
-    demand(features.ndim == 2, function, name, "an array of 2 dimensions", features)
-    demand(len(features) >= least, function, name, f"at least {least} samples", features)
+    require(features.ndim == 2, function, name, "an array of 2 dimensions", features)
+    require(len(features) >= least, function, name, f"at least {least} samples", features)
     broken = features[~np.isfinite(features)]
-    demand(broken.size == 0, function, name, "finite", broken[0] if broken.size else None)
-    label = integers(function, classes_name, classes, ndim=1, least=0)
-    demand(len(label) == len(features), function, classes_name, f"of length {len(features)}, one a sample", label)
+    require(broken.size == 0, function, name, "finite", broken[0] if broken.size else None)
+    label = check_integers(function, classes_name, classes, ndim=1, least=0)
+    require(len(label) == len(features), function, classes_name, f"of length {len(features)}, one a sample", label)
     return features, label
 
 
@@ -173,8 +183,8 @@ def _pooled(
 ) -> _Pool:
     one, one_classes = _sample(function, "x", x[0], "x_classes", x[1], least)
     two, two_classes = _sample(function, "y", y[0], "y_classes", y[1], least)
-    demand(one.shape[1] == two.shape[1], function, "y", f"of {one.shape[1]} features a sample, as x is", two)
-    demand(bandwidth is None or 0 < bandwidth < np.inf, function, "bandwidth", "above 0 and finite", bandwidth)
+    require(one.shape[1] == two.shape[1], function, "y", f"of {one.shape[1]} features a sample, as x is", two)
+    require(bandwidth is None or 0 < bandwidth < np.inf, function, "bandwidth", "above 0 and finite", bandwidth)
     label = np.concatenate([one_classes, two_classes])
     order = np.argsort(label, kind="stable")
     features, edges = np.concatenate([one, two])[order], _edges(label[order])
@@ -282,9 +292,9 @@ def _kernel(one: Floats, two: Floats) -> Singles:
     return found
 
 
-def _judged(observed: float, null: Floats, halves: Floats, drawn: Floats, bandwidth: float) -> Equivalence:
+def _judged(observed: float, null: Floats, halves: Floats, drawn: Floats, bandwidth: float) -> MmdEquivalence:
     reached = int((null >= observed - SAME * np.abs(null).max()).sum())
     tau, upper = float(np.quantile(halves, 0.95)), float(np.quantile(null, 0.95))
     low, high = map(float, np.nanquantile(drawn, [0.025, 0.975]))
     p = (1 + reached) / (1 + len(null))
-    return Equivalence(observed, Interval(low, high), tau, upper, p, bandwidth, upper < tau, high < tau)
+    return MmdEquivalence(observed, Interval(low, high), tau, upper, p, bandwidth, upper < tau, high < tau)

@@ -5,10 +5,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 
-from eyechart.metrics._checks import demand, integers, whole
+from eyechart.metrics._checks import check_integers, check_whole_number, require
 
 
-def groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
+def equivalence_groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
     """Name every class after the smallest class it is equivalent to, by any chain of pairs.
 
     Args: `pairs` (p, 2) integers in [0, classes); `classes`, how many there are.
@@ -16,16 +16,16 @@ def groups(pairs: ArrayLike, classes: int) -> NDArray[np.int64]:
     Raises: ValueError where a pair names a class that is not there, or is no pair.
     Source: transitive closure of the equivalence set E of arXiv 2603.06578, Eq. (1).
 
-    >>> groups([(3, 1), (4, 3)], classes=6)
+    >>> equivalence_groups([(3, 1), (4, 3)], classes=6)
     array([0, 1, 2, 1, 1, 5])
     """
-    classes = whole("groups", "classes", classes)
-    _, component = connected_components(_graph("groups", pairs, classes), directed=False)
+    classes = check_whole_number("equivalence_groups", "classes", classes)
+    _, component = connected_components(_graph("equivalence_groups", pairs, classes), directed=False)
     _, first, member = np.unique(component, return_index=True, return_inverse=True)
     return first[member].astype(np.int64)
 
 
-def expand(labels: ArrayLike, pairs: ArrayLike, classes: int, *, strict: bool = False) -> NDArray[np.int64]:
+def expand_labels(labels: ArrayLike, pairs: ArrayLike, classes: int, *, strict: bool = False) -> NDArray[np.int64]:
     """Add to each image's labels every class equivalent to one of them: the admissible labels L*.
 
     Args: `labels` (n, L) integers in [0, classes), padded with -1; `pairs` (p, 2), in either order; `classes`, how many
@@ -34,26 +34,30 @@ def expand(labels: ArrayLike, pairs: ArrayLike, classes: int, *, strict: bool = 
     Raises: ValueError where a label or a pair names a class that is not there.
     Source: arXiv 2603.06578, Eq. (1), which is `strict`; the two agree where no class stands in two pairs.
 
-    >>> expand([[2, -1], [0, 5]], [(0, 1), (1, 2)], classes=6)
+    >>> expand_labels([[2, -1], [0, 5]], [(0, 1), (1, 2)], classes=6)
     array([[ 0,  1,  2, -1],
            [ 0,  1,  2,  5]])
-    >>> expand([[2, -1], [0, 5]], [(0, 1), (1, 2)], classes=6, strict=True)
+    >>> expand_labels([[2, -1], [0, 5]], [(0, 1), (1, 2)], classes=6, strict=True)
     array([[ 1,  2, -1],
            [ 0,  1,  5]])
     """
-    classes = whole("expand", "classes", classes)
-    table = integers("expand", "labels", labels, ndim=2, below=classes)
-    graph = _graph("expand", pairs, classes)
-    related = graph + graph.T + eye_array(classes, dtype=np.int64) if strict else _same_group(groups(pairs, classes))
+    classes = check_whole_number("expand_labels", "classes", classes)
+    table = check_integers("expand_labels", "labels", labels, ndim=2, below=classes)
+    graph = _graph("expand_labels", pairs, classes)
+    related = (
+        graph + graph.T + eye_array(classes, dtype=np.int64)
+        if strict
+        else _same_group(equivalence_groups(pairs, classes))
+    )
     return _padded(_one_hot(table, classes) @ related)
 
 
 def _graph(function: str, pairs: ArrayLike, classes: int) -> csr_array:
     array = np.asarray(pairs)
-    array = integers(
+    array = check_integers(
         function, "pairs", array.reshape(-1, 2) if array.size == 0 else array, ndim=2, below=classes, least=0
     )
-    demand(array.shape[1] == 2, function, "pairs", "of shape (p, 2)", array)
+    require(array.shape[1] == 2, function, "pairs", "of shape (p, 2)", array)
     return coo_array((np.ones(len(array), np.int64), array.T), shape=(classes, classes)).tocsr()
 
 

@@ -7,13 +7,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics._checks import check_integers, require
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.floating]
 Columns = slice | Ints
-ONE = 1e-3  # how far from 1 a row of probabilities may add up
+SUM_TOLERANCE = 1e-3  # how far from 1 a row of probabilities may add up
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,26 +25,26 @@ class Tree:
     one last node, or an inner node stands among the leaves or has no leaf below it.
 
     >>> tree = Tree(np.array([3, 3, 4, 5, 5, -1]))  # species 0 and 1 of genus 3, species 2 of genus 4, the root 5
-    >>> tree.leaves, tree.counts.tolist(), tree.depth.tolist()
+    >>> tree.n_leaves, tree.leaf_counts.tolist(), tree.depth.tolist()
     (3, [1, 1, 1, 2, 1, 3], [2, 2, 2, 1, 1, 0])
     """
 
     parents: Ints
 
     def __post_init__(self) -> None:
-        parents = integers("Tree", "parents", self.parents, ndim=1)
+        parents = check_integers("Tree", "parents", self.parents, ndim=1)
         nodes = len(parents)
         holds = (
             nodes > 1 and parents[-1] == -1 and (parents[:-1] > np.arange(nodes - 1)).all() and parents.max() < nodes
         )
-        demand(bool(holds), "Tree", "parents", "the place of a later node, and -1 for the last alone", parents)
+        require(bool(holds), "Tree", "parents", "the place of a later node, and -1 for the last alone", parents)
         object.__setattr__(self, "parents", parents)
         inner = np.unique(parents[:-1])
-        whole = np.array_equal(inner, np.arange(self.leaves, nodes))
-        demand(whole, "Tree", "parents", "such that inner nodes follow all leaves and have one below", parents)
+        whole = np.array_equal(inner, np.arange(self.n_leaves, nodes))
+        require(whole, "Tree", "parents", "such that inner nodes follow all leaves and have one below", parents)
 
     @classmethod
-    def of_levels(cls, ancestors: Sequence[ArrayLike]) -> "Tree":
+    def from_levels(cls, ancestors: Sequence[ArrayLike]) -> "Tree":
         """The tree of levels: species first, then genera and so on as they are numbered, then a root.
 
         Args: `ancestors`, the finest level first: each (leaves,), the place at that level of every leaf; the first is
@@ -52,29 +52,29 @@ class Tree:
         Returns: Tree; the node of place p at level k is p + the sizes of the finer levels.
         Raises: ValueError where a level's places are not 0 … size - 1, or one place has two parents.
 
-        >>> Tree.of_levels([[0, 1, 2], [0, 0, 1]]).parents.tolist()
+        >>> Tree.from_levels([[0, 1, 2], [0, 0, 1]]).parents.tolist()
         [3, 3, 4, 5, 5, -1]
         """
-        levels = [integers("Tree.of_levels", "ancestors", level, ndim=1, least=0) for level in ancestors]
-        demand(bool(levels) and len(levels[0]) > 0, "Tree.of_levels", "ancestors", "of one leaf at least", ancestors)
+        levels = [check_integers("Tree.from_levels", "ancestors", level, ndim=1, least=0) for level in ancestors]
+        require(bool(levels) and len(levels[0]) > 0, "Tree.from_levels", "ancestors", "of one leaf at least", ancestors)
         starts = level_starts(levels)
-        demand(
-            starts[1] == len(levels[0]), "Tree.of_levels", "ancestors", "0 … leaves - 1 at the first level", levels[0]
+        require(
+            starts[1] == len(levels[0]), "Tree.from_levels", "ancestors", "0 … leaves - 1 at the first level", levels[0]
         )
         parents = np.full(starts[-1] + 1, -1, np.int64)
         parents[starts[-2] : -1] = starts[-1]
         for level, coarser, start, stop in zip(levels, levels[1:], starts, starts[1:], strict=False):
-            demand(len(level) == len(coarser), "Tree.of_levels", "ancestors", "equally long", coarser)
+            require(len(level) == len(coarser), "Tree.from_levels", "ancestors", "equally long", coarser)
             parents[start + level] = stop + coarser
             split = (parents[start + level] != stop + coarser).any()
-            demand(not split, "Tree.of_levels", "ancestors", "such that each place has one parent", coarser)
+            require(not split, "Tree.from_levels", "ancestors", "such that each place has one parent", coarser)
         return cls(parents)
 
     @cached_property
-    def leaves(self) -> int:
+    def n_leaves(self) -> int:
         """How many nodes have none below them, an int.
 
-        >>> Tree([3, 3, 4, 5, 5, -1]).leaves
+        >>> Tree([3, 3, 4, 5, 5, -1]).n_leaves
         3
         """
         return len(self.parents) - len(np.unique(self.parents[:-1]))
@@ -89,13 +89,13 @@ class Tree:
         return len(self.parents) - 1
 
     @cached_property
-    def counts(self) -> Ints:
+    def leaf_counts(self) -> Ints:
         """(nodes,) how many leaves are below a node; 1 for a leaf.
 
-        >>> Tree([3, 3, 4, 5, 5, -1]).counts.tolist()
+        >>> Tree([3, 3, 4, 5, 5, -1]).leaf_counts.tolist()
         [1, 1, 1, 2, 1, 3]
         """
-        counts = (np.arange(len(self.parents)) < self.leaves).astype(np.int64)
+        counts = (np.arange(len(self.parents)) < self.n_leaves).astype(np.int64)
         for node, parent in enumerate(self.parents[:-1]):
             counts[parent] += counts[node]
         return counts
@@ -109,7 +109,7 @@ class Tree:
         >>> Tree([4, 4, 5, 5, 6, 6, -1]).information.tolist()  # a genus of two of four species is half of it
         [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.0]
         """
-        return np.asarray(np.log2(self.leaves / self.counts) / (np.log2(self.leaves) or 1))
+        return np.asarray(np.log2(self.n_leaves / self.leaf_counts) / (np.log2(self.n_leaves) or 1))
 
     @cached_property
     def depth(self) -> Ints:
@@ -123,17 +123,17 @@ class Tree:
             depth[node] = depth[self.parents[node]] + 1
         return depth
 
-    def covers(self, nodes: ArrayLike, below: ArrayLike) -> NDArray[np.bool_]:
+    def is_same_or_ancestor(self, nodes: ArrayLike, below: ArrayLike) -> NDArray[np.bool_]:
         """Whether each node is the other or an ancestor of it; nodes of a chain have the same leaves, not depth.
 
         Args: `nodes` and `below`, places of nodes, of shapes that go together.
         Returns: booleans of their common shape.
 
-        >>> Tree([3, 3, 4, 5, 5, -1]).covers([3, 3, 5, 0], [1, 2, 4, 0]).tolist()
+        >>> Tree([3, 3, 4, 5, 5, -1]).is_same_or_ancestor([3, 3, 5, 0], [1, 2, 4, 0]).tolist()
         [True, False, True, True]
         """
         node, other = np.asarray(nodes), np.asarray(below)
-        first, ends = self._first, self._first + self.counts
+        first, ends = self._first, self._first + self.leaf_counts
         inside = (first[node] <= first[other]) & (ends[other] <= ends[node])
         return np.asarray(inside & (self.depth[node] <= self.depth[other]))
 
@@ -144,7 +144,7 @@ class Tree:
         for node in range(self.root - 1, -1, -1):
             parent = self.parents[node]
             first[node] = free[node] = free[parent]
-            free[parent] += self.counts[node]
+            free[parent] += self.leaf_counts[node]
         return first
 
     @cached_property
@@ -164,14 +164,14 @@ class Tree:
     @cached_property
     def _inner(self) -> Ints:
         """The inner nodes but the root, the most informative first."""
-        inner = np.arange(self.leaves, self.root)
-        return inner[np.argsort(self.counts[inner], kind="stable")]
+        inner = np.arange(self.n_leaves, self.root)
+        return inner[np.argsort(self.leaf_counts[inner], kind="stable")]
 
 
 def level_starts(ancestors: Sequence[ArrayLike]) -> list[int]:
-    """The node at which each level of `Tree.of_levels` starts, and the root's.
+    """The node at which each level of `Tree.from_levels` starts, and the root's.
 
-    Args: `ancestors` as for `Tree.of_levels`.
+    Args: `ancestors` as for `Tree.from_levels`.
     Returns: as many ints as levels, and one more.
     Raises: ValueError where a level has no place.
     Source: own definition.
@@ -192,14 +192,14 @@ def node_probabilities(tree: Tree, leaves: ArrayLike) -> Floats:
     Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, Hedging Your Bets, CVPR 2012; RealBirdID, arXiv 2603.27033,
     Section 4.
 
-    >>> node_probabilities(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]]).tolist()
+    >>> node_probabilities(Tree.from_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]]).tolist()
     [[0.25, 0.25, 0.5, 0.5, 0.5, 1.0]]
     """
     given = np.asarray(leaves)
-    fits = given.ndim == 2 and given.shape[1] == tree.leaves
-    demand(fits, "node_probabilities", "leaves", f"an array of shape (n, {tree.leaves})", given)
+    fits = given.ndim == 2 and given.shape[1] == tree.n_leaves
+    require(fits, "node_probabilities", "leaves", f"an array of shape (n, {tree.n_leaves})", given)
     found = np.empty((len(given), tree.root + 1), given.dtype if given.dtype.kind == "f" else np.float64)
-    found[:, : tree.leaves] = given
+    found[:, : tree.n_leaves] = given
     for above, below, starts in tree._sums:
         found[:, above] = np.add.reduceat(found[:, below], starts, axis=1)
     return found
@@ -210,42 +210,46 @@ def tree_gt(tree: Tree, leaves: ArrayLike, thresholds: ArrayLike) -> Ints:
 
     Args: `leaves` (n, leaves) probabilities; `thresholds` (t,) any numbers: above 1 it is the root.
     Returns: (n, t) nodes; where two are equal in both, the first, which is never above the other.
-    Raises: ValueError as `stairs` does, and for a threshold that is NaN.
+    Raises: ValueError as `threshold_steps` does, and for a threshold that is NaN.
     Source: TreeGT of J. Deng et al., CVPR 2012, as arXiv 2603.27033 uses it, Section 4 and Figure 4.
 
-    >>> tree_gt(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.3, 0.3, 0.4]], [0.7, 0.6, 0.4]).tolist()
+    >>> tree_gt(Tree.from_levels([[0, 1, 2], [0, 0, 1]]), [[0.3, 0.3, 0.4]], [0.7, 0.6, 0.4]).tolist()
     [[5, 3, 2]]
     """
-    return stairs(tree, leaves).at(thresholds)
+    return threshold_steps(tree, leaves).predict_at(thresholds)
 
 
-def stairs(tree: Tree, leaves: ArrayLike) -> Stairs:
+def threshold_steps(tree: Tree, leaves: ArrayLike) -> ThresholdSteps:
     """What `tree_gt` predicts at all thresholds.
 
     Rows are divided by their sums. A row of NaN alone has the root's step only.
 
     Args: `leaves` (n, leaves) probabilities.
-    Returns: Stairs of n images; each step is more informative than the one before (the first after the root may equal
-    it, where it stands for all leaves).
+    Returns: ThresholdSteps of n images; each step is more informative than the one before (the first after the root may
+    equal it, where it stands for all leaves).
     Raises: ValueError where there is not one column a leaf, a probability is negative, or a row does not add up to 1
     within 0.001.
     Source: own algorithm: a node is a step where it is likelier than all that are as informative or more.
 
-    >>> found = stairs(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]])
+    >>> found = threshold_steps(Tree.from_levels([[0, 1, 2], [0, 0, 1]]), [[0.25, 0.25, 0.5]])
     >>> found.thresholds.tolist(), found.nodes.tolist()
     ([1.0, 0.5], [5, 2])
     """
     nodes = node_probabilities(tree, leaves)
-    given = nodes[:, : tree.leaves]
-    odd = unfit(given, nodes[:, -1])
-    demand(
-        odd is None, "stairs", "leaves", "rows of probabilities that add up to 1", None if odd is None else given[odd]
+    given = nodes[:, : tree.n_leaves]
+    odd = first_invalid_row(given, nodes[:, -1])
+    require(
+        odd is None,
+        "threshold_steps",
+        "leaves",
+        "rows of probabilities that add up to 1",
+        None if odd is None else given[odd],
     )
     best = given.argmax(axis=1)
-    return climbed(tree, nodes, best)
+    return steps_from_node_probabilities(tree, nodes, best)
 
 
-def unfit(leaves: Floats, sums: Floats) -> int | None:
+def first_invalid_row(leaves: Floats, sums: Floats) -> int | None:
     """The first row that holds no probabilities: a negative number, a NaN among others, or a sum that is not 1.
 
     Args: `leaves` (n, leaves); `sums` (n,) of the rows.
@@ -253,26 +257,26 @@ def unfit(leaves: Floats, sums: Floats) -> int | None:
     Raises: nothing.
     Source: own definition; 0.001 leaves room for probabilities that were rounded or kept in half precision.
 
-    >>> unfit(np.array([[0.5, 0.5], [0.5, 0.6]]), np.array([1, 1.1]))
+    >>> first_invalid_row(np.array([[0.5, 0.5], [0.5, 0.6]]), np.array([1, 1.1]))
     1
     """
-    wrong = ~(np.abs(sums - 1) <= ONE)
+    wrong = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
     if leaves.size and np.fmin.reduce(leaves, axis=None) < 0:
         wrong |= (leaves < 0).any(axis=1)
     wrong[wrong] = ~np.isnan(leaves[wrong]).all(axis=1)
     return int(wrong.argmax()) if wrong.any() else None
 
 
-def climbed(tree: Tree, nodes: Floats, best: Ints) -> Stairs:
+def steps_from_node_probabilities(tree: Tree, nodes: Floats, best: Ints) -> ThresholdSteps:
     """The stairs of probabilities that were checked and added up.
 
     Args: `nodes` (n, nodes) as `node_probabilities` gives them; `best` (n,) the likeliest leaf, of equals the first.
-    Returns: Stairs of n images.
+    Returns: ThresholdSteps of n images.
     Raises: nothing.
-    Source: as `stairs`.
+    Source: as `threshold_steps`.
 
-    >>> tree = Tree.of_levels([[0, 1, 2], [0, 0, 1]])
-    >>> climbed(tree, node_probabilities(tree, [[0.3, 0.3, 0.4]]), np.array([2])).nodes.tolist()
+    >>> tree = Tree.from_levels([[0, 1, 2], [0, 0, 1]])
+    >>> steps_from_node_probabilities(tree, node_probabilities(tree, [[0.3, 0.3, 0.4]]), np.array([2])).nodes.tolist()
     [5, 3, 2]
     """
     inner, every = tree._inner, np.arange(len(nodes))
@@ -281,7 +285,7 @@ def climbed(tree: Tree, nodes: Floats, best: Ints) -> Stairs:
     steps[:, -1] = likely[:, 0] > 0
     steps[:, -2:0:-1] = likely[:, 1:] > np.maximum.accumulate(likely, axis=1)[:, :-1]
     image, column = np.nonzero(steps)
-    kind = np.concatenate([[-1], tree.counts[inner[::-1]], [0]])[column]
+    kind = np.concatenate([[-1], tree.leaf_counts[inner[::-1]], [0]])[column]
     first = np.append(True, (image[1:] != image[:-1]) | (kind[1:] != kind[:-1]))[: len(image)]  # likeliest of its kind
     image, column = image[first], column[first]
     chosen = np.concatenate([[tree.root], inner[::-1], [0]])[column]
@@ -289,7 +293,7 @@ def climbed(tree: Tree, nodes: Floats, best: Ints) -> Stairs:
     chosen[leaf] = best[image[leaf]]
     thresholds = nodes[image, chosen].astype(np.float64) / nodes[image, -1]
     thresholds[column == 0] = 1
-    return Stairs(np.append(0, np.cumsum(np.bincount(image, minlength=len(nodes)))), thresholds, chosen)
+    return ThresholdSteps(np.append(0, np.cumsum(np.bincount(image, minlength=len(nodes)))), thresholds, chosen)
 
 
 def _columns(places: Ints) -> Columns:

@@ -5,19 +5,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand
-from eyechart.metrics._gains import events
-from eyechart.metrics._sweeps import Samples, blocks, together
+from eyechart.metrics._checks import require
+from eyechart.metrics._gains import threshold_events
+from eyechart.metrics._sweeps import Samples, count_blocks, measure_blocks
 from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, drawn
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.resampling import Seed, bootstrap_counts
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
 
 
-class Gain(NamedTuple):
+class GainCurve(NamedTuple):
     """A point a distinct threshold, the highest first; before them the root's point (0, 1), at the threshold inf."""
 
     thresholds: Floats
@@ -27,8 +27,8 @@ class Gain(NamedTuple):
 
 
 def information_gain(
-    tree: Tree, stairs: Stairs, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
-) -> Gain:
+    tree: Tree, stairs: ThresholdSteps, truth: ArrayLike, *, correct_only: bool = False, depth: bool = False
+) -> GainCurve:
     """Mean information and accuracy of the predicted nodes at every threshold, and the area under their curve.
 
     A predicted node is right where it is the truth or above it. The curve starts at the root's point (0, 1), which no
@@ -40,28 +40,28 @@ def information_gain(
     Args: `truth` (n,) the deepest node that is known to be true, -1 where the image is left out; `correct_only`: what
     is wrong gains nothing; `depth`: the gain is the depth below the root by that of the deepest leaf, in place of the
     information.
-    Returns: Gain of (points,) arrays: thresholds, falling; the mean gain, a fraction; the accuracy, a fraction; and
-    the area, in [0, 1]. Without an image there are no points and the area is NaN.
+    Returns: GainCurve of (points,) arrays: thresholds, falling; the mean gain, a fraction; the accuracy, a fraction;
+    and the area, in [0, 1]. Without an image there are no points and the area is NaN.
     Raises: ValueError where there is not one node of the tree an image.
     Source: J. Deng, J. Krause, A. C. Berg and L. Fei-Fei, CVPR 2012, whose information gain is that of `correct_only`;
     IG of RealBirdID, arXiv 2603.27033, Section 4, Metric 2, and Table 2.
 
-    >>> from eyechart.metrics.hierarchy import stairs
-    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
-    >>> found = information_gain(tree, stairs(tree, [[0.6, 0.2, 0.1, 0.1]]), [1])  # the genus is right
+    >>> from eyechart.metrics.hierarchy import threshold_steps
+    >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> found = information_gain(tree, threshold_steps(tree, [[0.6, 0.2, 0.1, 0.1]]), [1])  # the genus is right
     >>> found.thresholds.tolist(), found.gain.tolist(), found.accuracy.tolist(), found.area
     ([inf, 0.8, 0.6], [0.0, 0.5, 1.0], [1.0, 1.0, 0.0], 0.75)
     """
-    found = events("information_gain", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    found = threshold_events("information_gain", tree, stairs, truth, correct_only=correct_only, depth=depth)
     if not found.n:
-        return Gain(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
+        return GainCurve(np.zeros(0), np.zeros(0), np.zeros(0), float("nan"))
     once = np.ones(found.n, np.int64)
-    return Gain(np.append(np.inf, found.thresholds), *found.curve(once), float(found.area(once)))
+    return GainCurve(np.append(np.inf, found.thresholds), *found.curve(once), float(found.area(once)))
 
 
 def information_gain_interval(
     tree: Tree,
-    stairs: Stairs,
+    stairs: ThresholdSteps,
     truth: ArrayLike,
     *,
     correct_only: bool = False,
@@ -81,27 +81,28 @@ def information_gain_interval(
     Raises: ValueError as `information_gain` does, and where `times` is negative or the level is no level.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
-    >>> from eyechart.metrics.hierarchy import stairs
-    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
-    >>> found = information_gain_interval(tree, stairs(tree, [[0.6, 0.2, 0.1, 0.1]] * 4), [0, 1, 1, 2], times=99)
-    >>> found.low < 0.5 < found.high
+    >>> from eyechart.metrics.hierarchy import threshold_steps
+    >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> steps = threshold_steps(tree, [[0.6, 0.2, 0.1, 0.1]] * 4)
+    >>> interval = information_gain_interval(tree, steps, [0, 1, 1, 2], times=99)
+    >>> interval.low < 0.5 < interval.high
     True
     """
-    demand(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
-    found = events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    require(0 < level < 1, "information_gain_interval", "level", "between 0 and 1", level)
+    found = threshold_events("information_gain_interval", tree, stairs, truth, correct_only=correct_only, depth=depth)
     kept = np.flatnonzero(np.asarray(truth) >= 0)
     unit = kept if clusters is None else np.asarray(clusters)[kept]
-    samples, once = drawn(found.n, times, seed, clusters=unit), np.ones(found.n, np.int64)
-    taken = blocks("information_gain_interval", samples, found.n, slice(None))
-    draws = together(taken, found.area).round(12) if found.n else np.zeros(0)
+    samples, once = bootstrap_counts(found.n, times, seed, clusters=unit), np.ones(found.n, np.int64)
+    taken = count_blocks("information_gain_interval", samples, found.n, slice(None))
+    draws = measure_blocks(taken, found.area).round(12) if found.n else np.zeros(0)
     if not draws.size:
         return Interval(float("nan"), float("nan"))
     return share_interval(draws, float(found.area(once)), len(np.unique(unit)), level)
 
 
-def information_gain_draws(
+def information_gain_bootstrap(
     tree: Tree,
-    stairs: Stairs,
+    stairs: ThresholdSteps,
     truth: ArrayLike,
     samples: Samples,
     *,
@@ -111,17 +112,17 @@ def information_gain_draws(
     """`information_gain`'s area of resamples that are given, so that another model's can be of the same ones.
 
     Args: as for `information_gain`; `samples`, resample by resample how often each image is taken, (n,) whole numbers,
-    as `resampling.drawn` has them.
+    as `resampling.bootstrap_counts` has them.
     Returns: a fraction for each resample, NaN where it has no image that counts.
     Raises: ValueError as `information_gain` does, and where a resample has another length.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `information_gain`.
 
-    >>> from eyechart.metrics.hierarchy import stairs
-    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
-    >>> found = stairs(tree, [[0.6, 0.2, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]])
-    >>> information_gain_draws(tree, found, [1, 0], [[2, 0], [0, 2]]).tolist()
+    >>> from eyechart.metrics.hierarchy import threshold_steps
+    >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> found = threshold_steps(tree, [[0.6, 0.2, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]])
+    >>> information_gain_bootstrap(tree, found, [1, 0], [[2, 0], [0, 2]]).tolist()
     [0.75, 1.0]
     """
-    found = events("information_gain_draws", tree, stairs, truth, correct_only=correct_only, depth=depth)
+    found = threshold_events("information_gain_bootstrap", tree, stairs, truth, correct_only=correct_only, depth=depth)
     rows = np.flatnonzero(np.asarray(truth) >= 0)
-    return together(blocks("information_gain_draws", samples, len(stairs), rows), found.area)
+    return measure_blocks(count_blocks("information_gain_bootstrap", samples, len(stairs), rows), found.area)

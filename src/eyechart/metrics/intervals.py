@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri, stdtrit
 
-from eyechart.metrics._checks import demand, integers, lengths, outcome_array, whole
+from eyechart.metrics._checks import check_integers, check_length, check_outcomes, check_whole_number, require
 from eyechart.metrics.recall import per_class_recall
 
 
@@ -33,8 +33,8 @@ def wilson(k: float, n: float, level: float = 0.95) -> Interval:
     >>> round(low, 4), round(high, 4)
     (0.895, 0.9965)
     """
-    n = whole("wilson", "n", n)
-    k = whole("wilson", "k", k, most=n)
+    n = check_whole_number("wilson", "n", n)
+    k = check_whole_number("wilson", "k", k, most=n)
     return _score_interval(k / n, n, _normal("wilson", level)) if n else _NONE
 
 
@@ -50,8 +50,8 @@ def effective_wilson(p: float, n: float, level: float = 0.95) -> Interval:
     >>> effective_wilson(0.98, 50) == wilson(49, 50)
     True
     """
-    demand(0 <= p <= 1, "effective_wilson", "p", "in [0, 1]", p)
-    demand(0 < n < inf, "effective_wilson", "n", "above 0 and finite", n)
+    require(0 <= p <= 1, "effective_wilson", "p", "in [0, 1]", p)
+    require(0 < n < inf, "effective_wilson", "n", "above 0 and finite", n)
     return _score_interval(p, n, _normal("effective_wilson", level))
 
 
@@ -66,15 +66,15 @@ def clopper_pearson(k: float, n: float, level: float = 0.95) -> Interval:
     >>> round(clopper_pearson(49, 50).low, 4), round(clopper_pearson(27, 50).low, 4)
     (0.8935, 0.3932)
     """
-    n = whole("clopper_pearson", "n", n)
-    k = whole("clopper_pearson", "k", k, most=n)
+    n = check_whole_number("clopper_pearson", "n", n)
+    k = check_whole_number("clopper_pearson", "k", k, most=n)
     tail = (1 - _level("clopper_pearson", level)) / 2
     low = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
     high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
     return Interval(low, high) if n else _NONE
 
 
-def stratified(correct: ArrayLike, classes: ArrayLike, level: float = 0.95, effect: float = 1.0) -> Interval:
+def stratified_interval(correct: ArrayLike, classes: ArrayLike, level: float = 0.95, effect: float = 1.0) -> Interval:
     """The interval of mean per-class recall: Wilson's, at the effective number of images.
 
     The mean of K recalls p has variance sum(p (1 - p) / n) / K². A class with few images says little about its own p,
@@ -90,21 +90,23 @@ def stratified(correct: ArrayLike, classes: ArrayLike, level: float = 0.95, effe
     Source: own combination of stratified sampling's variance with Wilson's interval at an effective sample size, as
     N. Dean and M. Pagano, Journal of Survey Statistics and Methodology 3 (2015) 484-503, use it for surveys.
 
-    >>> low, high = stratified([1, 1, 0, 1, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1, 1, 1])
+    >>> low, high = stratified_interval([1, 1, 0, 1, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1, 1, 1])
     >>> round(low, 3), round(high, 3)
     (0.308, 0.862)
     """
-    outcome = outcome_array("stratified", "correct", correct, ndim=1)
-    label = integers("stratified", "classes", classes, ndim=1)
-    lengths("stratified", "classes", label, len(outcome))
+    outcome = check_outcomes("stratified_interval", "correct", correct, ndim=1)
+    label = check_integers("stratified_interval", "classes", classes, ndim=1)
+    check_length("stratified_interval", "classes", label, len(outcome))
     recall = per_class_recall(outcome, label, int(label.max(initial=-1)) + 1)
     seen = recall.counts > 0
-    demand(1 <= effect < inf, "stratified", "effect", "at least 1 and finite", effect)
-    z = _normal("stratified", level)
+    require(1 <= effect < inf, "stratified_interval", "effect", "at least 1 and finite", effect)
+    z = _normal("stratified_interval", level)
     return _around_mean(recall.values[seen], recall.counts[seen], z, effect) if seen.any() else _NONE
 
 
-def fisher(r: float, n: float, kind: Literal["pearson", "spearman"] = "pearson", level: float = 0.95) -> Interval:
+def fisher_interval(
+    r: float, n: float, kind: Literal["pearson", "spearman"] = "pearson", level: float = 0.95
+) -> Interval:
     """The interval of a correlation, by Fisher's transformation.
 
     Args: `r` in [-1, 1] or NaN, over `n` pairs; `kind`, which correlation it is; `level` in (0, 1).
@@ -113,14 +115,14 @@ def fisher(r: float, n: float, kind: Literal["pearson", "spearman"] = "pearson",
     Source: R. A. Fisher, Metron 1 (1921) 3-32; for Spearman D. G. Bonett and T. A. Wright, Psychometrika 65 (2000)
     23-28, whose variance is (1 + r²/2) / (n - 3).
 
-    >>> low, high = fisher(0.5, 28)
+    >>> low, high = fisher_interval(0.5, 28)
     >>> round(low, 3), round(high, 3)
     (0.156, 0.736)
     """
-    n = whole("fisher", "n", n)
-    demand(kind in ("pearson", "spearman"), "fisher", "kind", "'pearson' or 'spearman'", kind)
-    demand(isnan(r) or -1 <= r <= 1, "fisher", "r", "in [-1, 1] or NaN", r)
-    z = _normal("fisher", level)
+    n = check_whole_number("fisher_interval", "n", n)
+    require(kind in ("pearson", "spearman"), "fisher_interval", "kind", "'pearson' or 'spearman'", kind)
+    require(isnan(r) or -1 <= r <= 1, "fisher_interval", "r", "in [-1, 1] or NaN", r)
+    z = _normal("fisher_interval", level)
     if isnan(r) or n < 4:
         return _NONE
     if abs(r) == 1:
@@ -142,7 +144,7 @@ def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     (0.09, 0.18)
     """
     runs = np.asarray(values, dtype=np.float64)
-    demand(runs.ndim == 1, "t_interval", "values", "an array of 1 dimension", runs)
+    require(runs.ndim == 1, "t_interval", "values", "an array of 1 dimension", runs)
     level = _level("t_interval", level)
     runs = runs[~np.isnan(runs)]
     if len(runs) < 2:
@@ -153,7 +155,7 @@ def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def _level(function: str, level: float) -> float:
-    demand(0 < level < 1, function, "level", "between 0 and 1", level)
+    require(0 < level < 1, function, "level", "between 0 and 1", level)
     return level
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from eyechart.metrics._checks import demand, lengths, outcome_array
+from eyechart.metrics._checks import check_length, check_outcomes, require
 from eyechart.metrics.intervals import Interval
 
 
@@ -26,19 +26,19 @@ def change_interval(before: ArrayLike, after: ArrayLike, level: float = 0.95) ->
     >>> round(low, 3), round(high, 3)
     (-0.264, 0.664)
     """
-    demand(0 < level < 1, "change_interval", "level", "between 0 and 1", level)
+    require(0 < level < 1, "change_interval", "level", "between 0 and 1", level)
     first, second = (
-        outcome_array("change_interval", name, values, ndim=1)
+        check_outcomes("change_interval", name, values, ndim=1)
         for name, values in (("before", before), ("after", after))
     )
-    lengths("change_interval", "after", second, len(first))
+    check_length("change_interval", "after", second, len(first))
     moved = (second - first)[~np.isnan(second - first)]
     if not moved.size:
         return Interval(float("nan"), float("nan"))
-    return adjusted_change(int((moved > 0).sum()), int((moved < 0).sum()), moved.size, level)
+    return change_interval_from_counts(int((moved > 0).sum()), int((moved < 0).sum()), moved.size, level)
 
 
-def adjusted_change(gained: float, lost: float, n: float, level: float = 0.95) -> Interval:
+def change_interval_from_counts(gained: float, lost: float, n: float, level: float = 0.95) -> Interval:
     """The interval of `change_interval` where only the numbers are known, of samples that became right and wrong.
 
     Args: `gained` and `lost`, at least 0 and not always whole; `n`, the number of samples, at least their sum and above
@@ -47,14 +47,20 @@ def adjusted_change(gained: float, lost: float, n: float, level: float = 0.95) -
     Raises: ValueError where a number is out of range.
     Source: as `change_interval`.
 
-    >>> low, high = adjusted_change(4, 1, 8)
+    >>> low, high = change_interval_from_counts(4, 1, 8)
     >>> round(low, 3), round(high, 3)
     (-0.184, 0.784)
     """
-    demand(gained >= 0, "adjusted_change", "gained", "at least 0", gained)
-    demand(lost >= 0, "adjusted_change", "lost", "at least 0", lost)
-    demand(0 < n < np.inf and gained + lost <= n * (1 + 1e-9), "adjusted_change", "n", "at least gained and lost", n)
-    demand(0 < level < 1, "adjusted_change", "level", "between 0 and 1", level)
+    require(gained >= 0, "change_interval_from_counts", "gained", "at least 0", gained)
+    require(lost >= 0, "change_interval_from_counts", "lost", "at least 0", lost)
+    require(
+        0 < n < np.inf and gained + lost <= n * (1 + 1e-9),
+        "change_interval_from_counts",
+        "n",
+        "at least gained and lost",
+        n,
+    )
+    require(0 < level < 1, "change_interval_from_counts", "level", "between 0 and 1", level)
     z = float(ndtri((1 + level) / 2))
     up, down = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
     half = z * sqrt((up + down - (up - down) ** 2) / (n + 2))

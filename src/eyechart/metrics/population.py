@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from scipy.special import betaincinv
 
-from eyechart.metrics._checks import demand, whole
+from eyechart.metrics._checks import check_whole_number, require
 from eyechart.metrics.intervals import Interval, clopper_pearson
 
 
-class Population(NamedTuple):
+class PopulationShare(NamedTuple):
     """A share of all models, from some: Clopper and Pearson's interval and the posterior's."""
 
     share: float
@@ -16,7 +16,7 @@ class Population(NamedTuple):
     posterior: Interval
 
 
-def population(k: float, n: float, level: float = 0.95) -> Population:
+def population_share(k: float, n: float, level: float = 0.95) -> PopulationShare:
     """What k of n models say of the population of models that the n were drawn from.
 
     Limits: models share data, parts and makers, so that n models are fewer than n independent ones; both intervals are
@@ -28,18 +28,18 @@ def population(k: float, n: float, level: float = 0.95) -> Population:
     Raises: ValueError where k is not in [0, n] or the level is no level.
     Source: arXiv 2602.18094, Eqs. (3) and (4).
 
-    >>> found = population(49, 50)
+    >>> found = population_share(49, 50)
     >>> round(found.exact.low, 4), round(found.posterior.low, 4)
     (0.8935, 0.8955)
     """
-    demand(0 < level < 1, "population", "level", "between 0 and 1", level)
-    n = whole("population", "n", n)
-    k = whole("population", "k", k, most=n)
+    require(0 < level < 1, "population_share", "level", "between 0 and 1", level)
+    n = check_whole_number("population_share", "n", n)
+    k = check_whole_number("population_share", "k", k, most=n)
     ends = betaincinv(k + 1, n - k + 1, [(1 - level) / 2, (1 + level) / 2])
-    return Population(k / n if n else float("nan"), clopper_pearson(k, n, level), Interval(*map(float, ends)))
+    return PopulationShare(k / n if n else float("nan"), clopper_pearson(k, n, level), Interval(*map(float, ends)))
 
 
-def accepts(hits: float, n: float, epsilon: float, level: float = 0.95) -> bool:
+def upper_limit_below(hits: float, n: float, epsilon: float, level: float = 0.95) -> bool:
     """Whether a model can be said to have learned less than a share epsilon of the pairs: Z = 1[UCI(r) < epsilon].
 
     Args: `hits` of `n` pairs are in what the model was trained on, whole numbers; `epsilon`, the largest acceptable
@@ -49,10 +49,10 @@ def accepts(hits: float, n: float, epsilon: float, level: float = 0.95) -> bool:
     Source: arXiv 2602.18094, Eq. (2), which does not say which upper bound at 95 % it takes: this is that of the
     two-sided interval, the 97.5 % quantile, as the 2.5 % one is in its Eq. (3); it accepts less than the one-sided.
 
-    >>> accepts(3, 200, 0.05), accepts(6, 200, 0.05)
+    >>> upper_limit_below(3, 200, 0.05), upper_limit_below(6, 200, 0.05)
     (True, False)
     """
-    demand(0 < level < 1, "accepts", "level", "between 0 and 1", level)
-    demand(0 < epsilon <= 1, "accepts", "epsilon", "above 0 and at most 1", epsilon)
-    n = whole("accepts", "n", n)
-    return clopper_pearson(whole("accepts", "hits", hits, most=n), n, level).high < epsilon
+    require(0 < level < 1, "upper_limit_below", "level", "between 0 and 1", level)
+    require(0 < epsilon <= 1, "upper_limit_below", "epsilon", "above 0 and at most 1", epsilon)
+    n = check_whole_number("upper_limit_below", "n", n)
+    return clopper_pearson(check_whole_number("upper_limit_below", "hits", hits, most=n), n, level).high < epsilon

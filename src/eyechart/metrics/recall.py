@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import fractions, integers, lengths, whole
-from eyechart.metrics._sweeps import Samples, resamples
-from eyechart.metrics.categories import collapsed, distinct
+from eyechart.metrics._checks import check_fractions, check_integers, check_length, check_whole_number
+from eyechart.metrics._sweeps import Samples, measure_resamples
+from eyechart.metrics.categories import collapse_groups, count_distinct
 
 
 class Recall(NamedTuple):
@@ -31,8 +31,8 @@ def single_label(labels: ArrayLike, groups: ArrayLike | None = None) -> NDArray[
     >>> single_label([[4, -1], [2, 3], [-1, -1]], groups=[0, 1, 2, 2, 4])
     array([ 4,  2, -1])
     """
-    table = integers("single_label", "labels", labels, ndim=2)
-    one = distinct(collapsed(table, groups)) == 1
+    table = check_integers("single_label", "labels", labels, ndim=2)
+    one = count_distinct(collapse_groups(table, groups)) == 1
     largest = np.iinfo(np.int64).max
     smallest = np.where(table >= 0, table, largest).min(axis=1, initial=largest)
     return np.where(one, smallest, -1)
@@ -50,10 +50,10 @@ def per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -> Rec
     >>> per_class_recall([1, 0, 1, float("nan")], [0, 0, 2, 1], classes=3)
     Recall(values=array([0.5, nan, 1. ]), counts=array([2, 0, 1]))
     """
-    classes = whole("per_class_recall", "classes", classes)
-    right = fractions("per_class_recall", "correct", correct, ndim=1)
-    label = integers("per_class_recall", "labels", labels, ndim=1, below=classes)
-    lengths("per_class_recall", "labels", label, len(right))
+    classes = check_whole_number("per_class_recall", "classes", classes)
+    right = check_fractions("per_class_recall", "correct", correct, ndim=1)
+    label = check_integers("per_class_recall", "labels", labels, ndim=1, below=classes)
+    check_length("per_class_recall", "labels", label, len(right))
     scored = ~np.isnan(right) & (label >= 0)
     counts = np.bincount(label[scored], minlength=classes).astype(np.int64)
     total = np.bincount(label[scored], weights=right[scored], minlength=classes)
@@ -77,7 +77,7 @@ def mean_per_class_recall(correct: ArrayLike, labels: ArrayLike, classes: int) -
     return float(seen.mean()) if seen.size else float("nan")
 
 
-def mean_per_class_recall_draws(
+def mean_per_class_recall_bootstrap(
     correct: ArrayLike, labels: ArrayLike, classes: int, samples: Samples
 ) -> NDArray[np.float64]:
     """`mean_per_class_recall` as resamples move it, each image weighing what it weighs in all of them.
@@ -88,19 +88,22 @@ def mean_per_class_recall_draws(
     in 5 of 100).
 
     Args: as `per_class_recall`; `samples`, resample by resample how often each image is taken, (n,) whole numbers, as
-    `resampling.drawn` has them.
+    `resampling.bootstrap_counts` has them.
     Returns: a fraction for each resample, above 1 where it has more than its share of right images of rare classes; NaN
     where it has no scored image.
     Raises: ValueError as `per_class_recall`, and where a resample has another length.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, of a weighted sum; the mean as `mean_per_class_recall`.
 
-    >>> mean_per_class_recall_draws([1, 0, 1], [0, 0, 2], 3, [[1, 1, 1], [3, 0, 0], [0, 1, 2]]).tolist()
+    >>> mean_per_class_recall_bootstrap([1, 0, 1], [0, 0, 2], 3, [[1, 1, 1], [3, 0, 0], [0, 1, 2]]).tolist()
     [0.75, 0.75, 1.0]
     """
-    function, classes = "mean_per_class_recall_draws", whole("mean_per_class_recall_draws", "classes", classes)
-    right = fractions(function, "correct", correct, ndim=1)
-    label = integers(function, "labels", labels, ndim=1, below=classes)
-    lengths(function, "labels", label, len(right))
+    function, classes = (
+        "mean_per_class_recall_bootstrap",
+        check_whole_number("mean_per_class_recall_bootstrap", "classes", classes),
+    )
+    right = check_fractions(function, "correct", correct, ndim=1)
+    label = check_integers(function, "labels", labels, ndim=1, below=classes)
+    check_length(function, "labels", label, len(right))
     rows = np.flatnonzero(~np.isnan(right) & (label >= 0))
     counts = np.bincount(label[rows], minlength=classes)
     parts = right[rows] / counts[label[rows]] / (int((counts > 0).sum()) or 1)
@@ -108,4 +111,4 @@ def mean_per_class_recall_draws(
     def measure(taken: NDArray[np.int64]) -> float:
         return float(taken @ parts)
 
-    return resamples(function, samples, len(right), rows, measure)
+    return measure_resamples(function, samples, len(right), rows, measure)

@@ -14,7 +14,7 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, lengths, whole
+from eyechart.metrics._checks import check_integers, check_length, check_whole_number, require
 from eyechart.metrics.intervals import Interval
 
 Counts = NDArray[np.int64]
@@ -25,7 +25,7 @@ SPILLED = 2**29  # bytes of draws that are kept in a file, which the memory does
 Strata = tuple[ArrayLike, ArrayLike]  # of the first set's rows and of the second's
 
 
-def resampled(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None) -> Counts:
+def bootstrap_totals(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None) -> Counts:
     """The totals of bootstrap resamples: as many rows as there are, drawn with replacement.
 
     Args: `rows` (m, d) counts, a row a unit that is drawn as a whole; `times`, how many resamples; `seed`, a whole
@@ -36,13 +36,16 @@ def resampled(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayL
     negative.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; used in arXiv 2602.18094, Eq. (18).
 
-    >>> resampled([[1, 0], [1, 0], [0, 1]], times=3, seed=1).sum(axis=1)
+    >>> bootstrap_totals([[1, 0], [1, 0], [0, 1]], times=3, seed=1).sum(axis=1)
     array([3, 3, 3])
-    >>> resampled([[1, 0], [1, 0], [0, 1]], times=2, strata=[0, 0, 1]).tolist()
+    >>> bootstrap_totals([[1, 0], [1, 0], [0, 1]], times=2, strata=[0, 0, 1]).tolist()
     [[2, 1], [2, 1]]
     """
-    times, table = whole("resampled", "times", times), integers("resampled", "rows", rows, ndim=2, least=0)
-    stratum, random = _strata("resampled", table, strata), np.random.default_rng(seed)
+    times, table = (
+        check_whole_number("bootstrap_totals", "times", times),
+        check_integers("bootstrap_totals", "rows", rows, ndim=2, least=0),
+    )
+    stratum, random = _strata("bootstrap_totals", table, strata), np.random.default_rng(seed)
     totals = np.zeros((times, table.shape[1]), np.int64)
     for each in np.unique(stratum):
         kinds, counts = np.unique(table[stratum == each], axis=0, return_counts=True)
@@ -50,13 +53,13 @@ def resampled(rows: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayL
     return totals
 
 
-def permuted(
+def permutation_totals(
     first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0, strata: Strata | None = None
 ) -> tuple[Counts, Counts]:
     """The totals of the two sets after shuffling which rows are the first's.
 
     Args: `first` (m, d) and `second` (n, d) counts, a row a unit that stays whole; `times`, how many shuffles; `seed`
-    as for `resampled`; `strata`, (m,) and (n,), the stratum of each row, which no row leaves.
+    as for `bootstrap_totals`; `strata`, (m,) and (n,), the stratum of each row, which no row leaves.
     Returns: two (times, d) int64, the sums of the m rows that became first and of the n others; together they are
     always the total of all rows.
     Raises: ValueError where rows or strata are not whole numbers of at least 0, rows not equally long, the lengths
@@ -64,17 +67,22 @@ def permuted(
     Source: E. J. G. Pitman, Supplement to the Journal of the Royal Statistical Society 4 (1937) 119-130; used in
     arXiv 2602.18094, Section B.2.2 (1).
 
-    >>> one, other = permuted([[1, 0], [1, 0]], [[0, 1]], times=3, seed=1)
+    >>> one, other = permutation_totals([[1, 0], [1, 0]], [[0, 1]], times=3, seed=1)
     >>> (one + other).tolist(), one.sum(axis=1).tolist()
     ([[2, 1], [2, 1], [2, 1]], [2, 2, 2])
     """
-    times = whole("permuted", "times", times)
+    times = check_whole_number("permutation_totals", "times", times)
     one, other = (
-        integers("permuted", name, rows, ndim=2, least=0) for name, rows in (("first", first), ("second", second))
+        check_integers("permutation_totals", name, rows, ndim=2, least=0)
+        for name, rows in (("first", first), ("second", second))
     )
-    demand(one.shape[1] == other.shape[1], "permuted", "second", f"of shape (n, {one.shape[1]}), as first", other)
+    require(
+        one.shape[1] == other.shape[1], "permutation_totals", "second", f"of shape (n, {one.shape[1]}), as first", other
+    )
     sides = (one, other)
-    inside = [_strata("permuted", rows, side) for rows, side in zip(sides, strata or (None, None), strict=True)]
+    inside = [
+        _strata("permutation_totals", rows, side) for rows, side in zip(sides, strata or (None, None), strict=True)
+    ]
     totals, random = np.zeros((times, one.shape[1]), np.int64), np.random.default_rng(seed)
     for each in np.unique(np.concatenate(inside)):
         mine, its = (rows[stratum == each] for rows, stratum in zip(sides, inside, strict=True))
@@ -83,31 +91,38 @@ def permuted(
     return totals, one.sum(axis=0) + other.sum(axis=0) - totals
 
 
-def clustered(
+def cluster_bootstrap_totals(
     rows: ArrayLike, clusters: ArrayLike, times: int = 2000, seed: Seed = 0, strata: ArrayLike | None = None
 ) -> Counts:
     """The totals of bootstrap resamples of clusters, such as images, whose rows are drawn all or none.
 
     Args: `rows` (m, d) counts; `clusters` (m,) which cluster a row is in, any whole numbers of at least 0; `times` and
-    `seed` as for `resampled`; `strata` (m,), the stratum of each row: of each as many clusters are drawn as it has, and
-    rows of two strata are in two clusters.
+    `seed` as for `bootstrap_totals`; `strata` (m,), the stratum of each row: of each as many clusters are drawn as it
+    has, and rows of two strata are in two clusters.
     Returns: (times, d) int64, the sum of the rows of as many clusters as there are, drawn with replacement.
     Raises: ValueError where the lengths differ, a value is no whole number of at least 0 or `times` is negative.
     Source: A. C. Davison and D. V. Hinkley, Bootstrap Methods and their Application (1997), Section 3.8, resampling
     clusters and keeping what is in them.
 
-    >>> set(map(tuple, clustered([[1, 1], [0, 1], [2, 0]], [7, 7, 3], times=50).tolist())) == {(2, 4), (3, 2), (4, 0)}
-    True
+    >>> totals = cluster_bootstrap_totals([[1, 1], [0, 1], [2, 0]], [7, 7, 3], times=50)
+    >>> sorted(set(map(tuple, totals.tolist())))
+    [(2, 4), (3, 2), (4, 0)]
     """
-    table = integers("clustered", "rows", rows, ndim=2, least=0)
-    cluster = integers("clustered", "clusters", clusters, ndim=1, least=0)
-    demand(len(cluster) == len(table), "clustered", "clusters", f"of length {len(table)}, one a row", cluster)
-    stratum = _strata("clustered", table, strata)
+    table = check_integers("cluster_bootstrap_totals", "rows", rows, ndim=2, least=0)
+    cluster = check_integers("cluster_bootstrap_totals", "clusters", clusters, ndim=1, least=0)
+    require(
+        len(cluster) == len(table),
+        "cluster_bootstrap_totals",
+        "clusters",
+        f"of length {len(table)}, one a row",
+        cluster,
+    )
+    stratum = _strata("cluster_bootstrap_totals", table, strata)
     names, place = np.unique(np.column_stack([stratum, cluster]), axis=0, return_inverse=True)
-    return resampled(row_sums(table, place.ravel(), len(names)), times, seed, names[:, 0])
+    return bootstrap_totals(cluster_sums(table, place.ravel(), len(names)), times, seed, names[:, 0])
 
 
-def row_sums(rows: Counts, places: Counts, count: int) -> Counts:
+def cluster_sums(rows: Counts, places: Counts, count: int) -> Counts:
     """The sums of the rows of each cluster.
 
     Args: `rows` (m, d) counts; `places` (m,) the cluster of each row, less than `count`.
@@ -115,7 +130,7 @@ def row_sums(rows: Counts, places: Counts, count: int) -> Counts:
     Raises: IndexError where a place is not less than `count`.
     Source: own definition.
 
-    >>> row_sums(np.array([[1, 0], [2, 0], [0, 4]]), np.array([1, 1, 0]), 3).tolist()
+    >>> cluster_sums(np.array([[1, 0], [2, 0], [0, 4]]), np.array([1, 1, 0]), 3).tolist()
     [[0, 4], [3, 0], [0, 0]]
     """
     sums = np.zeros((count, rows.shape[1]), np.int64)
@@ -123,52 +138,53 @@ def row_sums(rows: Counts, places: Counts, count: int) -> Counts:
     return sums
 
 
-def exchanged(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0) -> tuple[Counts, Counts]:
+def exchange_totals(first: ArrayLike, second: ArrayLike, times: int = 2000, seed: Seed = 0) -> tuple[Counts, Counts]:
     """The totals of two sets after each unit that is in both exchanged its two rows, or not, with even chances.
 
     Args: `first` and `second` (m, d) counts, the rows of the same m units in either set; `times` and `seed` as for
-    `resampled`.
+    `bootstrap_totals`.
     Returns: two (times, d) int64, the sums of the first set and of the second; together they are always the total.
     Raises: ValueError where rows are not whole numbers of at least 0, the shapes differ, or `times` is negative.
     Source: R. A. Fisher, The Design of Experiments (1935), Section 21, the randomisation test of paired differences.
 
-    >>> one, other = exchanged([[1, 0]], [[0, 1]], times=4, seed=1)
+    >>> one, other = exchange_totals([[1, 0]], [[0, 1]], times=4, seed=1)
     >>> one.tolist()
     [[0, 1], [0, 1], [1, 0], [0, 1]]
     """
-    times = whole("exchanged", "times", times)
+    times = check_whole_number("exchange_totals", "times", times)
     one, other = (
-        integers("exchanged", name, rows, ndim=2, least=0) for name, rows in (("first", first), ("second", second))
+        check_integers("exchange_totals", name, rows, ndim=2, least=0)
+        for name, rows in (("first", first), ("second", second))
     )
-    demand(one.shape == other.shape, "exchanged", "second", f"of shape {one.shape}, as first", other)
+    require(one.shape == other.shape, "exchange_totals", "second", f"of shape {one.shape}, as first", other)
     moves, counts = np.unique(other - one, axis=0, return_counts=True)
     moved = np.random.default_rng(seed).binomial(counts, 0.5, (times, len(counts))) @ moves
     return one.sum(axis=0) + moved, other.sum(axis=0) - moved
 
 
-def drawn(
+def bootstrap_counts(
     n: int, times: int = 1000, seed: Seed = 0, strata: ArrayLike | None = None, clusters: ArrayLike | None = None
 ) -> Iterator[Counts]:
     """How often each of n units is drawn, resample by resample: weights for a metric that needs more than totals.
 
-    Args: `n` units, a row each; `times` and `seed` as for `resampled`; `strata` (n,), the stratum of each unit: of each
-    as many are drawn as it has; `clusters` (n,), the cluster of each unit, whose units of one stratum are drawn all or
-    none, as often as one another: of each stratum as many clusters are drawn as it has.
+    Args: `n` units, a row each; `times` and `seed` as for `bootstrap_totals`; `strata` (n,), the stratum of each unit:
+    of each as many are drawn as it has; `clusters` (n,), the cluster of each unit, whose units of one stratum are drawn
+    all or none, as often as one another: of each stratum as many clusters are drawn as it has.
     Returns: an iterator of (n,) int64, `times` of them, each of sum n where no two units share a cluster. Each takes,
     stratum by stratum, as many whole numbers from `Generator.integers` as the stratum has clusters, in the order in
     which these first come, so that a loop over rows can draw the same.
     Raises: ValueError where n or `times` is negative, or strata or clusters are no n whole numbers of at least 0.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
-    >>> [counts.tolist() for counts in drawn(4, times=2, strata=[0, 0, 0, 1])]
+    >>> [counts.tolist() for counts in bootstrap_counts(4, times=2, strata=[0, 0, 0, 1])]
     [[0, 2, 1, 1], [3, 0, 0, 1]]
     """
-    n, times = whole("drawn", "n", n), whole("drawn", "times", times)
-    stratum = _strata("drawn", np.zeros((n, 0), np.int64), strata)
+    n, times = check_whole_number("bootstrap_counts", "n", n), check_whole_number("bootstrap_counts", "times", times)
+    stratum = _strata("bootstrap_counts", np.zeros((n, 0), np.int64), strata)
     if clusters is not None:
-        first, place = cluster_places(stratum, clusters)
+        first, place = cluster_index(stratum, clusters)
         if len(first) < n:
-            return (counts.take(place) for counts in drawn(len(first), times, seed, stratum[first]))
+            return (counts.take(place) for counts in bootstrap_counts(len(first), times, seed, stratum[first]))
     if isinstance(seed, int) and n * times <= KEPT:
         return (counts.astype(np.int64) for counts in _kept(n, times, seed, stratum.tobytes()))
     if isinstance(seed, int) and n * times <= SPILLED and (kept := _spilled(n, times, seed, stratum.tobytes())):
@@ -176,7 +192,7 @@ def drawn(
     return _drawn(stratum, times, np.random.default_rng(seed))
 
 
-def cluster_places(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
+def cluster_index(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Counts]:
     """The clusters of units, numbered in the order in which they first come; those of two strata are two.
 
     Args: `strata` and `clusters` (n,), the stratum and the cluster of each unit, whole numbers of at least 0.
@@ -184,13 +200,13 @@ def cluster_places(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Coun
     Raises: ValueError where the lengths differ or a number is no whole number of at least 0.
     Source: own definition.
 
-    >>> first, place = cluster_places([0, 0, 1, 0], [7, 5, 7, 7])
+    >>> first, place = cluster_index([0, 0, 1, 0], [7, 5, 7, 7])
     >>> first.tolist(), place.tolist()
     ([0, 1, 2], [0, 1, 2, 0])
     """
-    stratum = integers("cluster_places", "strata", strata, ndim=1, least=0)
-    cluster = integers("cluster_places", "clusters", clusters, ndim=1, least=0)
-    lengths("cluster_places", "clusters", cluster, len(stratum))
+    stratum = check_integers("cluster_index", "strata", strata, ndim=1, least=0)
+    cluster = check_integers("cluster_index", "clusters", clusters, ndim=1, least=0)
+    check_length("cluster_index", "clusters", cluster, len(stratum))
     pairs = np.column_stack([stratum, cluster])
     _, first, place = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -199,7 +215,7 @@ def cluster_places(strata: ArrayLike, clusters: ArrayLike) -> tuple[Counts, Coun
     return first[order].astype(np.int64), number[place.ravel()]
 
 
-def drawn_totals(
+def unit_bootstrap_totals(
     rows: ArrayLike,
     times: int = 1000,
     seed: Seed = 0,
@@ -208,26 +224,26 @@ def drawn_totals(
 ) -> NDArray[np.float64]:
     """The totals of resamples of units in a given order, so that other rows of the same units are drawn alike.
 
-    `resampled` draws kinds of rows, which is quicker, but another run's kinds are others.
+    `bootstrap_totals` draws kinds of rows, which is quicker, but another run's kinds are others.
 
-    Args: `rows` (n, d), what each of n units adds to d totals; `times`, `seed`, `strata` and `clusters` as for `drawn`,
-    which says how often each unit is taken.
+    Args: `rows` (n, d), what each of n units adds to d totals; `times`, `seed`, `strata` and `clusters` as for
+    `bootstrap_counts`, which says how often each unit is taken.
     Returns: (times, d), the sum of each resample's rows.
-    Raises: ValueError where `rows` are not of two dimensions, or as `drawn` does.
+    Raises: ValueError where `rows` are not of two dimensions, or as `bootstrap_counts` does.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
-    >>> drawn_totals([[1, 2], [0, 0], [0, 1]], times=3, seed=1).tolist()
+    >>> unit_bootstrap_totals([[1, 2], [0, 0], [0, 1]], times=3, seed=1).tolist()
     [[0.0, 1.0], [2.0, 5.0], [1.0, 4.0]]
     """
     table = np.asarray(rows, np.float64)
-    demand(table.ndim == 2, "drawn_totals", "rows", "an array of 2 dimensions", table)
-    samples, parts = drawn(len(table), times, seed, strata, clusters), [np.zeros((0, table.shape[1]))]
+    require(table.ndim == 2, "unit_bootstrap_totals", "rows", "an array of 2 dimensions", table)
+    samples, parts = bootstrap_counts(len(table), times, seed, strata, clusters), [np.zeros((0, table.shape[1]))]
     while some := [*islice(samples, TOGETHER)]:
         parts.append(np.array(some, np.float64) @ table)
     return np.concatenate(parts)
 
 
-def drawn_shares(
+def unit_bootstrap_shares(
     right: ArrayLike,
     asked: ArrayLike,
     times: int = 1000,
@@ -238,40 +254,46 @@ def drawn_shares(
     """Shares in resamples of units that several samples share: of each resample, all that is right by all that counts.
 
     Args: `right` and `asked` (n,) or (n, k), what each of n units adds to either side of k shares; `times`, `seed`,
-    `strata` and `clusters` as for `drawn`, which says how often each unit is taken.
+    `strata` and `clusters` as for `bootstrap_counts`, which says how often each unit is taken.
     Returns: (times,) or (times, k) fractions, NaN where a resample has nothing that counts.
     Raises: ValueError where the shapes differ or `times` is negative.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26.
 
-    >>> drawn_shares([1, 0, 2], [1, 1, 2], times=3, seed=1).round(2).tolist()
+    >>> unit_bootstrap_shares([1, 0, 2], [1, 1, 2], times=3, seed=1).round(2).tolist()
     [0.5, 1.0, 1.0]
     """
     one, other = (np.asarray(values, np.float64) for values in (right, asked))
-    demand(one.shape == other.shape and one.ndim in (1, 2), "drawn_shares", "asked", f"of shape {one.shape}", other)
+    require(
+        one.shape == other.shape and one.ndim in (1, 2),
+        "unit_bootstrap_shares",
+        "asked",
+        f"of shape {one.shape}",
+        other,
+    )
     sides = np.concatenate([side.reshape(len(side), one[:1].size) for side in (one, other)], axis=1)
-    part, total = np.split(drawn_totals(sides, times, seed, strata, clusters), 2, axis=1)
-    found = quotients(part, total)
+    part, total = np.split(unit_bootstrap_totals(sides, times, seed, strata, clusters), 2, axis=1)
+    found = ratios(part, total)
     return found.reshape(len(found), *one.shape[1:])
 
 
-def quotients(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
+def ratios(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
     """What share each part is of its whole, of draws as of anything else.
 
-    Args: `part` and `whole`, numbers in arrays of one shape.
+    Args: `part` and `check_whole_number`, numbers in arrays of one shape.
     Returns: quotients of that shape, NaN where the whole is not greater than 0.
     Raises: ValueError where the shapes differ.
     Source: own definition: a resample in which nothing counts has no share.
 
-    >>> quotients([1, 0], [2, 0]).tolist()
+    >>> ratios([1, 0], [2, 0]).tolist()
     [0.5, nan]
     """
     one, other = (np.asarray(values, np.float64) for values in (part, whole))
-    demand(one.shape == other.shape, "quotients", "whole", f"of shape {one.shape}", other)
+    require(one.shape == other.shape, "ratios", "whole", f"of shape {one.shape}", other)
     found: NDArray[np.float64] = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
     return found
 
 
-def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:
+def percentile_interval(draws: ArrayLike, level: float = 0.95) -> Interval:
     """The interval that holds the middle of the draws: Efron's percentile interval.
 
     Args: `draws` (times,), NaN where a resample has no value, which is left out; `level` in (0, 1).
@@ -281,12 +303,12 @@ def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:
     Source: B. Efron, The Jackknife, the Bootstrap and Other Resampling Plans (1982), Section 10.4; the 5th and 95th
     percentiles of arXiv 2602.18094, Eq. (25), are level 0.9.
 
-    >>> percentile(range(101), 0.5)
+    >>> percentile_interval(range(101), 0.5)
     Interval(low=25.0, high=75.0)
     """
-    demand(0 < level < 1, "percentile", "level", "between 0 and 1", level)
+    require(0 < level < 1, "percentile_interval", "level", "between 0 and 1", level)
     values = np.asarray(draws, dtype=np.float64)
-    demand(values.ndim == 1, "percentile", "draws", "an array of 1 dimension", values)
+    require(values.ndim == 1, "percentile_interval", "draws", "an array of 1 dimension", values)
     values = values[~np.isnan(values)]
     if not values.size:
         return Interval(float("nan"), float("nan"))
@@ -297,8 +319,8 @@ def percentile(draws: ArrayLike, level: float = 0.95) -> Interval:
 def _strata(function: str, rows: Counts, strata: ArrayLike | None) -> Counts:
     """The stratum of each row: one for all, if none is given."""
     given = np.zeros(len(rows), np.int64) if strata is None else strata
-    stratum = integers(function, "strata", given, ndim=1, least=0)
-    lengths(function, "strata", stratum, len(rows))
+    stratum = check_integers(function, "strata", given, ndim=1, least=0)
+    check_length(function, "strata", stratum, len(rows))
     return stratum
 
 

@@ -6,12 +6,24 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, lengths, outcome_array
-from eyechart.metrics._sweeps import Falling, Samples, Step, at, blocks, ends, falling, running, steps, together, vector
+from eyechart.metrics._checks import check_integers, check_length, check_outcomes, require
+from eyechart.metrics._sweeps import (
+    RankedSamples,
+    Samples,
+    Step,
+    check_vector,
+    count_blocks,
+    coverage_steps,
+    measure_blocks,
+    rank_by_confidence,
+    run_ends,
+    running_rate,
+    take_at,
+)
 from eyechart.metrics.degenerate_intervals import share_interval
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, drawn
-from eyechart.metrics.thresholds import Curve, accuracy_coverage_auc
+from eyechart.metrics.resampling import Seed, bootstrap_counts
+from eyechart.metrics.thresholds import CoverageCurve, accuracy_coverage_area
 
 Average = Literal["micro", "macro", "balanced"]
 AVERAGES: tuple[Average, ...] = get_args(Average)
@@ -19,7 +31,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def macro_coverage(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> Curve:
+def macro_accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> CoverageCurve:
     """Accuracy by coverage as the mean over classes, at every threshold there is.
 
     Of the images kept, each class that has one has an accuracy, and these are averaged. Coverage is the share of all
@@ -27,23 +39,23 @@ def macro_coverage(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLik
 
     Args: `confidences` (n,) any numbers, higher is surer; `correct` (n,) of 1, 0 and NaN; `classes` (n,) each image's
     true class, any whole numbers from 0; an image with NaN or of class -1 is left out.
-    Returns: Curve of (points,) arrays, as `accuracy_coverage` gives it.
+    Returns: CoverageCurve of (points,) arrays, as `accuracy_coverage` gives it.
     Raises: ValueError where the lengths differ, an outcome is something else or a class is no whole number.
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 3, macro-averaged; Figure 16.
 
-    >>> curve = macro_coverage([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 1], [4, 4, 4, 2])
+    >>> curve = macro_accuracy_coverage([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 1], [4, 4, 4, 2])
     >>> curve.coverage.tolist(), curve.accuracy.round(3).tolist()
     ([0.25, 0.5, 0.75, 1.0], [1.0, 0.5, 0.667, 0.833])
     """
-    return _macro_curve("macro_coverage", confidences, correct, classes)
+    return _macro_curve("macro_accuracy_coverage", confidences, correct, classes)
 
 
 def macro_auc(confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> float:
     """The mean over coverage of the accuracy, averaged over classes, among the most confident images.
 
-    Args: `confidences`, `correct`, `classes` as for `macro_coverage`.
+    Args: `confidences`, `correct`, `classes` as for `macro_accuracy_coverage`.
     Returns: a fraction; NaN where no image is scored.
-    Raises: ValueError as `macro_coverage` does.
+    Raises: ValueError as `macro_accuracy_coverage` does.
     Source: RealBirdID, arXiv 2603.27033, Section 4, Metric 3, macro-averaged; Figure 16.
 
     >>> macro_auc([0.9, 0.8, 0.7, 0.1], [1, 0, 1, 1], [4, 4, 4, 2])
@@ -64,7 +76,7 @@ def balanced_weights(correct: ArrayLike, classes: ArrayLike) -> Floats:
     >>> balanced_weights([1, 0, 1, float("nan")], [3, 3, 1, 1]).tolist()
     [0.5, 0.5, 1.0, 0.0]
     """
-    outcome = outcome_array("balanced_weights", "correct", correct, ndim=1)
+    outcome = check_outcomes("balanced_weights", "correct", correct, ndim=1)
     label = _classes("balanced_weights", classes, len(outcome))
     weight, scored = np.zeros(len(label)), ~np.isnan(outcome) & (label >= 0)
     _, place, counts = np.unique(label[scored], return_inverse=True, return_counts=True)
@@ -77,13 +89,13 @@ def aurc(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None =
 
     Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`.
     Returns: a fraction, lower is better; NaN where no image is scored.
-    Raises: ValueError as `accuracy_coverage_auc` does.
+    Raises: ValueError as `accuracy_coverage_area` does.
     Source: Y. Geifman, G. Uziel and R. El-Yaniv, arXiv 1805.08206.
 
     >>> aurc([0.9, 0.8, 0.7, 0.6], [1, 1, 1, 0])
     0.0625
     """
-    return 1 - accuracy_coverage_auc(confidences, correct, weights)
+    return 1 - accuracy_coverage_area(confidences, correct, weights)
 
 
 def auc_interval(
@@ -99,22 +111,22 @@ def auc_interval(
 ) -> Interval:
     """The percentile interval of the area under accuracy by coverage, over resamples of the images.
 
-    Args: `confidences`, `correct` as for `accuracy_coverage`; `classes` (n,) as for `macro_coverage`; `average`:
-    "micro", where images count alike, "macro", as `macro_auc`, or "balanced", with `balanced_weights`, which each
-    resample has anew; the last two need `classes`; `times`, how many resamples; `seed`, a whole number or a numpy
+    Args: `confidences`, `correct` as for `accuracy_coverage`; `classes` (n,) as for `macro_accuracy_coverage`;
+    `average`: "micro", where images count alike, "macro", as `macro_auc`, or "balanced", with `balanced_weights`, which
+    each resample has anew; the last two need `classes`; `times`, how many resamples; `seed`, a whole number or a numpy
     Generator; `level` in (0, 1); `clusters` (n,), the cluster of each image, such as its observation, whose images are
     drawn all or none.
     Returns: Interval of fractions; where no resample differs, as when every image is right, `share_interval`'s; NaN
     where no image is scored or without resamples.
-    Raises: ValueError as `macro_coverage` does, and where the average is unknown or has no classes, `times` is negative
-    or the level is no level.
+    Raises: ValueError as `macro_accuracy_coverage` does, and where the average is unknown or has no classes, `times` is
+    negative or the level is no level.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, of RealBirdID's AUC, arXiv 2603.27033, Section 4.
 
     >>> low, high = auc_interval([0.9, 0.8, 0.7, 0.6, 0.5], [1, 1, 0, 1, 0])
     >>> round(low, 3), round(high, 3)
     (0.147, 1.0)
     """
-    demand(0 < level < 1, "auc_interval", "level", "between 0 and 1", level)
+    require(0 < level < 1, "auc_interval", "level", "between 0 and 1", level)
     _known("auc_interval", average, classes)
     scored, label = _of_classes("auc_interval", confidences, correct, classes)
     images, n = _Images.of(scored, label), len(label)
@@ -123,14 +135,17 @@ def auc_interval(
         if clusters is None
         else _classes("auc_interval", clusters, len(np.asarray(correct)), "clusters")
     )
-    samples, units = drawn(n, times, seed, clusters=unit[scored.rows]), len(np.unique(unit[scored.rows]))
+    samples, units = (
+        bootstrap_counts(n, times, seed, clusters=unit[scored.indices]),
+        len(np.unique(unit[scored.indices])),
+    )
     if not n or not times:
         return Interval(float("nan"), float("nan"))
-    draws = together(blocks("auc_interval", samples, n, slice(None)), partial(images.area, average=average))
+    draws = measure_blocks(count_blocks("auc_interval", samples, n, slice(None)), partial(images.area, average=average))
     return share_interval(draws, min(1.0, float(images.area(np.ones(n, np.int64), average))), units, level)
 
 
-def auc_draws(
+def auc_bootstrap(
     confidences: ArrayLike,
     correct: ArrayLike,
     samples: Samples,
@@ -141,23 +156,23 @@ def auc_draws(
     """The area under accuracy by coverage of resamples that are given, so that another model's can be of the same ones.
 
     Args: `confidences`, `correct`, `classes` and `average` as for `auc_interval`; `samples`, resample by resample how
-    often each image is taken, (n,) whole numbers, as `resampling.drawn` has them.
+    often each image is taken, (n,) whole numbers, as `resampling.bootstrap_counts` has them.
     Returns: a fraction for each resample, NaN where it has no scored image.
     Raises: ValueError as `auc_interval` does, and where a resample has another length.
-    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `accuracy_coverage_auc` and `macro_auc`.
+    Source: B. Efron, The Annals of Statistics 7 (1979) 1-26; the area as `accuracy_coverage_area` and `macro_auc`.
 
-    >>> auc_draws([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0], [[1, 1, 1, 1], [0, 0, 2, 2]]).round(3).tolist()
+    >>> auc_bootstrap([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0], [[1, 1, 1, 1], [0, 0, 2, 2]]).round(3).tolist()
     [0.708, 0.0]
     """
-    _known("auc_draws", average, classes)
-    images, label = _of_classes("auc_draws", confidences, correct, classes)
-    taken = blocks("auc_draws", samples, len(np.asarray(correct)), images.rows)
-    return together(taken, partial(_Images.of(images, label).area, average=average))
+    _known("auc_bootstrap", average, classes)
+    images, label = _of_classes("auc_bootstrap", confidences, correct, classes)
+    taken = count_blocks("auc_bootstrap", samples, len(np.asarray(correct)), images.indices)
+    return measure_blocks(taken, partial(_Images.of(images, label).area, average=average))
 
 
 def _known(function: str, average: Average, classes: ArrayLike | None) -> None:
-    demand(average in AVERAGES, function, "average", f"one of {AVERAGES}", average)
-    demand(average == "micro" or classes is not None, function, "classes", f"given for {average!r}", classes)
+    require(average in AVERAGES, function, "average", f"one of {AVERAGES}", average)
+    require(average == "micro" or classes is not None, function, "classes", f"given for {average!r}", classes)
 
 
 class _Images(NamedTuple):
@@ -172,20 +187,20 @@ class _Images(NamedTuple):
     begin: Ints  # for each of `rows`, where its class begins
 
     @classmethod
-    def of(cls, images: Falling, label: Ints) -> "_Images":
-        last, rows = ends(images.confidence), np.argsort(label, kind="stable")
+    def of(cls, images: RankedSamples, label: Ints) -> "_Images":
+        last, rows = run_ends(images.confidence), np.argsort(label, kind="stable")
         first = np.append(True, np.diff(label[rows]) != 0)[: len(rows)]
         begin = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))
         places = slice(None) if len(last) == len(label) else last
-        return cls(images.outcome.astype(np.int64), places, label, rows, np.argsort(rows), first, begin)
+        return cls(images.correct.astype(np.int64), places, label, rows, np.argsort(rows), first, begin)
 
     def area(self, counts: Ints, average: Average) -> Floats:
         """The area where each image is taken so many times, (…, n); NaN where none is."""
         if average == "macro":
-            mass, accuracy = at(np.cumsum(counts, axis=-1), self.last), self.macro(counts)
+            mass, accuracy = take_at(np.cumsum(counts, axis=-1), self.last), self.macro(counts)
         else:
             weight = self.balanced(counts) if average == "balanced" else counts
-            mass, accuracy = running(self.outcome, weight, self.last)
+            mass, accuracy = running_rate(self.outcome, weight, self.last)
         none = np.asarray(counts.sum(axis=-1, keepdims=True) == 0)
         found: Floats = np.where(none[..., 0], np.nan, _area(mass / np.where(none, 1, mass[..., -1:]), accuracy))
         return found
@@ -215,33 +230,33 @@ class _Images(NamedTuple):
 
     def _summed(self, values: NDArray[Step]) -> NDArray[Step]:
         """The sum over classes of a value that each of their images sets anew."""
-        change = np.where(self.first, values, steps(values))
-        return at(np.cumsum(change.take(self.back, axis=-1), axis=-1), self.last)
+        change = np.where(self.first, values, coverage_steps(values))
+        return take_at(np.cumsum(change.take(self.back, axis=-1), axis=-1), self.last)
 
 
-def _macro_curve(function: str, confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> Curve:
+def _macro_curve(function: str, confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike) -> CoverageCurve:
     images, label = _of_classes(function, confidences, correct, classes)
-    last, accuracy = ends(images.confidence), _Images.of(images, label).macro(np.ones(len(label), np.int64))
-    return Curve(images.confidence[last], last + 1, (last + 1) / max(len(label), 1), accuracy)
+    last, accuracy = run_ends(images.confidence), _Images.of(images, label).macro(np.ones(len(label), np.int64))
+    return CoverageCurve(images.confidence[last], last + 1, (last + 1) / max(len(label), 1), accuracy)
 
 
 def _area(coverage: Floats, accuracy: Floats) -> Floats:
     # a product of vectors by BLAS waits for threads, a thousand times
-    found: Floats = np.sum(steps(coverage) * accuracy, axis=-1)
+    found: Floats = np.sum(coverage_steps(coverage) * accuracy, axis=-1)
     return found
 
 
 def _of_classes(
     function: str, confidences: ArrayLike, correct: ArrayLike, classes: ArrayLike | None
-) -> tuple[Falling, Ints]:
+) -> tuple[RankedSamples, Ints]:
     """The scored images that have a class, the most confident first, and which class, counted from 0."""
-    n = len(vector(function, "confidences", confidences))
+    n = len(check_vector(function, "confidences", confidences))
     label = np.zeros(n, np.int64) if classes is None else _classes(function, classes, n)
-    images = falling(function, confidences, correct, label >= 0)
-    return images, np.unique(label[images.rows], return_inverse=True)[1].astype(np.int64)
+    images = rank_by_confidence(function, confidences, correct, label >= 0)
+    return images, np.unique(label[images.indices], return_inverse=True)[1].astype(np.int64)
 
 
 def _classes(function: str, classes: ArrayLike, length: int, parameter: str = "classes") -> Ints:
-    label = integers(function, parameter, classes, ndim=1)
-    lengths(function, parameter, label, length)
+    label = check_integers(function, parameter, classes, ndim=1)
+    check_length(function, parameter, label, length)
     return label

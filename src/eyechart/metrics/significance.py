@@ -11,10 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtr, ndtri, stdtr
 
-from eyechart.metrics._checks import demand, fractions, integers, lengths, outcome_array, whole
-from eyechart.metrics.degenerate_intervals import ROUNDING, unseen
+from eyechart.metrics._checks import (
+    check_fractions,
+    check_integers,
+    check_length,
+    check_outcomes,
+    check_whole_number,
+    require,
+)
+from eyechart.metrics.degenerate_intervals import ROUNDING, max_unseen_share
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import percentile
+from eyechart.metrics.resampling import percentile_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,8 +63,8 @@ def mcnemar(before: ArrayLike, after: ArrayLike) -> McNemar:
     >>> mcnemar([1, 1, 1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 0, 1, 0, 1])
     McNemar(lost=5, gained=1, n=8, p=0.21875)
     """
-    one, other = (outcome_array("mcnemar", name, v, ndim=1) for name, v in (("before", before), ("after", after)))
-    lengths("mcnemar", "after", other, len(one))
+    one, other = (check_outcomes("mcnemar", name, v, ndim=1) for name, v in (("before", before), ("after", after)))
+    check_length("mcnemar", "after", other, len(one))
     moved = (other - one)[~np.isnan(other - one)]
     lost, gained = int((moved < 0).sum()), int((moved > 0).sum())
     return McNemar(lost, gained, moved.size, float(_two_sided(lost, gained)) if moved.size else nan)
@@ -74,12 +81,14 @@ def mcnemar_p(lost: ArrayLike, gained: ArrayLike) -> Floats:
     >>> mcnemar_p([5, 0, 7], [1, 0, 7]).tolist()
     [0.21875, 1.0, 1.0]
     """
-    down, up = (integers("mcnemar_p", name, v, ndim=1, least=0) for name, v in (("lost", lost), ("gained", gained)))
-    demand(len(up) == len(down), "mcnemar_p", "gained", f"of length {len(down)}, as lost", up)
+    down, up = (
+        check_integers("mcnemar_p", name, v, ndim=1, least=0) for name, v in (("lost", lost), ("gained", gained))
+    )
+    require(len(up) == len(down), "mcnemar_p", "gained", f"of length {len(down)}, as lost", up)
     return _two_sided(down, up)
 
 
-def drawn_change(
+def bootstrap_change(
     before: float,
     after: float,
     draws_before: ArrayLike,
@@ -101,31 +110,31 @@ def drawn_change(
     from (images, or clusters of questions), None if unknown; `level` in (0, 1).
     Returns: Change: delta and ci in the number's unit, ci the percentile interval of the draws' change, and around
     delta; p two-sided. With fewer than two draws there is no ci. Where no draw differs, ci is what units of a kind that
-    none was seen of could make of it (the largest such share, by `unseen`, changed by 1 either way), and p is 1 where
-    delta is 0, else twice the chance (1 + |delta|)^-n to see none of those that would have made up for delta, which is
-    the sign test where all changed by 1; without n there is then no ci, and p is 1. All are NaN where before or after
-    is NaN, p also where delta is not 0 and there are fewer than two draws.
+    none was seen of could make of it (the largest such share, by `max_unseen_share`, changed by 1 either way), and p is
+    1 where delta is 0, else twice the chance (1 + |delta|)^-n to see none of those that would have made up for delta,
+    which is the sign test where all changed by 1; without n there is then no ci, and p is 1. All are NaN where before
+    or after is NaN, p also where delta is not 0 and there are fewer than two draws.
     Raises: ValueError where the draws are no vectors of one length, a value is infinite, n is no whole number of at
     least 0 or the level is no level.
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs; the variance under no change is that of
     B. Efron, Journal of the American Statistical Association 64 (1969) 1278-1302, which is conservative for changes
     that are symmetric around 0.
 
-    >>> delta, ci, p = drawn_change(0.5, 0.25, [0.25, 0.5, 0.5, 0.75], [0.25, 0.0, 0.5, 0.25])
+    >>> delta, ci, p = bootstrap_change(0.5, 0.25, [0.25, 0.5, 0.5, 0.75], [0.25, 0.0, 0.5, 0.25])
     >>> delta, [round(end, 2) for end in ci], round(p, 3)
     (-0.25, [-0.5, 0.0], 0.45)
-    >>> drawn_change(1.0, 0.0, [1.0, 1.0], [0.0, 0.0], n=10).p == 2 * 0.5**10  # every sample lost
+    >>> bootstrap_change(1.0, 0.0, [1.0, 1.0], [0.0, 0.0], n=10).p == 2 * 0.5**10  # every sample lost
     True
     """
-    demand(0 < level < 1, "drawn_change", "level", "between 0 and 1", level)
-    units = None if n is None else whole("drawn_change", "n", n)
-    delta = _delta("drawn_change", before, after)
+    require(0 < level < 1, "bootstrap_change", "level", "between 0 and 1", level)
+    units = None if n is None else check_whole_number("bootstrap_change", "n", n)
+    delta = _delta("bootstrap_change", before, after)
     draws = _differences(draws_before, draws_after)
     if isnan(delta) or len(draws) < 2:
         return Change(delta, _NONE, 1.0 if abs(delta) <= ROUNDING else nan)
     if np.ptp(draws) <= ROUNDING:
         return Change(delta, *_unseen_change(delta, units, level))
-    low, high = percentile(draws, level)
+    low, high = percentile_interval(draws, level)
     error = hypot(draws.std(ddof=1), delta / sqrt(units) if units else 0.0)
     p = 1.0 if abs(delta) <= ROUNDING else float(2 * stdtr(len(draws) - 1, -abs(delta) / error))
     return Change(delta, Interval(min(low, delta), max(high, delta)), p)
@@ -150,10 +159,10 @@ def interval_change(
     >>> round(delta, 3), [round(end, 3) for end in ci], round(p, 3)
     (-0.1, [-0.15, -0.05], 0.0)
     """
-    demand(0 < level < 1, "interval_change", "level", "between 0 and 1", level)
+    require(0 < level < 1, "interval_change", "level", "between 0 and 1", level)
     delta = _delta("interval_change", before, after)
     for name, (low, high) in (("before_ci", before_ci), ("after_ci", after_ci)):
-        demand(not low > high and not np.isinf([low, high]).any(), "interval_change", name, "low, high", (low, high))
+        require(not low > high and not np.isinf([low, high]).any(), "interval_change", name, "low, high", (low, high))
     known = not isnan(sum((delta, *before_ci, *after_ci)))
     ci = _recovered(before, after, before_ci, after_ci) if known else _NONE
     if abs(delta) <= ROUNDING:
@@ -176,7 +185,7 @@ def holm(p: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, float("nan"), 0.03]).tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    values = fractions("holm", "p", p, ndim=1)
+    values = check_fractions("holm", "p", p, ndim=1)
     order = np.argsort(values, kind="stable")[: int((~np.isnan(values)).sum())]
     raised = values[order] * np.arange(len(order), 0, -1)
     adjusted = np.full(len(values), nan)
@@ -184,7 +193,7 @@ def holm(p: ArrayLike) -> Floats:
     return adjusted
 
 
-def detectable(n: int, discordance: float, alpha: float, power: float = 0.8) -> float:
+def minimum_detectable_loss(n: int, discordance: float, alpha: float, power: float = 0.8) -> float:
     """The smallest true loss of a share that `mcnemar` would find.
 
     A loss is found where p ≤ alpha and more samples were lost than gained. In a session of m tests alpha / m is what
@@ -198,13 +207,13 @@ def detectable(n: int, discordance: float, alpha: float, power: float = 0.8) -> 
     Raises: ValueError where an argument is out of range.
     Source: S. W. Duffy, Biometrics 40 (1984) 1005-1015, the test's unconditional power.
 
-    >>> [round(detectable(n, 0.05, 0.01 / 200), 4) for n in (1000, 50000)]
+    >>> [round(minimum_detectable_loss(n, 0.05, 0.01 / 200), 4) for n in (1000, 50000)]
     [0.0337, 0.0049]
     """
-    n = whole("detectable", "n", n)
-    demand(0 <= discordance <= 1, "detectable", "discordance", "in [0, 1]", discordance)
-    demand(0 < alpha < 1, "detectable", "alpha", "between 0 and 1", alpha)
-    demand(alpha < power < 1, "detectable", "power", f"above alpha, {alpha}, and below 1", power)
+    n = check_whole_number("minimum_detectable_loss", "n", n)
+    require(0 <= discordance <= 1, "minimum_detectable_loss", "discordance", "in [0, 1]", discordance)
+    require(0 < alpha < 1, "minimum_detectable_loss", "alpha", "between 0 and 1", alpha)
+    require(alpha < power < 1, "minimum_detectable_loss", "power", f"above alpha, {alpha}, and below 1", power)
     least = ceil(1 - log2(alpha))  # so many losses, without a gain, have a p of at most alpha
     if least > n:
         return nan
@@ -220,7 +229,7 @@ def _two_sided(lost: ArrayLike, gained: ArrayLike) -> Floats:
 
 def _delta(function: str, before: float, after: float) -> float:
     for name, value in (("before", before), ("after", after)):
-        demand(not np.isinf(value), function, name, "finite or NaN", value)
+        require(not np.isinf(value), function, name, "finite or NaN", value)
     return float(after) - float(before)
 
 
@@ -228,9 +237,9 @@ def _differences(before: ArrayLike, after: ArrayLike) -> Floats:
     """The draws of the change that both runs have."""
     one, other = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     for name, draws in (("draws_before", one), ("draws_after", other)):
-        demand(draws.ndim == 1, "drawn_change", name, "an array of 1 dimension", draws)
-        demand(not np.isinf(draws).any(), "drawn_change", name, "finite or NaN", np.inf)
-    demand(len(other) == len(one), "drawn_change", "draws_after", f"of length {len(one)}, as draws_before", other)
+        require(draws.ndim == 1, "bootstrap_change", name, "an array of 1 dimension", draws)
+        require(not np.isinf(draws).any(), "bootstrap_change", name, "finite or NaN", np.inf)
+    require(len(other) == len(one), "bootstrap_change", "draws_after", f"of length {len(one)}, as draws_before", other)
     change: Floats = other - one
     kept: Floats = change[~np.isnan(change)]
     return kept
@@ -240,7 +249,7 @@ def _unseen_change(delta: float, n: int | None, level: float) -> tuple[Interval,
     """The interval and p where no resample differs."""
     if not n:
         return _NONE, 1.0
-    other, size = unseen(n, level), min(1.0, abs(delta))
+    other, size = max_unseen_share(n, level), min(1.0, abs(delta))
     ends = Interval(min(delta, (1 - other) * delta - other), max(delta, (1 - other) * delta + other))
     return ends, 1.0 if size <= ROUNDING else min(1.0, 2 * (1 + size) ** -n)
 

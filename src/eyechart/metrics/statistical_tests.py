@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import fdtrc, stdtr
 
-from eyechart.metrics._checks import demand
-from eyechart.metrics.intervals import Interval, fisher
+from eyechart.metrics._checks import require
+from eyechart.metrics.intervals import Interval, fisher_interval
 
 Floats = NDArray[np.float64]
 _TIE = 1e-12  # apart by rounding alone
@@ -81,14 +81,14 @@ def correlation(x: ArrayLike, y: ArrayLike) -> Correlation:
     from scipy.stats import rankdata  # half a second that few runs need
 
     one, other = (_vector("correlation", name, values) for name, values in (("x", x), ("y", y)))
-    demand(len(one) == len(other), "correlation", "y", f"of length {len(one)}, as x", other)
+    require(len(one) == len(other), "correlation", "y", f"of length {len(one)}, as x", other)
     both = ~np.isnan(one) & ~np.isnan(other)
     one, other, n = one[both], other[both], int(both.sum())
     r, rho = _correlated(one, other), _correlated(rankdata(one), rankdata(other))
-    return Correlation(r, _p(r, n), fisher(r, n), rho, _p(rho, n), fisher(rho, n, "spearman"), n)
+    return Correlation(r, _p(r, n), fisher_interval(r, n), rho, _p(rho, n), fisher_interval(rho, n, "spearman"), n)
 
 
-def empirical(observed: float, baseline: ArrayLike, tail: Literal["left", "right"] = "left") -> float:
+def monte_carlo_p_value(observed: float, baseline: ArrayLike, tail: Literal["left", "right"] = "left") -> float:
     """How far out a value is in a baseline of resampled ones: the Monte Carlo p-value of one tail.
 
     Args: `observed`, the value; `baseline` (B,), the resampled ones, NaN where one could not be computed; `tail`,
@@ -99,12 +99,12 @@ def empirical(observed: float, baseline: ArrayLike, tail: Literal["left", "right
     Source: arXiv 2602.18094, Section C.1, evidence 3 and 4, with the correction of its Eq. (22); the paper's own values
     there are given as below 1 / (B + 1), which is the least this can be.
 
-    >>> empirical(-0.65, [0.91, 0.95, 0.97, 0.99])
+    >>> monte_carlo_p_value(-0.65, [0.91, 0.95, 0.97, 0.99])
     0.2
     """
-    demand(tail in ("left", "right"), "empirical", "tail", "'left' or 'right'", tail)
+    require(tail in ("left", "right"), "monte_carlo_p_value", "tail", "'left' or 'right'", tail)
     values = np.asarray(baseline, dtype=np.float64)
-    demand(values.ndim == 1, "empirical", "baseline", "an array of 1 dimension", values)
+    require(values.ndim == 1, "monte_carlo_p_value", "baseline", "an array of 1 dimension", values)
     if np.isnan(observed):
         return nan
     sign = 1 if tail == "left" else -1
@@ -114,8 +114,8 @@ def empirical(observed: float, baseline: ArrayLike, tail: Literal["left", "right
 
 def _vector(function: str, parameter: str, values: ArrayLike) -> Floats:
     array = np.asarray(values, dtype=np.float64)
-    demand(array.ndim == 1, function, parameter, "an array of 1 dimension", array)
-    demand(not np.isinf(array).any(), function, parameter, "finite or NaN", inf)
+    require(array.ndim == 1, function, parameter, "an array of 1 dimension", array)
+    require(not np.isinf(array).any(), function, parameter, "finite or NaN", inf)
     return array
 
 

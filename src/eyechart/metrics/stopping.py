@@ -5,23 +5,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import booleans, demand, integers, lengths
-from eyechart.metrics._sweeps import vector
+from eyechart.metrics._checks import check_booleans, check_integers, check_length, require
+from eyechart.metrics._sweeps import check_vector
 from eyechart.metrics.abstention import harmonic_mean
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-class Span(NamedTuple):
+class ThresholdRange(NamedTuple):
     """The thresholds, above `low` and up to `high`, at which each image is right: none where they are equal."""
 
     low: Floats
     high: Floats
 
 
-class Best(NamedTuple):
+class BestThreshold(NamedTuple):
     """A threshold, the accuracies of answerable and unanswerable images at it, and the harmonic mean of the two."""
 
     threshold: float
@@ -30,7 +30,7 @@ class Best(NamedTuple):
     harmonic_mean: float
 
 
-class CrossFitted(NamedTuple):
+class CrossFit(NamedTuple):
     """Each image judged at the threshold that was chosen on the other half: 1 right, 0 wrong, NaN unscored."""
 
     thresholds: Floats
@@ -38,25 +38,26 @@ class CrossFitted(NamedTuple):
     harmonic_mean: float
 
 
-def right_between(stairs: Stairs, truth: ArrayLike) -> Span:
+def correct_range(stairs: ThresholdSteps, truth: ArrayLike) -> ThresholdRange:
     """At which thresholds the predicted node is exactly the true one; a coarser stop is not.
 
     A node is predicted for one span of thresholds or for none, since predictions only become more informative.
 
-    Args: `stairs` of n images; `truth` (n,) the true nodes: a species where the image tells it, otherwise a genus.
-    Returns: Span of (n,) arrays, the low ends at least 0, a high one infinity for the root; 0 and 0 for an image that
-    is never right, NaN for one that has no step but the root's and so no probabilities.
+    Args: `threshold_steps` of n images; `truth` (n,) the true nodes: a species where the image tells it, otherwise a
+    genus.
+    Returns: ThresholdRange of (n,) arrays, the low ends at least 0, a high one infinity for the root; 0 and 0 for an
+    image that is never right, NaN for one that has no step but the root's and so no probabilities.
     Raises: ValueError where there is not one node an image or one is negative.
     Source: the two accuracies of RealBirdID, arXiv 2603.27033, Figure 4.
 
-    >>> from eyechart.metrics.hierarchy import Tree, stairs
-    >>> found = stairs(Tree.of_levels([[0, 1, 2], [0, 0, 1]]), [[0.5, 0.25, 0.25]] * 2)
-    >>> span = right_between(found, [0, 3])  # a species, and its genus
+    >>> from eyechart.metrics.hierarchy import Tree, threshold_steps
+    >>> found = threshold_steps(Tree.from_levels([[0, 1, 2], [0, 0, 1]]), [[0.5, 0.25, 0.25]] * 2)
+    >>> span = correct_range(found, [0, 3])  # a species, and its genus
     >>> span.low.tolist(), span.high.tolist()
     ([0.0, 0.5], [0.5, 0.75])
     """
-    true = integers("right_between", "truth", truth, ndim=1, least=0)
-    lengths("right_between", "truth", true, len(stairs))
+    true = check_integers("correct_range", "truth", truth, ndim=1, least=0)
+    check_length("correct_range", "truth", true, len(stairs))
     first, last = stairs.offsets[:-1], stairs.offsets[1:] - 1
     ends, begins = stairs.thresholds.copy(), np.append(stairs.thresholds[1:], 0.0)
     ends[first], begins[last] = np.inf, 0
@@ -64,10 +65,10 @@ def right_between(stairs: Stairs, truth: ArrayLike) -> Span:
     hit = np.flatnonzero(stairs.nodes == true[stairs.images])
     hit = hit[~np.isnan(low[stairs.images[hit]])]
     low[stairs.images[hit]], high[stairs.images[hit]] = begins[hit], ends[hit]
-    return Span(low, high)
+    return ThresholdRange(low, high)
 
 
-def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> Best:
+def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> BestThreshold:
     """The threshold at which answerable and unanswerable images have the highest harmonic mean of their accuracies.
 
     Every threshold at which an accuracy rises is tried, so that none is better. Of equally good ones it is that of the
@@ -79,14 +80,14 @@ def best_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> 
     Source: RealBirdID, arXiv 2603.27033, Figure 4: TreeGT's HM.
 
     >>> best_threshold([0.0, 0.2, 0.5], [0.3, 0.2, 0.8], [False, False, True])
-    Best(threshold=0.8, answerable=0.0, unanswerable=1.0, harmonic_mean=0.0)
+    BestThreshold(threshold=0.8, answerable=0.0, unanswerable=1.0, harmonic_mean=0.0)
     >>> best_threshold([0.0, 0.0, 0.5], [0.6, 0.2, 0.8], [False, False, True])._asdict()["threshold"]
     0.6
     """
     return _best(*_spans("best_threshold", low, high, unanswerable))
 
 
-def cross_fitted(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike, seed: int = 0) -> CrossFitted:
+def cross_fit_threshold(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike, seed: int = 0) -> CrossFit:
     """What a threshold achieves on images it was not chosen on: the images are halved, each half judged by the other's.
 
     Args: `low`, `high`, `unanswerable` as for `best_threshold`; `seed` of the halves, into which the answerable and the
@@ -97,43 +98,45 @@ def cross_fitted(low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike, seed:
     Source: M. Stone, Journal of the Royal Statistical Society B 36 (1974) 111-147, with two parts; the accuracies as
     in RealBirdID, arXiv 2603.27033, Figure 4.
 
-    >>> found = cross_fitted([0.0, 0.0, 0.5, 0.5], [0.6, 0.6, 0.8, 0.8], [False, False, True, True])
+    >>> found = cross_fit_threshold([0.0, 0.0, 0.5, 0.5], [0.6, 0.6, 0.8, 0.8], [False, False, True, True])
     >>> found.thresholds.tolist(), found.correct.tolist(), found.harmonic_mean
     ([0.6, 0.6], [1.0, 1.0, 1.0, 1.0], 1.0)
     """
-    span, without = _spans("cross_fitted", low, high, unanswerable)
+    span, without = _spans("cross_fit_threshold", low, high, unanswerable)
     part = _halves(~np.isnan(span.low), without, seed)
-    chosen = [_best(Span(span.low[part == half], span.high[part == half]), without[part == half]) for half in (0, 1)]
+    chosen = [
+        _best(ThresholdRange(span.low[part == half], span.high[part == half]), without[part == half]) for half in (0, 1)
+    ]
     thresholds = np.array([best.threshold for best in chosen])
     if np.isnan(thresholds).any():
-        return CrossFitted(np.full(2, np.nan), np.full(len(without), np.nan), float("nan"))
+        return CrossFit(np.full(2, np.nan), np.full(len(without), np.nan), float("nan"))
     judge = thresholds[1 - np.maximum(part, 0)]
     correct = np.where(part < 0, np.nan, (span.low < judge) & (judge <= span.high))
     means = [float(correct[(part >= 0) & kind].mean()) for kind in (~without, without)]
-    return CrossFitted(thresholds, correct, harmonic_mean(*means))
+    return CrossFit(thresholds, correct, harmonic_mean(*means))
 
 
-def _spans(function: str, low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> tuple[Span, Bools]:
-    span = Span(vector(function, "low", low), vector(function, "high", high))
-    lengths(function, "high", span.high, len(span.low))
+def _spans(function: str, low: ArrayLike, high: ArrayLike, unanswerable: ArrayLike) -> tuple[ThresholdRange, Bools]:
+    span = ThresholdRange(check_vector(function, "low", low), check_vector(function, "high", high))
+    check_length(function, "high", span.high, len(span.low))
     odd = ~(span.low <= span.high) & ~(np.isnan(span.low) & np.isnan(span.high))
-    demand(not odd.any(), function, "high", "at least low, or NaN as it is", span.high[odd][0] if odd.any() else None)
-    return span, booleans(function, "unanswerable", unanswerable, len(span.low))
+    require(not odd.any(), function, "high", "at least low, or NaN as it is", span.high[odd][0] if odd.any() else None)
+    return span, check_booleans(function, "unanswerable", unanswerable, len(span.low))
 
 
-def _best(span: Span, without: Bools) -> Best:
+def _best(span: ThresholdRange, without: Bools) -> BestThreshold:
     scored = ~np.isnan(span.low)
-    kinds = [Span(span.low[kind], span.high[kind]) for kind in (scored & ~without, scored & without)]
+    kinds = [ThresholdRange(span.low[kind], span.high[kind]) for kind in (scored & ~without, scored & without)]
     if not all(kind.low.size for kind in kinds):
-        return Best(*[float("nan")] * 4)
+        return BestThreshold(*[float("nan")] * 4)
     tried = np.unique(np.append(span.high[span.low < span.high], np.inf))  # accuracies rise at these alone
     a, b = (_right(kind, tried) / len(kind.low) for kind in kinds)
     means = np.divide(2 * a * b, a + b, out=np.zeros(len(tried)), where=a + b > 0)
     place = np.lexsort((tried, a + b, means))[-1]
-    return Best(float(tried[place]), float(a[place]), float(b[place]), float(means[place]))
+    return BestThreshold(float(tried[place]), float(a[place]), float(b[place]), float(means[place]))
 
 
-def _right(span: Span, thresholds: Floats) -> NDArray[np.int64]:
+def _right(span: ThresholdRange, thresholds: Floats) -> NDArray[np.int64]:
     """How many images are right at each threshold."""
     n = len(span.low)
     reached, left = (np.searchsorted(np.sort(end), thresholds, side="left") for end in span)

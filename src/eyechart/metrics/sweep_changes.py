@@ -6,41 +6,41 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import booleans, demand, lengths
-from eyechart.metrics._gains import events
-from eyechart.metrics._sweeps import blocks, concordance, ends, together, vector
-from eyechart.metrics.degenerate_intervals import unseen
+from eyechart.metrics._checks import check_booleans, check_length, require
+from eyechart.metrics._gains import threshold_events
+from eyechart.metrics._sweeps import check_vector, concordance, count_blocks, measure_blocks, run_ends
+from eyechart.metrics.degenerate_intervals import max_unseen_share
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import Seed, drawn, percentile
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.resampling import Seed, bootstrap_counts, percentile_interval
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Measure = Callable[[Ints], Floats]  # a number, by how often each image is taken
 
 
-class Change(NamedTuple):
+class PairedChange(NamedTuple):
     """After less before, with its paired interval, both fractions."""
 
     value: float
     interval: Interval
 
 
-NONE = Change(float("nan"), Interval(float("nan"), float("nan")))
+UNDEFINED_CHANGE = PairedChange(float("nan"), Interval(float("nan"), float("nan")))
 
 
 def information_gain_change(
     tree: Tree,
-    before: Stairs,
-    after: Stairs,
+    before: ThresholdSteps,
+    after: ThresholdSteps,
     truth: ArrayLike,
     *,
     times: int = 1000,
     seed: Seed = 0,
     level: float = 0.95,
     clusters: ArrayLike | None = None,
-) -> Change:
+) -> PairedChange:
     """The change of `information_gain`'s area between two predictions for the same images.
 
     Args: `before` and `after`, the stairs of n images in one order; `truth` (n,) as for `information_gain`; `times`,
@@ -53,14 +53,14 @@ def information_gain_change(
     Source: B. Efron, The Annals of Statistics 7 (1979) 1-26, over pairs; RealBirdID, arXiv 2603.27033, Figures 6 and
     19, which have the changes without intervals.
 
-    >>> from eyechart.metrics.hierarchy import stairs
-    >>> tree = Tree.of_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
-    >>> one, other = (stairs(tree, [row] * 9) for row in ([0.2, 0.6, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]))
+    >>> from eyechart.metrics.hierarchy import threshold_steps
+    >>> tree = Tree.from_levels([[0, 1, 2, 3], [0, 0, 1, 1]])
+    >>> one, other = (threshold_steps(tree, [row] * 9) for row in ([0.2, 0.6, 0.1, 0.1], [0.9, 0.1, 0.0, 0.0]))
     >>> found = information_gain_change(tree, one, other, [0] * 9)
     >>> round(found.value, 3), found.interval.low < found.value <= found.interval.high
     (0.25, True)
     """
-    sides = [events("information_gain_change", tree, each, truth) for each in (before, after)]
+    sides = [threshold_events("information_gain_change", tree, each, truth) for each in (before, after)]
     kept = np.flatnonzero(np.asarray(truth) >= 0)
     unit = kept if clusters is None else np.asarray(clusters)[kept]
     areas, units = (sides[0].area, sides[1].area), len(np.unique(unit))
@@ -76,7 +76,7 @@ def ua_a_change(
     seed: Seed = 0,
     level: float = 0.95,
     clusters: ArrayLike | None = None,
-) -> Change:
+) -> PairedChange:
     """The change of UA/A between two uncertainties about the same images.
 
     Args: `before` and `after` (n,) as `ua_a`'s uncertainty, in one order; an image counts that has both;
@@ -93,10 +93,10 @@ def ua_a_change(
     (0.5, 1.0)
     """
     name = "ua_a_change"
-    one, other = vector(name, "before", before), vector(name, "after", after)
-    lengths(name, "after", other, len(one))
-    without = booleans(name, "unanswerable", unanswerable, len(one))
-    demand(not np.isposinf([*one, *other]).any(), name, "before and after", "below infinity or NaN", np.inf)
+    one, other = check_vector(name, "before", before), check_vector(name, "after", after)
+    check_length(name, "after", other, len(one))
+    without = check_booleans(name, "unanswerable", unanswerable, len(one))
+    require(not np.isposinf([*one, *other]).any(), name, "before and after", "below infinity or NaN", np.inf)
     both = ~np.isnan(one) & ~np.isnan(other)
     sides = _ranked(one[both], without[both]), _ranked(other[both], without[both])
     kinds = without[both].astype(np.int64)
@@ -108,7 +108,7 @@ def ua_a_change(
 def _ranked(uncertainty: Floats, without: NDArray[np.bool_]) -> Measure:
     """UA/A by how often each image is taken."""
     order = np.argsort(-uncertainty, kind="stable")
-    kind, last = without[order], ends(uncertainty[order])
+    kind, last = without[order], run_ends(uncertainty[order])
 
     def value(counts: Ints) -> Floats:
         return concordance(kind, last, counts.take(order, axis=-1))
@@ -125,24 +125,27 @@ def _change(
     times: int,
     seed: Seed,
     level: float,
-) -> Change:
+) -> PairedChange:
     """The change of a number that each side makes of how often each of n images is taken, by strata and clusters."""
-    demand(0 < level < 1, function, "level", "between 0 and 1", level)
-    samples = drawn(n, times, seed, *(drawn_by if n else ()))
+    require(0 < level < 1, function, "level", "between 0 and 1", level)
+    samples = bootstrap_counts(n, times, seed, *(drawn_by if n else ()))
     if not n:
-        return NONE
+        return UNDEFINED_CHANGE
     before, after = sides
 
     def moved(counts: Ints) -> Floats:
         return after(counts) - before(counts)
 
-    value, draws = float(moved(np.ones(n, np.int64))), together(blocks(function, samples, n, slice(None)), moved)
-    return Change(value, _interval(draws.round(12), value, units, level))
+    value, draws = (
+        float(moved(np.ones(n, np.int64))),
+        measure_blocks(count_blocks(function, samples, n, slice(None)), moved),
+    )
+    return PairedChange(value, _interval(draws.round(12), value, units, level))
 
 
 def _interval(draws: Floats, value: float, units: int, level: float) -> Interval:
     """Percentiles, or what a share of images that none was seen of could make of the change."""
     if len({*draws[~np.isnan(draws)].tolist()}) != 1:
-        return percentile(draws, level)
-    other = unseen(units, level)
+        return percentile_interval(draws, level)
+    other = max_unseen_share(units, level)
     return Interval(max(-1.0, (1 - other) * value - other), min(1.0, (1 - other) * value + other))

@@ -7,19 +7,19 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand
+from eyechart.metrics._checks import require
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Stairs:
+class ThresholdSteps:
     """Which node is predicted for each image at every threshold there is: from a step's threshold down, until the next.
 
     Image i has the steps offsets[i] to offsets[i + 1] (without it): `thresholds`, falling within an image, the first
     of them 1, and `nodes`, the first of them the root, which is predicted above every threshold too.
 
-    >>> Stairs(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0])).at([0.7, 0.4]).tolist()
+    >>> ThresholdSteps(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0])).predict_at([0.7, 0.4]).tolist()
     [[5, 0]]
     """
 
@@ -34,22 +34,23 @@ class Stairs:
     def images(self) -> Ints:
         """(steps,) which image each step belongs to.
 
-        >>> Stairs(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5])).images.tolist()
+        >>> ThresholdSteps(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5])).images.tolist()
         [0, 0, 1]
         """
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
-    def at(self, thresholds: ArrayLike) -> Ints:
+    def predict_at(self, thresholds: ArrayLike) -> Ints:
         """The nodes (images, thresholds) predicted at each of some thresholds, in any order.
 
         Args: `thresholds` (thresholds,) probabilities; above 1 the root is predicted.
         Raises: ValueError where one is NaN, or they are no vector.
 
-        >>> Stairs(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0])).at([0.3, 0.9, 0.4]).tolist()
+        >>> steps = ThresholdSteps(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0]))
+        >>> steps.predict_at([0.3, 0.9, 0.4]).tolist()
         [[0, 5, 0]]
         """
         wanted = np.asarray(thresholds, np.float64)
-        demand(wanted.ndim == 1 and not np.isnan(wanted).any(), "Stairs.at", "thresholds", "numbers", wanted)
+        require(wanted.ndim == 1 and not np.isnan(wanted).any(), "Stairs.predict_at", "thresholds", "numbers", wanted)
         order = np.argsort(wanted, kind="stable")
         reached = np.searchsorted(wanted[order], self.thresholds, side="right")  # how many thresholds a step is under
         step = np.repeat(self.offsets[:-1, None], len(wanted) + 1, axis=1)
@@ -59,29 +60,29 @@ class Stairs:
         found[:, order] = self.nodes[deepest]
         return found
 
-    def of(self, rows: ArrayLike) -> "Stairs":
+    def select(self, rows: ArrayLike) -> "ThresholdSteps":
         """The stairs of some images, by place or by a mask.
 
         Args: `rows`, places of images, or a boolean for each.
 
-        >>> both = Stairs(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5]))
-        >>> both.of([1]).offsets.tolist(), both.of([True, False]).nodes.tolist()
+        >>> both = ThresholdSteps(np.array([0, 2, 3]), np.array([1.0, 0.4, 1.0]), np.array([5, 0, 5]))
+        >>> both.select([1]).offsets.tolist(), both.select([True, False]).nodes.tolist()
         ([0, 1], [5, 0])
         """
         chosen = np.arange(len(self))[np.asarray(rows)]
         sizes = np.diff(self.offsets)[chosen]
         offsets = np.append(0, np.cumsum(sizes))
         steps = np.arange(offsets[-1]) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
-        return Stairs(offsets, self.thresholds[steps], self.nodes[steps])
+        return ThresholdSteps(offsets, self.thresholds[steps], self.nodes[steps])
 
     @classmethod
-    def join(cls, many: Sequence["Stairs"]) -> "Stairs":
+    def concatenate(cls, many: Sequence["ThresholdSteps"]) -> "ThresholdSteps":
         """The stairs of several blocks of images, one after another.
 
         Args: `many`, stairs of the same tree; none make stairs of no image.
 
-        >>> one = Stairs(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0]))
-        >>> Stairs.join([one, one]).offsets.tolist(), len(Stairs.join([]))
+        >>> one = ThresholdSteps(np.array([0, 2]), np.array([1.0, 0.4]), np.array([5, 0]))
+        >>> ThresholdSteps.concatenate([one, one]).offsets.tolist(), len(ThresholdSteps.concatenate([]))
         ([0, 2, 4], 0)
         """
         sizes = [np.diff(one.offsets) for one in many]

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand
-from eyechart.metrics._sweeps import Falling, ends, falling, running, steps
+from eyechart.metrics._checks import require
+from eyechart.metrics._sweeps import RankedSamples, coverage_steps, rank_by_confidence, run_ends, running_rate
 from eyechart.metrics.intervals import Interval, effective_wilson
 
 
-class Curve(NamedTuple):
+class CoverageCurve(NamedTuple):
     """Accuracy by coverage, one point a distinct confidence, the highest first; the last point keeps every image."""
 
     thresholds: NDArray[np.float64]
@@ -19,15 +19,15 @@ class Curve(NamedTuple):
     accuracy: NDArray[np.float64]
 
 
-def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> Curve:
+def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> CoverageCurve:
     """Coverage and accuracy of the images whose confidence is at least a threshold, at every threshold there is.
 
     Images of equal confidence are kept or left together: no threshold tells them apart.
 
     Args: `confidences` (n,) any numbers, higher is surer; `correct` (n,) of 1, 0 and NaN; an image where either is NaN
     is left out; `weights` (n,) what each image counts, 1 where not given, as for classes of unequal size.
-    Returns: Curve of (points,) arrays: the thresholds, falling; how many images are kept; their share of all the
-    weight, ending in 1; the share of their weight that is correct. No points where no image is scored.
+    Returns: CoverageCurve of (points,) arrays: the thresholds, falling; how many images are kept; their share of all
+    the weight, ending in 1; the share of their weight that is correct. No points where no image is scored.
     Raises: ValueError where the lengths differ, an outcome is something else or a weight is no finite number from 0.
     Source: Y. Geifman and R. El-Yaniv, arXiv 1705.08500: coverage, and one less the selective risk.
 
@@ -37,10 +37,12 @@ def accuracy_coverage(confidences: ArrayLike, correct: ArrayLike, weights: Array
     >>> curve.accuracy.round(3).tolist()
     [1.0, 0.667, 0.5]
     """
-    return _curve(falling("accuracy_coverage", confidences, correct, weights))
+    return _curve(rank_by_confidence("accuracy_coverage", confidences, correct, weights))
 
 
-def accuracy_at(confidences: ArrayLike, correct: ArrayLike, coverage: float, weights: ArrayLike | None = None) -> float:
+def accuracy_at_coverage(
+    confidences: ArrayLike, correct: ArrayLike, coverage: float, weights: ArrayLike | None = None
+) -> float:
     """The accuracy at the highest threshold that keeps at least a share of the images.
 
     Args: `confidences`, `correct`, `weights` as for `accuracy_coverage`; `coverage` above 0 and at most 1. The least
@@ -49,18 +51,18 @@ def accuracy_at(confidences: ArrayLike, correct: ArrayLike, coverage: float, wei
     Raises: ValueError as `accuracy_coverage` does, and where the coverage is out of range.
     Source: Y. Geifman and R. El-Yaniv, arXiv 1705.08500.
 
-    >>> accuracy_at([0.9, 0.6, 0.3, 0.2], [1, 1, 0, 0], 0.5)
+    >>> accuracy_at_coverage([0.9, 0.6, 0.3, 0.2], [1, 1, 0, 0], 0.5)
     1.0
-    >>> accuracy_at([0.9, 0.6, 0.3, 0.2], [1, 1, 0, 0], 0.51)
+    >>> accuracy_at_coverage([0.9, 0.6, 0.3, 0.2], [1, 1, 0, 0], 0.51)
     0.6666666666666666
     """
-    demand(0 < coverage <= 1, "accuracy_at", "coverage", "above 0 and at most 1", coverage)
-    curve = _curve(falling("accuracy_at", confidences, correct, weights))
+    require(0 < coverage <= 1, "accuracy_at_coverage", "coverage", "above 0 and at most 1", coverage)
+    curve = _curve(rank_by_confidence("accuracy_at_coverage", confidences, correct, weights))
     place = np.searchsorted(curve.coverage, coverage)  # compared, not counted: floor(coverage * n) may be 0
     return float(curve.accuracy[place]) if curve.kept.size else float("nan")
 
 
-def accuracy_coverage_auc(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> float:
+def accuracy_coverage_area(confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None) -> float:
     """The mean over coverage of the accuracy among the most confident images.
 
     At a coverage between two points the images of the next one are kept, so that without ties this is the mean, over
@@ -73,15 +75,15 @@ def accuracy_coverage_auc(confidences: ArrayLike, correct: ArrayLike, weights: A
     Source: Y. Geifman, G. Uziel and R. El-Yaniv, arXiv 1805.08206, whose AURC is one less this; RealBirdID's
     AUC, arXiv 2603.27033.
 
-    >>> accuracy_coverage_auc([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0])
+    >>> accuracy_coverage_area([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0])
     0.7083333333333333
-    >>> accuracy_coverage_auc([0.5, 0.5], [1, 0])
+    >>> accuracy_coverage_area([0.5, 0.5], [1, 0])
     0.5
     """
-    return _area(_curve(falling("accuracy_coverage_auc", confidences, correct, weights)))
+    return _area(_curve(rank_by_confidence("accuracy_coverage_area", confidences, correct, weights)))
 
 
-def accuracy_coverage_interval(
+def accuracy_coverage_area_interval(
     confidences: ArrayLike, correct: ArrayLike, weights: ArrayLike | None = None, *, level: float = 0.95
 ) -> Interval:
     """The interval of the area: Wilson's, at the effective number of images.
@@ -99,33 +101,35 @@ def accuracy_coverage_interval(
     interval at an effective sample size, as N. Dean and M. Pagano, Journal of Survey Statistics and Methodology 3
     (2015) 484-503, use it.
 
-    >>> low, high = accuracy_coverage_interval([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0])
+    >>> low, high = accuracy_coverage_area_interval([0.9, 0.6, 0.6, 0.2], [1, 1, 0, 0])
     >>> round(low, 3), round(high, 3)
     (0.229, 0.952)
     """
-    demand(0 < level < 1, "accuracy_coverage_interval", "level", "between 0 and 1", level)
-    images = falling("accuracy_coverage_interval", confidences, correct, weights)
-    if not images.rows.size:
+    require(0 < level < 1, "accuracy_coverage_area_interval", "level", "between 0 and 1", level)
+    images = rank_by_confidence("accuracy_coverage_area_interval", confidences, correct, weights)
+    if not images.indices.size:
         return Interval(float("nan"), float("nan"))
     curve = _curve(images)
     area = min(1.0, _area(curve))
     share = images.weight / images.weight.sum()
-    return effective_wilson(area, _effective_number(curve, area, images.outcome, share), level)
+    return effective_wilson(area, _effective_number(curve, area, images.correct, share), level)
 
 
-def _curve(images: Falling) -> Curve:
-    last = ends(images.confidence)
-    mass, accuracy = running(images.outcome, images.weight, last)
-    return Curve(images.confidence[last], last + 1, mass / mass[-1:], accuracy)
+def _curve(images: RankedSamples) -> CoverageCurve:
+    last = run_ends(images.confidence)
+    mass, accuracy = running_rate(images.correct, images.weight, last)
+    return CoverageCurve(images.confidence[last], last + 1, mass / mass[-1:], accuracy)
 
 
-def _area(curve: Curve) -> float:
-    return float(steps(curve.coverage) @ curve.accuracy) if curve.kept.size else float("nan")
+def _area(curve: CoverageCurve) -> float:
+    return float(coverage_steps(curve.coverage) @ curve.accuracy) if curve.kept.size else float("nan")
 
 
-def _effective_number(curve: Curve, area: float, outcome: NDArray[np.float64], share: NDArray[np.float64]) -> float:
+def _effective_number(
+    curve: CoverageCurve, area: float, outcome: NDArray[np.float64], share: NDArray[np.float64]
+) -> float:
     """The number of images at which a plain proportion of this size would have the area's variance."""
-    share_of_kept = steps(curve.coverage) / curve.coverage
+    share_of_kept = coverage_steps(curve.coverage) / curve.coverage
     group = np.repeat(np.arange(len(share_of_kept)), np.diff(curve.kept, prepend=0))
     reach = _below(share_of_kept)[group]  # how much a right answer adds, at its own threshold and all below
     influence = curve.accuracy[group] - area + outcome * reach - _below(share_of_kept * curve.accuracy)[group]

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, fractions, integers
+from eyechart.metrics._checks import check_fractions, check_integers, require
 
 YES, NO, UNPARSED, MISSING = 1, 0, -1, -2
 MEASURES = ("acc", "f1", "precision", "recall", "mcc")
 Floats = NDArray[np.float64]
 
 
-def tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int64]:
+def confusion_tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int64]:
     """Each pair's own confusion table, its questions pooled; positive is the answer yes.
 
     What could not be read counts as the wrong one of the two answers, where the authors' code takes it for a no, which
@@ -22,29 +22,29 @@ def tables(answers: ArrayLike, expected: ArrayLike) -> NDArray[np.int64]:
     Raises: ValueError where an answer is something else or the shapes differ.
     Source: arXiv 2602.18094, Section 5.2, whose two questions a pair are pooled.
 
-    >>> tables([[YES, YES], [UNPARSED, UNPARSED], [NO, MISSING]], [[True, False]] * 3)
+    >>> confusion_tables([[YES, YES], [UNPARSED, UNPARSED], [NO, MISSING]], [[True, False]] * 3)
     array([[1, 1, 0, 0],
            [0, 1, 1, 0],
            [0, 0, 1, 0]])
     """
-    said = integers("tables", "answers", answers, ndim=2, least=MISSING)
-    demand(
+    said = check_integers("confusion_tables", "answers", answers, ndim=2, least=MISSING)
+    require(
         bool((said <= YES).all()),
-        "tables",
+        "confusion_tables",
         "answers",
         "1 (yes), 0 (no), -1 (unparsed) or -2 (missing)",
         said.max(initial=NO),
     )
     right = np.asarray(expected)
     fits = right.shape == said.shape and (right.dtype.kind == "b" or right.size == 0)
-    demand(fits, "tables", "expected", f"a boolean array of shape {said.shape}", right)
+    require(fits, "confusion_tables", "expected", f"a boolean array of shape {said.shape}", right)
     right = right.astype(np.bool_)
     yes, asked = np.where(said == UNPARSED, ~right, said == YES), said != MISSING
     cells = (yes & right, yes & ~right, ~yes & right, ~yes & ~right)
     return np.stack([(cell & asked).sum(axis=1) for cell in cells], axis=1).astype(np.int64)
 
 
-def measures(table: ArrayLike) -> dict[str, Floats]:
+def confusion_measures(table: ArrayLike) -> dict[str, Floats]:
     """Accuracy, F1, precision, recall and Matthews' correlation of confusion tables.
 
     A share of nothing is 0, as scikit-learn has it: precision without an answer yes, recall without a pair where yes is
@@ -56,15 +56,15 @@ def measures(table: ArrayLike) -> dict[str, Floats]:
     Raises: ValueError where there are not four counts or one is negative or no number.
     Source: arXiv 2602.18094, Eq. (16); B. W. Matthews, Biochimica et Biophysica Acta 405 (1975) 442-451.
 
-    >>> {name: round(float(value), 3) for name, value in measures([6, 1, 2, 7]).items()}
+    >>> {name: round(float(value), 3) for name, value in confusion_measures([6, 1, 2, 7]).items()}
     {'acc': 0.812, 'f1': 0.8, 'precision': 0.857, 'recall': 0.75, 'mcc': 0.63}
-    >>> {name: float(value) for name, value in measures([0, 0, 5, 5]).items()}  # no yes at all
+    >>> {name: float(value) for name, value in confusion_measures([0, 0, 5, 5]).items()}  # no yes at all
     {'acc': 0.5, 'f1': 0.0, 'precision': 0.0, 'recall': 0.0, 'mcc': 0.0}
     """
     cells = np.asarray(table, dtype=np.float64)
-    demand(cells.ndim > 0 and cells.shape[-1] == 4, "measures", "table", "of shape (..., 4)", cells)
+    require(cells.ndim > 0 and cells.shape[-1] == 4, "confusion_measures", "table", "of shape (..., 4)", cells)
     odd = cells[~((cells >= 0) & (cells < np.inf))]
-    demand(odd.size == 0, "measures", "table", "counts, 0 or more", odd.flat[0] if odd.size else None)
+    require(odd.size == 0, "confusion_measures", "table", "counts, 0 or more", odd.flat[0] if odd.size else None)
     tp, fp, fn, tn = np.moveaxis(cells, -1, 0)
     margins = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp))
     values = (
@@ -78,11 +78,11 @@ def measures(table: ArrayLike) -> dict[str, Floats]:
     return {name: np.where(seen, value, np.nan) for name, value in zip(MEASURES, values, strict=True)}
 
 
-def derived(accuracy: ArrayLike, recall: ArrayLike) -> dict[str, Floats]:
+def derive_measures(accuracy: ArrayLike, recall: ArrayLike) -> dict[str, Floats]:
     """What accuracy and recall leave no choice in, where as many questions want yes as want no.
 
     A false positive rate outside [0, 1] says that no such answers have this accuracy and this recall; the other values
-    mean nothing there. What has no denominator is 0, as in `measures`.
+    mean nothing there. What has no denominator is 0, as in `confusion_measures`.
 
     Args: `accuracy` and `recall`, fractions or NaN, of shapes that broadcast.
     Returns: arrays of the common shape: fpr = 1 - 2 accuracy + recall, the share of wrong answers where no is right;
@@ -91,11 +91,12 @@ def derived(accuracy: ArrayLike, recall: ArrayLike) -> dict[str, Floats]:
     Raises: ValueError where a value is not in [0, 1] or the shapes do not broadcast.
     Source: own, from the definitions; arXiv 2602.18094, Section 5.3, balances yes and no by two opposite questions.
 
-    >>> {name: round(float(value), 4) for name, value in derived(0.8479, 0.8428).items()}  # its Table 1, first row
+    >>> derived = derive_measures(0.8479, 0.8428)  # its Table 1, first row
+    >>> {name: round(float(value), 4) for name, value in derived.items()}
     {'fpr': 0.147, 'precision': 0.8515, 'f1': 0.8471, 'mcc': 0.6958}
     """
     acc, hit = (
-        fractions("derived", name, values, ndim=np.ndim(values))
+        check_fractions("derive_measures", name, values, ndim=np.ndim(values))
         for name, values in (("accuracy", accuracy), ("recall", recall))
     )
     acc, hit = np.broadcast_arrays(acc, hit)

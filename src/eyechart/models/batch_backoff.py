@@ -10,8 +10,8 @@ from eyechart.errors import EyechartError
 from eyechart.models.runtime import empty_cache, out_of_memory
 
 T = TypeVar("T")
-OF_THE_DATA = (RuntimeError, ValueError, ArithmeticError, LookupError)  # what a model raises about an odd image
-SHOWN = 300  # characters of a library's message
+REQUEST_ERRORS = (RuntimeError, ValueError, ArithmeticError, LookupError)  # what a model raises about an odd image
+MAX_REASON_LENGTH = 300  # characters of a library's message
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,18 @@ class Failure:
     retry: bool = False
 
 
-def failure_of(error: Exception, what: str) -> Failure:
+def failure_from_error(error: Exception, what: str) -> Failure:
     """Return the failure of one request about which a library raised an error; raise one that concerns all requests.
 
     A warning that was turned into an error is among the latter: it says nothing about the request.
     """
-    if isinstance(error, EyechartError | ImportError | Warning) or broken_device(error):
+    if isinstance(error, EyechartError | ImportError | Warning) or is_device_broken(error):
         raise error
-    said = " ".join(str(error).split())[:SHOWN]
+    said = " ".join(str(error).split())[:MAX_REASON_LENGTH]
     return Failure(f"{what} ({type(error).__name__}{': ' if said else ''}{said})", retry=out_of_memory(error))
 
 
-def broken_device(error: Exception) -> bool:
+def is_device_broken(error: Exception) -> bool:
     """Return whether an error means that the accelerator answers nothing any more in this process."""
     if out_of_memory(error):
         return False
@@ -41,15 +41,15 @@ def broken_device(error: Exception) -> bool:
 
 
 @dataclass
-class Attempts:
+class BatchBackoff:
     """Halves batches when memory runs out, with a warning, and goes back to `size` after a request that never fits."""
 
     size: int
     name: str
-    most: int = field(init=False)
+    current_size: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.most = self.size
+        self.current_size = self.size
 
     def run(self, places: Sequence[int], compute: Callable[[list[int]], T]) -> Iterator[tuple[list[int], T | Failure]]:
         """Yield the result of each part of a batch with its places, or the failure of a single one.
@@ -59,14 +59,14 @@ class Attempts:
         waiting = deque([[*places]])
         while waiting:
             part = waiting.popleft()
-            if len(part) > self.most:
-                waiting.extendleft([part[self.most :], part[: self.most]])
+            if len(part) > self.current_size:
+                waiting.extendleft([part[self.current_size :], part[: self.current_size]])
                 continue
             try:
                 yield part, compute(part)
                 continue
             except Exception as raised:
-                if not (isinstance(raised, OF_THE_DATA) or out_of_memory(raised)) or broken_device(raised):
+                if not (isinstance(raised, REQUEST_ERRORS) or out_of_memory(raised)) or is_device_broken(raised):
                     raise
                 error = raised.with_traceback(None)  # its frames hold the tensors of the batch
             if out_of_memory(error):
@@ -76,20 +76,24 @@ class Attempts:
                 middle = len(part) // 2
                 waiting.extendleft([part[middle:], part[:middle]])
             else:
-                yield part, failure_of(error, f"{self.name} cannot answer this request")
+                yield part, failure_from_error(error, f"{self.name} cannot answer this request")
 
     def _halve(
         self, part: list[int], error: Exception, waiting: deque[list[int]]
     ) -> Iterator[tuple[list[int], Failure]]:
         if len(part) == 1:
-            self.most = self.size
-            said = " ".join(str(error).split())[:SHOWN]
+            self.current_size = self.size
+            said = " ".join(str(error).split())[:MAX_REASON_LENGTH]
             reason = (
                 f"Memory ran out on a single request to {self.name} ({said}). Use a smaller model, dtype=bfloat16, "
                 "another device or a smaller image"
             )
             yield part, Failure(reason, retry=True)
         else:
-            self.most = len(part) // 2
-            warn(f"Memory ran out with {len(part)} requests at once; going on with {self.most}.", RuntimeWarning, 5)
+            self.current_size = len(part) // 2
+            warn(
+                f"Memory ran out with {len(part)} requests at once; going on with {self.current_size}.",
+                RuntimeWarning,
+                5,
+            )
             waiting.appendleft(part)

@@ -10,48 +10,48 @@ from typing import Any
 
 from eyechart.errors import ModelError, SpecError
 from eyechart.models import packaged, runtime, weights
-from eyechart.models.choice_trie import Trie, told_apart
+from eyechart.models.choice_trie import Trie, truncate_to_unique
 from eyechart.models.hf import files
 from eyechart.models.types import Answer, Identity, Request, Until, Usage
 from eyechart.spec import ModelSpec
 
-PLAIN = (
+PLAIN_TEMPLATE = (
     "{% for m in messages %}{% for c in m.content %}{{ c.text if c.type == 'text' else '<image>' }}{% endfor %}"
     "{% endfor %}"
 )
 Inputs = Mapping[str, Any]  # names to torch tensors
 
 
-def checkpoint(spec: ModelSpec, *, offline: bool) -> weights.Found:
+def find_checkpoint(spec: ModelSpec, *, offline: bool) -> weights.WeightSource:
     """Find the folder of weights, tokenizer, processor and chat template that a specification names."""
-    path = packaged.folder(spec)
-    return weights.Found(path) if path else files.folder(spec.arguments[0], offline=offline)
+    path = packaged.packaged_folder(spec)
+    return weights.WeightSource(path) if path else files.find_folder(spec.arguments[0], offline=offline)
 
 
-def identity(
-    spec: ModelSpec, found: weights.Found, dtype: str, device: str, libraries: Sequence[str], **more: Any
+def build_identity(
+    spec: ModelSpec, found: weights.WeightSource, dtype: str, device: str, libraries: Sequence[str], **more: Any
 ) -> Identity:
     """Say who answers: weights, and the files that make numbers of texts and images; `more` is an engine's own."""
     return Identity(
         backend=spec.backend,
         name=spec.arguments[0].rstrip("/").rpartition("/")[2],
-        weights_sha256=weights.digest(*files.tensors(found.path)),
+        weights_sha256=weights.digest(*files.weight_files(found.path)),
         revision=found.revision,
         dtype=dtype,
         device=device.partition(":")[0],
-        processor={"files_sha256": files.texts_sha256(found.path), **more},
-        libraries=runtime.libraries(*libraries),
+        processor={"files_sha256": files.processor_files_sha256(found.path), **more},
+        libraries=runtime.library_versions(*libraries),
     )
 
 
-def check_named(spec: ModelSpec) -> None:
+def check_has_name(spec: ModelSpec) -> None:
     """Refuse a specification without a model."""
     if not spec.arguments:
         name = spec.backend
         raise SpecError(f"'{spec}' names no model. Expected {name}[PATH], {name}[owner/name] or {name}[toybox-mllm].")
 
 
-class Chat:
+class ChatProcessor:
     """The processor of a checkpoint: texts, images and turns."""
 
     def __init__(self, path: Path) -> None:
@@ -60,13 +60,13 @@ class Chat:
 
     @cached_property
     def _processor(self) -> Any:
-        found = files.reader("AutoProcessor", self.path)
+        found = files.load_processor("AutoProcessor", self.path)
         if not getattr(found, "chat_template", None):
             raise ModelError(
                 f"The folder {self.path} has no chat template: expected chat_template.jinja, or chat_template in "
                 "processor_config.json or tokenizer_config.json, which say how a prompt is written. Take an "
                 "instruction-tuned checkpoint; or write the form that the model was trained with, which its card "
-                f"shows, into chat_template.jinja. For an image before plain words it is: {PLAIN}"
+                f"shows, into chat_template.jinja. For an image before plain words it is: {PLAIN_TEMPLATE}"
             )
         return found
 
@@ -75,75 +75,79 @@ class Chat:
         return self._processor.tokenizer
 
     @cached_property
-    def stops(self) -> tuple[int, ...]:
+    def stop_tokens(self) -> tuple[int, ...]:
         """Every token that ends an answer."""
         listed = _read_stops(self.path)
         own = self._tokenizer.eos_token_id
         return tuple(dict.fromkeys([*listed, *([own] if own is not None else [])]))
 
     @cached_property
-    def end(self) -> int:
+    def end_token(self) -> int:
         """The token that ends a turn: the last that the chat template puts after an answer, or the tokenizer's own."""
         turns = [("user", "?"), ("assistant", ".")]
         talk = [{"role": role, "content": [{"type": "text", "text": said}]} for role, said in turns]
         written = self._encode(self._processor.apply_chat_template(talk, tokenize=False))
-        last = [token for token in written if token in self.stops][-1:]
+        last = [token for token in written if token in self.stop_tokens][-1:]
         if not last and self._tokenizer.eos_token_id is None:
             raise ModelError(f"The tokenizer in {self.path} names no end of turn (eos_token). Add it to its config.")
         return last[0] if last else int(self._tokenizer.eos_token_id)
 
     @property
-    def padding(self) -> int:
+    def padding_token(self) -> int:
         """The token that fills short prompts up, which no model sees."""
         found = self._tokenizer.pad_token_id
-        return self.end if found is None else int(found)
+        return self.end_token if found is None else int(found)
 
-    def prompt(self, request: Request) -> str:
+    def render_prompt(self, request: Request) -> str:
         """Write a request as the chat template has it, up to where the answer begins; an image is its placeholder."""
         image = {"type": "image"}
         parts = [{"type": "text", "text": part} if isinstance(part, str) else image for part in request.parts]
         turn = [{"role": "user", "content": parts}]
         return str(self._processor.apply_chat_template(turn, tokenize=False, add_generation_prompt=True))
 
-    def tokens(self, request: Request) -> list[int]:
+    def tokenize_prompt(self, request: Request) -> list[int]:
         """Read a request's prompt as tokens, each image one placeholder."""
-        return self._encode(self.prompt(request))
+        return self._encode(self.render_prompt(request))
 
-    def inputs(self, request: Request) -> Inputs:
+    def prepare_inputs(self, request: Request) -> Inputs:
         """Make the tensors of a batch of one."""
-        text = self.prompt(request)
+        text = self.render_prompt(request)
         images = {"images": [list(request.images)]} if request.images else {}
         how = {"add_special_tokens": self._adds(text), "return_tensors": "pt"}
         return dict(self._processor(text=[text], **images, **how))
 
-    def choices(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+    def tokenize_choices(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Read whole answers as the tokens that the model would have to say, the end of turn included.
 
         They are read behind a prompt, where a tokenizer may cut them differently than alone; where prompt and answer
         would share a token, which no model can say, they are read alone.
         """
-        before = self.prompt(Request(("?",)))
+        before = self.render_prompt(Request(("?",)))
         start, adds = self._encode(before), self._adds(before)
         behind = self._tokenizer([before + text for text in texts], add_special_tokens=adds)["input_ids"]
         alone = self._tokenizer(list(texts), add_special_tokens=False)["input_ids"]
         rows = [
             row[len(start) :] if row[: len(start)] == start else other for row, other in zip(behind, alone, strict=True)
         ]
-        return [(*row, self.end) for row in rows]
+        return [(*row, self.end_token) for row in rows]
 
-    def trie(self, choices: Sequence[str], until: Until = "end") -> Trie:
+    def build_trie(self, choices: Sequence[str], until: Until = "end") -> Trie:
         """Make the trie of whole answers, or of as much as tells them apart.
 
         The last one is kept, for the next request has mostly the same choices.
         """
         if self._last is None or self._last[:2] != (tuple(choices), until):
-            rows = self.choices(choices)
-            self._last = tuple(choices), until, Trie.of(told_apart(rows) if until == "unique" else rows)
+            rows = self.tokenize_choices(choices)
+            self._last = (
+                tuple(choices),
+                until,
+                Trie.from_choices(truncate_to_unique(rows) if until == "unique" else rows),
+            )
         return self._last[2]
 
-    def answer(self, tokens: Sequence[int], prompt: int, cached: int = 0) -> Answer:
+    def decode_answer(self, tokens: Sequence[int], prompt: int, cached: int = 0) -> Answer:
         """Read what was said to a prompt of so many tokens, up to the first end of turn."""
-        ends = [place for place, token in enumerate(tokens) if token in self.stops]
+        ends = [place for place, token in enumerate(tokens) if token in self.stop_tokens]
         said = tuple(tokens[: ends[0] + 1] if ends else tokens)
         text = str(self._tokenizer.decode(said, skip_special_tokens=True))
         return Answer(text, said, bool(ends), usage=Usage(prompt, cached, len(said)))
@@ -160,8 +164,8 @@ class Chat:
 
 def _read_stops(path: Path) -> list[int]:
     """The ends of an answer that generation_config.json, or else config.json, lists."""
-    config = files.settings(path / "config.json")
-    for told in (files.settings(path / "generation_config.json"), config, config.get("text_config", {})):
+    config = files.read_settings(path / "config.json")
+    for told in (files.read_settings(path / "generation_config.json"), config, config.get("text_config", {})):
         found = told.get("eos_token_id")
         if found is not None:
             return [found] if isinstance(found, int) else list(found)

@@ -17,31 +17,31 @@ from eyechart.models.types import Floats, Request, Scorer
 Tokens = tuple[int, ...]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Told = tuple[Ints, Ints, Floats]  # rows, edges of a trie, and the edges' log-probabilities there
-NOTHING = -1  # where there is no node
+EdgeScores = tuple[Ints, Ints, Floats]  # rows, edges of a trie, and the edges' log-probabilities there
+NO_NODE = -1  # where there is no node
 
 
-class ByScore(Scorer):
+class ExhaustiveScorer(Scorer):
     """Finds the likeliest choice by the scores of all."""
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
-        check(choices)
+        check_choices(choices)
         scores = self.score(requests, choices)
         first = scores.argmax(axis=1)
         return first, scores[np.arange(len(scores)), first]
 
 
-def check(choices: Sequence[str]) -> None:
+def check_choices(choices: Sequence[str]) -> None:
     """Refuse to look for the best of nothing."""
     if not choices:
         raise ValueError("The best choice is one of some choices; got none.")
 
 
-def told_apart(choices: Sequence[Tokens]) -> list[Tokens]:
+def truncate_to_unique(choices: Sequence[Tokens]) -> list[Tokens]:
     """Cut every choice behind the first token that tells it from all others; equal ones are one, and one is one token.
 
-    >>> told_apart([(5, 6, 9), (5, 6, 7, 9), (4, 8, 9), (5, 6, 9)])
+    >>> truncate_to_unique([(5, 6, 9), (5, 6, 7, 9), (4, 8, 9), (5, 6, 9)])
     [(5, 6, 9), (5, 6, 7), (4,), (5, 6, 9)]
     """
     every = sorted(set(choices))
@@ -63,7 +63,7 @@ class Trie:
     stand right behind it; `edges` are pairs of a node's place and a token, those of a node side by side; `paths` has
     for every choice the places of its edges.
 
-    >>> trie = Trie.of([(5, 9), (5, 6, 9)])
+    >>> trie = Trie.from_choices([(5, 9), (5, 6, 9)])
     >>> trie.nodes
     ((), (5,), (5, 6))
     >>> trie.edges
@@ -77,7 +77,7 @@ class Trie:
     paths: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, choices: Sequence[Tokens]) -> "Trie":
+    def from_choices(cls, choices: Sequence[Tokens]) -> "Trie":
         """Build the trie."""
         nodes = sorted({choice[:length] for choice in choices for length in range(len(choice))})
         places = {node: place for place, node in enumerate(nodes)}
@@ -87,9 +87,9 @@ class Trie:
         return cls(tuple(nodes), tuple(edges), tuple(tuple(found[edge] for edge in path) for path in paths))
 
     @cached_property
-    def tokens(self) -> Ints:
+    def node_tokens(self) -> Ints:
         """The last token (nodes,) of every node; the root has none."""
-        return np.array([node[-1] if node else NOTHING for node in self.nodes], np.int64)
+        return np.array([node[-1] if node else NO_NODE for node in self.nodes], np.int64)
 
     @cached_property
     def depths(self) -> Ints:
@@ -97,47 +97,47 @@ class Trie:
         return np.array([len(node) for node in self.nodes], np.int64)
 
     @cached_property
-    def said(self) -> Ints:
+    def edge_tokens(self) -> Ints:
         """The tokens (edges,) of the edges."""
         return np.array([token for _, token in self.edges], np.int64)
 
     @cached_property
-    def starts(self) -> Ints:
+    def edge_sources(self) -> Ints:
         """The nodes (edges,) that the edges leave."""
         return np.array([node for node, _ in self.edges], np.int64)
 
     @cached_property
-    def targets(self) -> Ints:
+    def edge_targets(self) -> Ints:
         """The nodes (edges,) that the edges lead to; nothing where choices only end."""
         places = {node: place for place, node in enumerate(self.nodes)}
-        return np.array([places.get((*self.nodes[node], token), NOTHING) for node, token in self.edges], np.int64)
+        return np.array([places.get((*self.nodes[node], token), NO_NODE) for node, token in self.edges], np.int64)
 
     @cached_property
-    def into(self) -> Ints:
+    def incoming_edges(self) -> Ints:
         """The edge (nodes,) that leads to each node; nothing leads to the root."""
-        found = np.full(len(self.nodes), NOTHING)
-        led = np.flatnonzero(self.targets >= 0)
-        found[self.targets[led]] = led
+        found = np.full(len(self.nodes), NO_NODE)
+        led = np.flatnonzero(self.edge_targets >= 0)
+        found[self.edge_targets[led]] = led
         return found
 
     @cached_property
-    def lasts(self) -> Ints:
+    def last_edges(self) -> Ints:
         """The last edge (choices,) of every path."""
         return np.array([path[-1] for path in self.paths], np.int64)
 
     @cached_property
-    def only(self) -> Ints:
+    def only_children(self) -> Ints:
         """The node (nodes,) behind each node from which there is one way only; nothing where there are several."""
-        leaving = np.bincount(self.starts, minlength=len(self.nodes))
-        first = np.searchsorted(self.starts, np.arange(len(self.nodes)))
-        return np.where(leaving == 1, self.targets[first], NOTHING)
+        leaving = np.bincount(self.edge_sources, minlength=len(self.nodes))
+        first = np.searchsorted(self.edge_sources, np.arange(len(self.nodes)))
+        return np.where(leaving == 1, self.edge_targets[first], NO_NODE)
 
     @cached_property
-    def stops(self) -> Ints:
+    def subtree_ends(self) -> Ints:
         """Where (nodes,) those that begin with a node stop."""
         found = np.arange(1, len(self.nodes) + 1)
         for place in range(len(self.nodes) - 1, 0, -1):
-            above = self.edges[self.into[place]][0]
+            above = self.edges[self.incoming_edges[place]][0]
             found[above] = max(found[above], found[place])
         return found
 
@@ -146,28 +146,30 @@ class Trie:
         """The nodes of each depth."""
         return tuple(np.flatnonzero(self.depths == depth) for depth in range(self.depths.max() + 1))
 
-    def begin(self, nodes: Ints, others: Ints) -> Bools:
+    def is_prefix(self, nodes: Ints, others: Ints) -> Bools:
         """Whether each node is a beginning of its partner among `others`, or that one itself; nothing is none."""
-        return (nodes >= 0) & (nodes <= others) & (others < self.stops[nodes])
+        return (nodes >= 0) & (nodes <= others) & (others < self.subtree_ends[nodes])
 
-    def leaving(self, nodes: Ints) -> tuple[Ints, Ints, Ints]:
+    def outgoing_edges(self, nodes: Ints) -> tuple[Ints, Ints, Ints]:
         """Give the row, the column and the edge of every edge that leaves one of `nodes` (rows, columns)."""
-        first, stop = (np.searchsorted(self.starts, nodes, side) for side in ("left", "right"))
+        first, stop = (np.searchsorted(self.edge_sources, nodes, side) for side in ("left", "right"))
         counts = (stop - first).ravel()  # nothing is no edge's start, so nothing leaves it
         which = np.repeat(np.arange(nodes.size), counts)
         rank = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         rows, columns = np.divmod(which, nodes.shape[1])
         return rows, columns, first.ravel()[which] + rank
 
-    def reached(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+    def node_sums(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         """Add values (..., edges) up along the path to every node: (..., nodes)."""
         found = np.zeros((*values.shape[:-1], len(self.nodes)))
         for level in self.levels[1:]:
-            edges = self.into[level]
-            found[..., level] = found[..., self.starts[edges]] + values[..., edges]
+            edges = self.incoming_edges[level]
+            found[..., level] = found[..., self.edge_sources[edges]] + values[..., edges]
         return found
 
-    def totals(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+    def choice_sums(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         """Add values (..., edges) up along every choice's path: (..., choices)."""
-        totals: NDArray[np.float64] = self.reached(values)[..., self.starts[self.lasts]] + values[..., self.lasts]
+        totals: NDArray[np.float64] = (
+            self.node_sums(values)[..., self.edge_sources[self.last_edges]] + values[..., self.last_edges]
+        )
         return totals

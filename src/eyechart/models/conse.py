@@ -18,7 +18,7 @@ from PIL import Image
 from eyechart.data.class_names import class_names
 from eyechart.errors import SpecError, VocabularyError
 from eyechart.models import runtime
-from eyechart.models.registry import backend, create
+from eyechart.models.registry import create_model, find_backend
 from eyechart.models.types import Encoder, Floats, Identity
 from eyechart.spec import ModelSpec, parse_spec
 
@@ -34,13 +34,13 @@ class ConSE(Encoder):
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=0, options=OPTIONS)
         self.spec = spec
-        self.top = runtime.whole_number(spec, "top", 10)
-        self._scale = runtime.scale(spec, 20.0)
+        self.top = runtime.integer_option(spec, "top", 10)
+        self._scale = runtime.scale_option(spec, 20.0)
         self.names = class_names(spec.options.get("names", "mill"))
         here = {"device": device, "offline": offline}
-        self.classifier = create(_part(spec, "classifier", "timm[]", "classifier"), **here)
-        self.text = create(_part(spec, "text", "sentence[minilm]", "text_encoder"), **here)
-        self.batch_size = runtime.batch_size(spec, self.classifier.batch_size)
+        self.classifier = create_model(_part(spec, "classifier", "timm[]", "classifier"), **here)
+        self.text = create_model(_part(spec, "text", "sentence[minilm]", "text_encoder"), **here)
+        self.batch_size = runtime.batch_size_option(spec, self.classifier.batch_size)
 
     @property
     def logit_scale(self) -> float:
@@ -115,7 +115,7 @@ def convex_combination(logits: Floats, embeddings: Floats, top: int) -> Floats:
 def _part(spec: ModelSpec, option: str, default: str, interface: str) -> ModelSpec:
     """Read one of the two models; the precision that is asked of both is asked of each that names none."""
     asked = parse_spec(spec.options.get(option, default))
-    if interface not in backend(asked).offers:
+    if interface not in find_backend(asked).capabilities:
         what = interface.replace("_", " ")
         raise SpecError(f"'{spec}': {asked} is not a {what}. Use one, such as {option}={EXAMPLES[option]}.")
     if "dtype" in spec.options and "dtype" not in asked.options:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 
 @cache
-def pick(worker: int) -> str:
+def assign_device(worker: int) -> str:
     """Deal the CUDA devices out to the workers in turn; without one it is the processor."""
     if os.environ.get("CUDA_VISIBLE_DEVICES") == "" or find_spec("torch") is None:
         return "cpu"

@@ -7,7 +7,7 @@ from eyechart.errors import ModelError
 from eyechart.models.types import Answer, Generator, Request
 
 
-def generate(
+def generate_all(
     model: Generator, requests: Sequence[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
 ) -> list[Answer]:
     """Answer every request, in their order.
@@ -17,7 +17,7 @@ def generate(
     found: dict[int, Answer] = {}
     left = ""
     try:
-        found.update(model.answers(requests, max_tokens, schema))
+        found.update(model.generate(requests, max_tokens, schema))
     except ModelError as error:
         if not found:
             raise

@@ -6,19 +6,19 @@ from pathlib import Path
 from eyechart.samples.files import packaged
 from eyechart.spec import ModelSpec
 
-NAMES: Mapping[str, tuple[str, ...]] = {
+PACKAGED_MODELS: Mapping[str, tuple[str, ...]] = {
     "open_clip": ("toybox-clip", "toybox-clip-b"),
     "hf": ("toybox-mllm",),
     "vllm": ("toybox-mllm",),
 }
 
 
-def folder(spec: ModelSpec) -> Path | None:
+def packaged_folder(spec: ModelSpec) -> Path | None:
     """Return the folder of the packaged model that a specification names, if it names one.
 
     >>> from eyechart.spec import parse
-    >>> folder(parse("vllm[toybox-mllm]")).name, folder(parse("vllm[./toybox-mllm]"))
+    >>> packaged_folder(parse("vllm[toybox-mllm]")).name, packaged_folder(parse("vllm[./toybox-mllm]"))
     ('toybox-mllm', None)
     """
     name = "".join(spec.arguments)
-    return packaged(name) if name in NAMES.get(spec.backend, ()) else None
+    return packaged(name) if name in PACKAGED_MODELS.get(spec.backend, ()) else None

@@ -47,11 +47,11 @@ class Backend:
 
     target: str
     declared: frozenset[str] | None = None
-    computes: bool = True
-    others: Mapping[str, str] = field(default_factory=dict)
+    uses_device: bool = True
+    classes_by_protocol: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def offers(self) -> frozenset[str]:
+    def capabilities(self) -> frozenset[str]:
         """The names of the interfaces; the class of another package is imported to find out."""
         return _inherited(self.target) if self.declared is None else self.declared
 
@@ -70,25 +70,32 @@ def _inherited(target: str) -> frozenset[str]:
 
 
 BUILT_IN: Mapping[str, Backend] = {
-    "open_clip": Backend("eyechart.models.open_clip.encoder:OpenClip", ENCODER),
-    "hf_clip": Backend("eyechart.models.hf.clip:HfClip", ENCODER),
-    "blip2": Backend("eyechart.models.hf.blip2:Blip2", frozenset({"matcher"})),
-    "timm": Backend("eyechart.models.timm_classifier:Timm", frozenset({"classifier", "image_encoder"})),
+    "open_clip": Backend("eyechart.models.open_clip.encoder:OpenClipEncoder", ENCODER),
+    "hf_clip": Backend("eyechart.models.hf.clip:HfClipEncoder", ENCODER),
+    "blip2": Backend("eyechart.models.hf.blip2:Blip2Matcher", frozenset({"matcher"})),
+    "timm": Backend("eyechart.models.timm_classifier:TimmClassifier", frozenset({"classifier", "image_encoder"})),
     "conse": Backend("eyechart.models.conse:ConSE", ENCODER),
-    "sentence": Backend("eyechart.models.sentence.encoder:Sentence", frozenset({"text_encoder"})),
+    "sentence": Backend("eyechart.models.sentence.encoder:SentenceEncoder", frozenset({"text_encoder"})),
     "knn": Backend("eyechart.classification.knn:KnnModel", frozenset({"neighbours"})),
-    "hf": Backend("eyechart.models.hf.generator:Hf", frozenset({"generator", "scorer"})),
-    "vllm": Backend("eyechart.models.vllm.generator:Vllm", frozenset({"generator", "scorer"})),
-    "openai": Backend("eyechart.models.openai.generator:OpenAi", frozenset({"generator"}), computes=False),
+    "hf": Backend("eyechart.models.hf.generator:HfGenerator", frozenset({"generator", "scorer"})),
+    "vllm": Backend("eyechart.models.vllm.generator:VllmGenerator", frozenset({"generator", "scorer"})),
+    "openai": Backend("eyechart.models.openai.generator:OpenAiGenerator", frozenset({"generator"}), uses_device=False),
     "replay": Backend(
         "eyechart.classification.replay:Replay",
         frozenset({"answers"}),
-        computes=False,
-        others={"species": "eyechart.realbirdid.species_replay:SpeciesReplay"},
+        uses_device=False,
+        classes_by_protocol={"species": "eyechart.realbirdid.species_replay:SpeciesReplay"},
     ),
 }
 
-SAID = ("closed_world", "open_world", "mcq", "existence", "free_form", "species")  # what replayed words answer
+REPLAYED_PROTOCOLS = (
+    "closed_world",
+    "open_world",
+    "mcq",
+    "existence",
+    "free_form",
+    "species",
+)  # what replayed words answer
 
 OTHERS = "The model backends' packages come with pip install 'eyechart[models]'."
 EXTRAS = {
@@ -111,7 +118,7 @@ def backends() -> Mapping[str, Backend]:
     return found
 
 
-def backend(spec: ModelSpec) -> Backend:
+def find_backend(spec: ModelSpec) -> Backend:
     """Look a specification's backend up; a typo is answered with the nearest name, a model's name with its backend."""
     if ":" in spec.backend:
         return Backend(spec.backend)
@@ -122,28 +129,30 @@ def backend(spec: ModelSpec) -> Backend:
             f"{suggest_model(spec, list(known))} Known backends: {', '.join(sorted(known))}."
         )
     found = known[spec.backend]
-    if "answers" in found.offers:
-        check_said(spec)
+    if "answers" in found.capabilities:
+        check_replayed_protocol(spec)
     return found
 
 
-def check_said(spec: ModelSpec) -> None:
+def check_replayed_protocol(spec: ModelSpec) -> None:
     """Refuse replayed words of a protocol that reads none."""
-    of = spec.options.get("of", SAID[0])
-    if of not in SAID:
-        raise SpecError(f"'{spec}': of={of} is none of {', '.join(SAID)}{did_you_mean(of, SAID)}")
+    of = spec.options.get("of", REPLAYED_PROTOCOLS[0])
+    if of not in REPLAYED_PROTOCOLS:
+        raise SpecError(
+            f"'{spec}': of={of} is none of {', '.join(REPLAYED_PROTOCOLS)}{did_you_mean(of, REPLAYED_PROTOCOLS)}"
+        )
 
 
-def offers(spec: ModelSpec) -> frozenset[str]:
+def capabilities(spec: ModelSpec) -> frozenset[str]:
     """What a specification offers: its backend's interfaces, or words that were said under one protocol."""
-    found = backend(spec).offers
+    found = find_backend(spec).capabilities
     return frozenset({f"said:{spec.options['of']}"}) if "answers" in found and "of" in spec.options else found
 
 
-def create(spec: ModelSpec, **options: Any) -> Any:
+def create_model(spec: ModelSpec, **options: Any) -> Any:
     """Make the model; its weights are not read before the first question."""
-    found = backend(spec)
-    target = found.others.get(spec.options.get("of", ""), found.target)
+    found = find_backend(spec)
+    target = found.classes_by_protocol.get(spec.options.get("of", ""), found.target)
     made = _load(target, str(spec))
     try:
         return made(spec, **options)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DTYPES = ("float32", "bfloat16", "float16")
 
 
-def precision(spec: ModelSpec, device: str) -> str:
+def dtype_option(spec: ModelSpec, device: str) -> str:
     """Read the option `dtype`; without it bfloat16 where a CUDA device has it, else float32."""
     asked = spec.options.get("dtype") or _native(device)
     if asked not in DTYPES:
@@ -35,12 +35,12 @@ def _native(device: str) -> str:
     return "bfloat16" if device.startswith("cuda") and torch.cuda.is_bf16_supported() else "float32"
 
 
-def batch_size(spec: ModelSpec, default: int) -> int:
+def batch_size_option(spec: ModelSpec, default: int) -> int:
     """Read the option `batch_size`, a positive whole number."""
-    return whole_number(spec, "batch_size", default)
+    return integer_option(spec, "batch_size", default)
 
 
-def whole_number(spec: ModelSpec, option: str, default: int, least: int = 1) -> int:
+def integer_option(spec: ModelSpec, option: str, default: int, least: int = 1) -> int:
     """Read an option that is a whole number."""
     text = spec.options.get(option, str(default))
     if not text.isascii() or not text.isdigit() or int(text) < least:
@@ -48,7 +48,7 @@ def whole_number(spec: ModelSpec, option: str, default: int, least: int = 1) -> 
     return int(text)
 
 
-def fraction(spec: ModelSpec, option: str, default: float) -> float:
+def fraction_option(spec: ModelSpec, option: str, default: float) -> float:
     """Read an option that is a number above 0 and at most 1."""
     text = spec.options.get(option, str(default))
     try:
@@ -59,7 +59,7 @@ def fraction(spec: ModelSpec, option: str, default: float) -> float:
     raise SpecError(f"'{spec}' has {option}={text}. Expected a number above 0 and at most 1.")
 
 
-def scale(spec: ModelSpec, default: float) -> float:
+def scale_option(spec: ModelSpec, default: float) -> float:
     """Read the option `scale`, what cosines or logits are multiplied with before a softmax: a number above 0."""
     text = spec.options.get("scale", str(default))
     try:
@@ -70,7 +70,7 @@ def scale(spec: ModelSpec, default: float) -> float:
     raise SpecError(f"'{spec}' has scale={text}. Expected a number above 0.")
 
 
-def amount(spec: ModelSpec, option: str, default: float | None = None) -> float | None:
+def amount_option(spec: ModelSpec, option: str, default: float | None = None) -> float | None:
     """Read an option that is a number of at least 0; without it and without a default there is none."""
     if option not in spec.options:
         return default
@@ -83,7 +83,7 @@ def amount(spec: ModelSpec, option: str, default: float | None = None) -> float 
     raise SpecError(f"'{spec}' has {option}={text}. Expected a number of at least 0.")
 
 
-def flag(spec: ModelSpec, option: str, default: bool) -> bool:
+def flag_option(spec: ModelSpec, option: str, default: bool) -> bool:
     """Read an option that is true or false."""
     text = spec.options.get(option, str(default).lower())
     if text not in ("true", "false"):
@@ -92,25 +92,25 @@ def flag(spec: ModelSpec, option: str, default: bool) -> bool:
 
 
 @contextmanager
-def inference(device: str, dtype: str) -> "Iterator[None]":
+def inference_mode(device: str, dtype: str) -> "Iterator[None]":
     """Run without gradients; below float32 the layers that bear it compute in `dtype`, the others in float32."""
     import torch
 
     with ExitStack() as stack:
         stack.enter_context(torch.inference_mode())
         if dtype != "float32":
-            stack.enter_context(lower(device, dtype))
+            stack.enter_context(autocast(device, dtype))
         yield
 
 
-def lower(device: str, dtype: str) -> AbstractContextManager[Any]:
+def autocast(device: str, dtype: str) -> AbstractContextManager[Any]:
     """Return torch's autocast for a device such as `cuda:1`."""
     import torch
 
     return torch.autocast(device.partition(":")[0], getattr(torch, dtype))
 
 
-def place(module: Any, device: str) -> Any:
+def to_device(module: Any, device: str) -> Any:
     """Put a module where it runs, ready to answer; channels_last makes convolutions about twice as fast."""
     import torch
 
@@ -146,13 +146,13 @@ def out_of_memory(error: Exception) -> bool:
     return named or (isinstance(error, RuntimeError) and ("out of memory" in said or "can't allocate memory" in said))
 
 
-def plain(config: "Mapping[str, Any]") -> dict[str, Any]:
+def to_jsonable(config: "Mapping[str, Any]") -> dict[str, Any]:
     """Spell a processor's settings in what JSON knows, sorted by name."""
     return {key: list(value) if isinstance(value, tuple) else value for key, value in sorted(config.items())}
 
 
 @cache
-def libraries(*packages: str) -> dict[str, str]:
+def library_versions(*packages: str) -> dict[str, str]:
     """Look the versions of installed packages up by their names in the package index."""
     return {name: found for name in packages if (found := _version(name))}
 

@@ -34,7 +34,7 @@ def _folded(name: str) -> str:
 
 
 def _shipped() -> Iterator[tuple[str, str]]:
-    return ((backend, name) for backend, names in packaged.NAMES.items() for name in names)
+    return ((backend, name) for backend, names in packaged.PACKAGED_MODELS.items() for name in names)
 
 
 def _open_clip() -> list[str]:

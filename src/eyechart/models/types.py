@@ -177,7 +177,7 @@ class Generator(Model):
     structured: bool = False
 
     @abstractmethod
-    def answers(
+    def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
         """Give answers of up to so many tokens, the end of turn counted, with their requests' places, as they come.
@@ -194,12 +194,12 @@ class Generator(Model):
 class Scorer(Generator):
     """A generator that also tells how likely it would have said something.
 
-    One that finds out from its checkpoint's configuration that it cannot says so in `no_scores`: cases that need
+    One that finds out from its checkpoint's configuration that it cannot says so in `scoring_obstacle`: cases that need
     log-probabilities are skipped with this reason.
     """
 
     @property
-    def no_scores(self) -> str:
+    def scoring_obstacle(self) -> str:
         """Why there are no log-probabilities, as a sentence; "" where there are."""
         return ""
 

@@ -14,7 +14,7 @@ BLOB = re.compile(r"[0-9a-f]{64}")
 FRESH = 2_000_000_000  # nanoseconds before hashing in which a further write may leave the time of change as it is
 
 
-class State(msgspec.Struct, frozen=True):
+class FileState(msgspec.Struct, frozen=True):
     """What a file is told by without reading it; any change of it makes a kept digest void."""
 
     path: str
@@ -24,10 +24,10 @@ class State(msgspec.Struct, frozen=True):
     device: int
 
 
-class Kept(msgspec.Struct, frozen=True):
+class CachedDigest(msgspec.Struct, frozen=True):
     """A file's state when it was hashed, and its sha256."""
 
-    state: State
+    state: FileState
     sha256: str
 
 
@@ -37,7 +37,7 @@ class _Folder:
     path: Path | None = None
 
 
-def keep_digests(folder: Path | None) -> None:
+def set_digest_folder(folder: Path | None) -> None:
     """Keep digests in a folder that other processes read as well."""
     _Folder.path = folder
 
@@ -53,13 +53,13 @@ def file_sha256(path: Path) -> str:
     return _digest(_state(real), _Folder.path)
 
 
-def _state(path: Path) -> State:
+def _state(path: Path) -> FileState:
     found = path.stat()
-    return State(str(path), found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev)
+    return FileState(str(path), found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev)
 
 
 @cache
-def _digest(state: State, folder: Path | None) -> str:
+def _digest(state: FileState, folder: Path | None) -> str:
     place = folder / f"{sha256(state.path.encode(errors='surrogateescape')).hexdigest()}.json" if folder else None
     if place and (found := _kept(place, state)):
         return found
@@ -68,7 +68,7 @@ def _digest(state: State, folder: Path | None) -> str:
     settled = state.mtime_ns < began - FRESH  # as git does: a file changed just now may change again unnoticed
     if place and settled and _state(Path(state.path)) == state:
         with suppress(OSError):  # only time is lost
-            _keep(place, Kept(state, found))
+            _keep(place, CachedDigest(state, found))
     return found
 
 
@@ -77,15 +77,15 @@ def _read(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _kept(place: Path, state: State) -> str | None:
+def _kept(place: Path, state: FileState) -> str | None:
     try:
-        found = msgspec.json.decode(place.read_bytes(), type=Kept)
+        found = msgspec.json.decode(place.read_bytes(), type=CachedDigest)
     except (OSError, msgspec.DecodeError):
         return None
     return found.sha256 if found.state == state and BLOB.fullmatch(found.sha256) else None
 
 
-def _keep(place: Path, kept: Kept) -> None:
+def _keep(place: Path, kept: CachedDigest) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=place.parent, delete=False) as file:
         try:

@@ -20,7 +20,7 @@ _LOADING = re.compile(r"(Missing key|Unexpected key|size mismatch for )(.*)")
 
 
 @dataclass(frozen=True)
-class Found:
+class WeightSource:
     """A file or folder of a model, and the commit of the hub repository it came from (empty for the user's own)."""
 
     path: Path
@@ -47,15 +47,15 @@ def is_path(text: str) -> bool:
     return "/" in text or text.startswith("~") or text.endswith(SUFFIXES)
 
 
-def local(text: str) -> Found:
+def find_local(text: str) -> WeightSource:
     """Find a file or folder that the user named."""
     path = Path(text).expanduser()
     if not path.exists():
         raise ModelError(f"The weights file {path} does not exist. Check the path in pretrained=… or in the name.")
-    return Found(path)
+    return WeightSource(path)
 
 
-def hub_file(repo: str, names: Sequence[str], *, offline: bool) -> Found:
+def hub_file(repo: str, names: Sequence[str], *, offline: bool) -> WeightSource:
     """Find the first of these files that a hub repository (`owner/name`, maybe `@revision`) has; a copy here wins."""
     from huggingface_hub import file_exists, hf_hub_download, try_to_load_from_cache
 
@@ -70,12 +70,12 @@ def hub_file(repo: str, names: Sequence[str], *, offline: bool) -> Found:
         return _found(hf_hub_download(repository, (there or names)[0], revision=revision or None))
 
 
-def hub_folder(repo: str, patterns: Sequence[str], *, offline: bool) -> Found:
+def hub_folder(repo: str, patterns: Sequence[str], *, offline: bool) -> WeightSource:
     """Find the files of a hub repository that match the patterns, as a folder; a local folder is taken as it is."""
     from huggingface_hub import snapshot_download
 
     if Path(repo).expanduser().is_dir():
-        return Found(Path(repo).expanduser())
+        return WeightSource(Path(repo).expanduser())
     repository, _, revision = repo.partition("@")
     with _asking(repository, "", offline):
         folder = Path(
@@ -83,12 +83,12 @@ def hub_folder(repo: str, patterns: Sequence[str], *, offline: bool) -> Found:
                 repository, revision=revision or None, allow_patterns=list(patterns), local_files_only=offline
             )
         )
-    return Found(folder, folder.name)
+    return WeightSource(folder, folder.name)
 
 
-def _found(file: str) -> Found:
+def _found(file: str) -> WeightSource:
     parts = Path(file).parts
-    return Found(Path(file), parts[parts.index("snapshots") + 1])
+    return WeightSource(Path(file), parts[parts.index("snapshots") + 1])
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
-def read(path: Path) -> "dict[str, Tensor]":
+def read_state_dict(path: Path) -> "dict[str, Tensor]":
     """Read a state dict from safetensors, or from a pickle restricted to tensors."""
     import torch
 
@@ -128,7 +128,7 @@ def read(path: Path) -> "dict[str, Tensor]":
 
 
 @contextmanager
-def loading(path: Path, architecture: str) -> Iterator[None]:
+def explain_load_errors(path: Path, architecture: str) -> Iterator[None]:
     """Turn what libraries raise while they load a weights file into one sentence."""
     from pickle import UnpicklingError
 
@@ -166,7 +166,7 @@ def _shorten(kind: str, rest: str) -> str:
     if kind.startswith("size"):
         return f"{kind}{rest}".rstrip(".")
     keys = re.findall(r'"([^"]+)"', rest)
-    return f"{kind}{'s' * (len(keys) > 1)}: {listed(keys)}".lower()
+    return f"{kind}{'s' * (len(keys) > 1)}: {shorten_list(keys)}".lower()
 
 
 def _misfit(path: Path, architecture: str, what: str) -> str:
@@ -176,7 +176,9 @@ def _misfit(path: Path, architecture: str, what: str) -> str:
     )
 
 
-def fits(path: Path, architecture: str, expected: "Mapping[str, Any]", found: "Mapping[str, Any]") -> None:
+def check_state_dict_fits(
+    path: Path, architecture: str, expected: "Mapping[str, Any]", found: "Mapping[str, Any]"
+) -> None:
     """Refuse weights with missing, unexpected or mis-shaped keys, naming the first of each."""
     kinds = {
         "missing": [key for key in expected if key not in found],
@@ -187,11 +189,11 @@ def fits(path: Path, architecture: str, expected: "Mapping[str, Any]", found: "M
             if key in found and found[key].shape != expected[key].shape
         ],
     }
-    if parts := [f"{kind}: {listed(keys)}" for kind, keys in kinds.items() if keys]:
+    if parts := [f"{kind}: {shorten_list(keys)}" for kind, keys in kinds.items() if keys]:
         raise ModelError(_misfit(path, architecture, "; ".join(parts)))
 
 
-def listed(keys: Sequence[str]) -> str:
+def shorten_list(keys: Sequence[str]) -> str:
     """Name the first few keys, and how many more there are."""
     more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
     return ", ".join(keys[:_SHOWN]) + more

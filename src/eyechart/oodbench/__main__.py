@@ -22,8 +22,8 @@ from eyechart.data.splits import available, open_split
 from eyechart.errors import DataError, EyechartError, SpecError
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.device import pick
-from eyechart.models.registry import backend, create, offers
+from eyechart.models.device import assign_device
+from eyechart.models.registry import capabilities, create_model, find_backend
 from eyechart.oodbench.case_division import NONE, OWN, DivisionResult, compute_division
 from eyechart.oodbench.division import HARD_SAMPLES, OOD_H, OOD_S, SETS, Division, require_annotation, usable_images
 from eyechart.oodbench.division_files import write_division
@@ -164,10 +164,10 @@ def check_options(options: argparse.Namespace) -> None:
         if "]+" in given:
             raise SpecError(f"--detector={given} names several detectors. Give each in a --detector of its own.")
         spec = parse_spec(given)
-        backend(spec)
-        if DETECTORS.isdisjoint(offers(spec)):
+        find_backend(spec)
+        if DETECTORS.isdisjoint(capabilities(spec)):
             raise SpecError(
-                f"--detector={given} offers {', '.join(sorted(offers(spec)))}. Give an encoder, a matcher, or a "
+                f"--detector={given} offers {', '.join(sorted(capabilities(spec)))}. Give an encoder, a matcher, or a "
                 "classifier of the categories, such as open_clip[ViT-L-14,pretrained=openai]."
             )
 
@@ -275,7 +275,7 @@ class DetectorPool:
         """Make a detector, or give the one that was made."""
         self.bar.title = f"{self.split}: {spec}"
         if spec not in self.models:
-            self.models[spec] = create(parse_spec(spec), device=pick(0), offline=self.offline)
+            self.models[spec] = create_model(parse_spec(spec), device=assign_device(0), offline=self.offline)
         return self.models[spec]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from eyechart.data.dataset import Dataset
 from eyechart.errors import DataError
 from eyechart.estimates import Estimate
-from eyechart.metrics.distribution import Equivalence, equivalence
+from eyechart.metrics.distribution import MmdEquivalence, mmd_equivalence
 from eyechart.models.types import Floats
 from eyechart.oodbench.case_division import load_division
 from eyechart.oodbench.division import OOD_H, OOD_S, Division
@@ -44,7 +44,7 @@ class DistributionPredictions(Predictions):
 
     split: PairFeatures
     reference: PairFeatures
-    result: Equivalence
+    result: MmdEquivalence
     variant: Mapping[str, str]
 
     @property
@@ -134,7 +134,7 @@ class Distribution(Protocol[DistributionPredictions]):
             )
         other = context.open_split(benchmark, split)
         here, reference = pair_features(context), pair_features(replace(context, dataset=other))
-        found = equivalence(
+        found = mmd_equivalence(
             reference.features, reference.categories, here.features, here.categories, seed=context.runner.seed
         )
         variant = {

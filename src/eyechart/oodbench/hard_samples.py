@@ -13,7 +13,7 @@ from math import ceil, inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eyechart.metrics._checks import demand, integers, whole
+from eyechart.metrics._checks import check_integers, check_whole_number, require
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,10 +58,10 @@ def hardness(probabilities: ArrayLike, gamma: float = GAMMA) -> Floats:
     [0.0, 0.173, 1.865]
     """
     p = np.asarray(probabilities, dtype=np.float64)
-    demand(p.ndim == 1, "hardness", "probabilities", "an array of 1 dimension", p)
+    require(p.ndim == 1, "hardness", "probabilities", "an array of 1 dimension", p)
     outside = p[~((p > 0) & (p <= 1))]
-    demand(outside.size == 0, "hardness", "probabilities", "above 0 and at most 1", outside[0] if outside.size else 0)
-    demand(0 <= gamma < inf, "hardness", "gamma", "at least 0 and finite", gamma)
+    require(outside.size == 0, "hardness", "probabilities", "above 0 and at most 1", outside[0] if outside.size else 0)
+    require(0 <= gamma < inf, "hardness", "gamma", "at least 0 and finite", gamma)
     return np.asarray((1 - p) ** gamma * np.abs(np.log(p)))
 
 
@@ -79,7 +79,7 @@ def propose_top_categories(probabilities: ArrayLike) -> Proposals:
     """
     p = np.asarray(probabilities, dtype=np.float64)
     fits = p.ndim == 2 and p.shape[-1] > 0
-    demand(fits, "propose_top_categories", "probabilities", "an array of 2 dimensions with at least one category", p)
+    require(fits, "propose_top_categories", "probabilities", "an array of 2 dimensions with at least one category", p)
     rows = np.flatnonzero(~np.isnan(p).any(1))
     best = p[rows].argmax(1)
     values = p[rows, best]
@@ -102,9 +102,9 @@ def keep_annotated(found: Proposals, present: ArrayLike) -> tuple[Proposals, int
     """
     table = np.asarray(present)
     fits = table.ndim == 2 and table.dtype.kind == "b"
-    demand(fits, "keep_annotated", "present", "a boolean array of 2 dimensions", table)
-    rows = integers("keep_annotated", "rows", found.rows, ndim=1, below=table.shape[0], least=0)
-    categories = integers("keep_annotated", "categories", found.categories, ndim=1, below=table.shape[1], least=0)
+    require(fits, "keep_annotated", "present", "a boolean array of 2 dimensions", table)
+    rows = check_integers("keep_annotated", "rows", found.rows, ndim=1, below=table.shape[0], least=0)
+    categories = check_integers("keep_annotated", "categories", found.categories, ndim=1, below=table.shape[1], least=0)
     kept = table[rows, categories]
     return Proposals(rows[kept], categories[kept], found.probabilities[kept]), int((~kept).sum())
 
@@ -128,16 +128,16 @@ def mine_hard_samples(
     >>> hard.rows.tolist(), hard.categories.tolist(), hard.hardness.round(3).tolist()
     ([1, 2], [5, 7], [1.03, 0.009])
     """
-    k = whole("mine_hard_samples", "k", k, least=1)
-    demand(0 < q <= 100, "mine_hard_samples", "q", "above 0 and at most 100", q)
-    demand(
+    k = check_whole_number("mine_hard_samples", "k", k, least=1)
+    require(0 < q <= 100, "mine_hard_samples", "q", "above 0 and at most 100", q)
+    require(
         len({*keys}) == len(keys), "mine_hard_samples", "keys", "all different", f"{len(keys) - len({*keys})} repeated"
     )
-    rows = integers("mine_hard_samples", "rows", found.rows, ndim=1, below=len(keys), least=0)
-    categories = integers("mine_hard_samples", "categories", found.categories, ndim=1, least=0)
+    rows = check_integers("mine_hard_samples", "rows", found.rows, ndim=1, below=len(keys), least=0)
+    categories = check_integers("mine_hard_samples", "categories", found.categories, ndim=1, least=0)
     scores = hardness(found.probabilities, gamma)
     for name, values in (("categories", categories), ("probabilities", scores)):
-        demand(len(values) == len(rows), "mine_hard_samples", name, f"of length {len(rows)}, one a proposal", values)
+        require(len(values) == len(rows), "mine_hard_samples", name, f"of length {len(rows)}, one a proposal", values)
     ranks = np.empty(len(keys), np.int64)
     ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(len(keys))
     order = np.lexsort((categories, ranks[rows], -scores))

@@ -13,8 +13,14 @@ from eyechart.metrics.degenerate_intervals import measure_intervals, share_inter
 from eyechart.metrics.degradation import Degradation
 from eyechart.metrics.degradation import degradation as falls_of
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import clustered, drawn_shares, drawn_totals, quotients, row_sums
-from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, measures, tables
+from eyechart.metrics.resampling import (
+    cluster_bootstrap_totals,
+    cluster_sums,
+    ratios,
+    unit_bootstrap_shares,
+    unit_bootstrap_totals,
+)
+from eyechart.metrics.yes_no import MEASURES, MISSING, UNPARSED, YES, confusion_measures, confusion_tables
 from eyechart.oodbench.division import ID
 from eyechart.oodbench.predictions import LABELS, ExistencePredictions, ProgressionPredictions
 
@@ -38,7 +44,10 @@ def yes_no_measures(predictions: ExistencePredictions) -> Iterator[Estimate]:
     Source: arXiv 2602.18094, section 4.1.
     """
     for name, mask in answered_pairs(predictions).items():
-        counts, images = tables(predictions.answers[mask], predictions.expected[mask]), predictions.images[mask]
+        counts, images = (
+            confusion_tables(predictions.answers[mask], predictions.expected[mask]),
+            predictions.images[mask],
+        )
         yield from measure_estimates(name, counts, images, len(predictions.keys), predictions.seed)
 
 
@@ -51,7 +60,9 @@ def answer_shares(predictions: ExistencePredictions) -> Iterator[Estimate]:
 def degradation(predictions: ExistencePredictions) -> Iterator[Estimate]:
     """Yield how far each measure falls from ID to every other set, and the p-value of the fall."""
     masks = answered_pairs(predictions)
-    counts = {name: tables(predictions.answers[mask], predictions.expected[mask]) for name, mask in masks.items()}
+    counts = {
+        name: confusion_tables(predictions.answers[mask], predictions.expected[mask]) for name, mask in masks.items()
+    }
     images = {name: predictions.images[mask] for name, mask in masks.items()}
     for name in counts:
         if name != ID and ID in counts:
@@ -71,13 +82,16 @@ def measure_estimates(name: str, counts: Ints, images: Ints, all_images: int, se
 
     For comparisons all images of the split are drawn, with all pairs of each.
     """
-    values, draws = measures(counts.sum(axis=0)), measures(clustered(counts, images, TIMES, seed))
+    values, draws = (
+        confusion_measures(counts.sum(axis=0)),
+        confusion_measures(cluster_bootstrap_totals(counts, images, TIMES, seed)),
+    )
     n, units = int(counts.sum()), len(np.unique(images))
     intervals = measure_intervals(counts, draws, clusters=images) if n else {}
 
     @cache
     def resamples() -> dict[str, Floats]:
-        return measures(drawn_totals(row_sums(counts, images, all_images), DRAWS, seed))
+        return confusion_measures(unit_bootstrap_totals(cluster_sums(counts, images, all_images), DRAWS, seed))
 
     def bootstrap(measure: str) -> Floats:
         return resamples()[measure]
@@ -92,10 +106,10 @@ def share_estimates(name: str, answers: Ints, images: Ints, seed: int) -> Iterat
     """The share of answers that say yes, and of those that could not be read, with intervals over images."""
     counted = [(answers == what).sum(axis=1) for what in (YES, UNPARSED)]
     rows = np.stack([*counted, np.full(len(answers), answers.shape[1])], axis=1).astype(np.int64)
-    n, drawn = answers.size, clustered(rows, images, TIMES, seed)
+    n, drawn = answers.size, cluster_bootstrap_totals(rows, images, TIMES, seed)
     for place, what in enumerate(SHARES):
         value = float(rows[:, place].sum() / n) if n else float("nan")
-        draws, count = quotients(drawn[:, place], drawn[:, 2]), len(np.unique(images))
+        draws, count = ratios(drawn[:, place], drawn[:, 2]), len(np.unique(images))
         interval = share_interval(draws, value, count) if n else None
         yield set_estimate(what, name, value, n, interval, n_clusters=count)
 
@@ -121,11 +135,11 @@ def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
     rows, seed = found.images, found.seed
     for name, mask in complete_samples(found):
         right = np.column_stack([found.correct[mask], np.ones(int(mask.sum()), np.int64)])
-        drawn = clustered(right, rows[mask], TIMES, seed)
+        drawn = cluster_bootstrap_totals(right, rows[mask], TIMES, seed)
         n = len(right)
         for place, stage in enumerate(STAGES):
             value = float(right[:, place].mean()) if n else float("nan")
-            draws, images = quotients(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
+            draws, images = ratios(drawn[:, place], drawn[:, 3]), len({*rows[mask].tolist()})
             interval = share_interval(draws, value, images) if n else None
             bootstrap = partial(bootstrap_shares, right[:, [place, 3]], rows[mask], len(found.keys), seed)
             more = {
@@ -139,8 +153,8 @@ def stage_accuracies(found: ProgressionPredictions) -> Iterator[Estimate]:
 
 def bootstrap_shares(counts: Ints, images: Ints, all_images: int, seed: int) -> Floats:
     """The shares of resamples of all images of the split, of how many samples (n, 2) are right and are there."""
-    part, whole = row_sums(counts, images, all_images).T
-    return drawn_shares(part, whole, DRAWS, seed)
+    part, whole = cluster_sums(counts, images, all_images).T
+    return unit_bootstrap_shares(part, whole, DRAWS, seed)
 
 
 def complete_samples(found: ProgressionPredictions) -> Iterator[tuple[str, Bools]]:

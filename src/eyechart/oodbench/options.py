@@ -3,7 +3,7 @@
 from eyechart.data.class_names import templates
 from eyechart.data.splits import available, unknown
 from eyechart.errors import DataError
-from eyechart.models.registry import backend
+from eyechart.models.registry import find_backend
 from eyechart.protocol.options import READING, Option, OptionValues, RequestedValues, flag
 from eyechart.spec import parse_spec, split_outside_brackets
 
@@ -11,7 +11,7 @@ from eyechart.spec import parse_spec, split_outside_brackets
 def check_detectors(value: str, _: str | None) -> None:
     """Refuse detectors whose backend is not known."""
     for spec in split_outside_brackets(value, "+") if value != "own" else ():
-        backend(parse_spec(spec))
+        find_backend(parse_spec(spec))
 
 
 def check_templates(value: str, _: str | None) -> None:

@@ -173,7 +173,7 @@ class Context:
 
 def missing_scores_reason(context: Context) -> str:
     """Return why the model of a case has no log-probabilities, "" where it has."""
-    return context.model.no_scores if isinstance(context.model, Scorer) else ""
+    return context.model.scoring_obstacle if isinstance(context.model, Scorer) else ""
 
 
 def is_replay(context: Context) -> bool:

@@ -19,7 +19,7 @@ from eyechart.gate.evidence import RESAMPLES, Evidence, collect_evidence, pack_c
 from eyechart.gate.evidence import digest as plane_name
 from eyechart.gate.headlines import ANSWERED, ASKED
 from eyechart.metrics.clusters import clustered_t_interval, clustered_wilson
-from eyechart.metrics.resampling import drawn_shares
+from eyechart.metrics.resampling import unit_bootstrap_shares
 from eyechart.models.types import Identity, Usage
 from eyechart.protocol.base import Floats, Ints, Metric, P, Protocol, Rows
 from eyechart.protocol.settings import Case, Settings
@@ -211,7 +211,7 @@ def sample_mean(name: str, labels: str, values: Floats, clusters: Ints | None, s
     interval = clustered_wilson if binary else clustered_t_interval
 
     def bootstrap() -> Floats:
-        return drawn_shares(np.where(known, values, 0), known, RESAMPLES, seed, clusters=groups)
+        return unit_bootstrap_shares(np.where(known, values, 0), known, RESAMPLES, seed, clusters=groups)
 
     return Estimate(
         name=name,

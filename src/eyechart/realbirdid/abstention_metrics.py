@@ -11,9 +11,9 @@ from eyechart.data.observations import REASONS
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES
 from eyechart.metrics.cochran import cochran_q
-from eyechart.metrics.degenerate_intervals import share_interval, unseen
+from eyechart.metrics.degenerate_intervals import max_unseen_share, share_interval
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import clustered, drawn_shares, percentile, quotients
+from eyechart.metrics.resampling import cluster_bootstrap_totals, percentile_interval, ratios, unit_bootstrap_shares
 from eyechart.realbirdid.abstention import AbstentionPredictions
 from eyechart.realbirdid.estimators import rate, strata
 from eyechart.realbirdid.free_form import ANSWERABLE, UNANSWERABLE
@@ -38,13 +38,13 @@ class Group:
     @property
     def rates(self) -> Floats:
         """The share of each wording (k,), NaN where nobody answered."""
-        return quotients(self.abstained.sum(axis=1), self.told.sum(axis=1))
+        return ratios(self.abstained.sum(axis=1), self.told.sum(axis=1))
 
     def drawn(self, seed: int) -> Floats:
         """The rates of each wording (times, k) in bootstrap resamples of birds, which keep all images and answers."""
         table = np.concatenate([self.abstained & self.told, self.told]).T.astype(np.int64)
-        declined, told = np.split(clustered(table, self.clusters, RESAMPLES, seed), 2, axis=1)
-        return quotients(declined, told)
+        declined, told = np.split(cluster_bootstrap_totals(table, self.clusters, RESAMPLES, seed), 2, axis=1)
+        return ratios(declined, told)
 
 
 def estimate(name: str, category: str, value: float, n: int, interval: Interval | None, **more: Any) -> Estimate:
@@ -110,9 +110,9 @@ def around(draws: Floats, sd: float, birds: int, wordings: int) -> Interval:
     the interval is stretched to the value where it lies below.
     """
     if len({*draws[~np.isnan(draws)].tolist()}) > 1:
-        low, high = percentile(draws)
+        low, high = percentile_interval(draws)
         return Interval(min(low, sd), max(high, sd))
-    other, most = unseen(birds), np.sqrt(wordings / (wordings - 1)) / 2
+    other, most = max_unseen_share(birds), np.sqrt(wordings / (wordings - 1)) / 2
     return Interval(max(0.0, sd * (1 - 2 * other)), float(min(most, sd + other * most)))
 
 
@@ -149,7 +149,7 @@ def correct_reason(found: AbstentionPredictions, level: str, seed: int) -> Estim
     def bootstrap() -> Floats:
         part, whole = np.zeros((2, len(found.keys)))
         part[found.rows], whole[found.rows] = right.sum(axis=0), given.sum(axis=0)
-        return drawn_shares(part, whole, RESAMPLES, seed, strata(found.observed), found.observed.clusters)
+        return unit_bootstrap_shares(part, whole, RESAMPLES, seed, strata(found.observed), found.observed.clusters)
 
     units = len(np.unique(found.image_clusters[given.any(axis=0)]))
     pool = pooled("correct_reason", level, right, given, found.image_clusters, seed)
@@ -169,7 +169,7 @@ def pooled(name: str, category: str, part: Bools, whole: Bools, clusters: Ints, 
     counts, units = counts[counts[:, 1] > 0], clusters[counts[:, 1] > 0]
     n = int(counts[:, 1].sum())
     value = float(counts[:, 0].sum() / n) if n else float("nan")
-    drawn = clustered(counts, units, RESAMPLES, seed)
-    draws = quotients(drawn[:, 0], drawn[:, 1])
+    drawn = cluster_bootstrap_totals(counts, units, RESAMPLES, seed)
+    draws = ratios(drawn[:, 0], drawn[:, 1])
     interval = share_interval(draws, value, len(np.unique(units))) if n else None
     return estimate(name, category, value, n, interval)

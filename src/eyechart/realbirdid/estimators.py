@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from eyechart.data.observations import Observations
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES
-from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_draws, harmonic_mean_interval
+from eyechart.metrics.abstention import harmonic_mean, harmonic_mean_bootstrap, harmonic_mean_interval
 from eyechart.metrics.clusters import clustered_wilson
 from eyechart.metrics.intervals import Interval
-from eyechart.metrics.resampling import drawn
+from eyechart.metrics.resampling import bootstrap_counts
 
 Float64s = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ def harmonic(name: str, labels: str, right: Float64s, seen: Observations, seed: 
         return found, harmonic_mean_interval(*sides, seed=seed, clusters=clusters)
 
     def bootstrap() -> Float64s:
-        return harmonic_mean_draws(right, ~seen.answerable, drawn_birds(seen, seed))
+        return harmonic_mean_bootstrap(right, ~seen.answerable, drawn_birds(seen, seed))
 
     n = len(one) + len(other) if len(one) and len(other) else 0
     units = len(np.unique(seen.clusters[~np.isnan(right)]))
@@ -89,4 +89,4 @@ def drawn_birds(seen: Observations, seed: int) -> Iterator[NDArray[np.int64]]:
 
     Observations are drawn, with all their images.
     """
-    return drawn(len(seen.answerable), RESAMPLES, seed, strata(seen), seen.clusters)
+    return bootstrap_counts(len(seen.answerable), RESAMPLES, seed, strata(seen), seen.clusters)

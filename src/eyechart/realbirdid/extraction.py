@@ -70,7 +70,7 @@ class Chooser(Generator):
         """How often the model's weights were read."""
         return self.model.loads
 
-    def answers(
+    def generate(
         self,
         requests: Iterable[Request],
         max_tokens: int,  # noqa: ARG002
@@ -147,7 +147,7 @@ def by_reading(context: Context) -> bool:
 def unable(model: Model) -> str:
     """Return why a model cannot choose among answers although it is made for that, "" for every other one."""
     structured = isinstance(model, Generator) and model.structured
-    return model.no_scores if isinstance(model, Scorer) and not structured else ""
+    return model.scoring_obstacle if isinstance(model, Scorer) and not structured else ""
 
 
 def variant(context: Context, asked: Prompt | None, second: Prompt, choices: Sequence[str]) -> dict[str, str]:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.data.observations import Observations
-from eyechart.metrics.abstention import CRITERIA, Criterion, tradeoff, uncertainty
+from eyechart.metrics.abstention import CRITERIA, Criterion, abstention_curve, uncertainty
 from eyechart.metrics.hierarchy import Tree
 from eyechart.metrics.information_gain import information_gain
-from eyechart.metrics.selective import macro_coverage
+from eyechart.metrics.selective import macro_accuracy_coverage
 from eyechart.metrics.thresholds import accuracy_coverage
 from eyechart.models.types import Floats
 from eyechart.protocol.base import Protocol, Rows
@@ -168,7 +168,7 @@ class Views:
     def __init__(self, found: "SpeciesPredictions") -> None:
         seen = found.observed
         every, listed = np.ones(len(found.keys), np.bool_), found.summaries[RANGE].levels[0].best >= 0
-        self.tree = Tree.of_levels(seen.taxonomy.ancestors)
+        self.tree = Tree.from_levels(seen.taxonomy.ancestors)
         self.every = (
             View(ALL, found.summaries[ALL], seen, every),
             View(ELIGIBLE, found.summaries[ALL], seen, listed),
@@ -206,7 +206,7 @@ def gains(views: Views, view: View) -> Iterator[Points]:
     """Accuracy of the answerable birds' nodes by their mean information."""
     rows = np.flatnonzero(view.told & view.seen.answerable)
     if len(rows):
-        found = information_gain(views.tree, view.summary.stairs.of(rows), view.seen.species[rows])
+        found = information_gain(views.tree, view.summary.stairs.select(rows), view.seen.species[rows])
         yield "ig", found.thresholds, found.gain, found.accuracy
 
 
@@ -215,7 +215,7 @@ def abstentions(view: View) -> Iterator[Points]:
     without = ~view.seen.answerable[view.told]
     if without.any() and not without.all():
         for criterion in CRITERIA:
-            yield f"abstention {criterion}", *tradeoff(view.uncertainty(criterion, 0)[view.told], without)
+            yield f"abstention {criterion}", *abstention_curve(view.uncertainty(criterion, 0)[view.told], without)
 
 
 def accuracies(view: View) -> Iterator[Points]:
@@ -229,5 +229,5 @@ def accuracies(view: View) -> Iterator[Points]:
             found = accuracy_coverage(-view.uncertainty(criterion, place)[mask], right)
             yield named(f"accuracy {name}", criterion, " "), found.thresholds, found.coverage, found.accuracy
         if len(right):
-            found = macro_coverage(-view.uncertainty(CRITERIA[0], place)[mask], right, truth)
+            found = macro_accuracy_coverage(-view.uncertainty(CRITERIA[0], place)[mask], right, truth)
             yield f"macro {name}", found.thresholds, found.coverage, found.accuracy

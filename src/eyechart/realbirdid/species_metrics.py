@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from eyechart.estimates import Estimate
 from eyechart.metrics.abstention import (
     CRITERIA,
-    abstained_at,
-    abstained_at_interval,
+    abstention_rate_at,
+    abstention_rate_at_interval,
     ua_a,
-    ua_a_draws,
+    ua_a_bootstrap,
     ua_a_interval,
 )
-from eyechart.metrics.calibration import calibration_error, calibration_error_draws, calibration_error_interval
-from eyechart.metrics.clusters import clustered_stratified
+from eyechart.metrics.calibration import calibration_error, calibration_error_bootstrap, calibration_error_interval
+from eyechart.metrics.clusters import clustered_stratified_interval
 from eyechart.metrics.hierarchy import Tree
-from eyechart.metrics.information_gain import information_gain, information_gain_draws, information_gain_interval
+from eyechart.metrics.information_gain import information_gain, information_gain_bootstrap, information_gain_interval
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.recall import mean_per_class_recall
-from eyechart.metrics.selective import auc_draws, auc_interval, aurc, balanced_weights, macro_auc
-from eyechart.metrics.stopping import cross_fitted, right_between
+from eyechart.metrics.selective import auc_bootstrap, auc_interval, aurc, balanced_weights, macro_auc
+from eyechart.metrics.stopping import correct_range, cross_fit_threshold
 from eyechart.metrics.sweep_changes import information_gain_change, ua_a_change
-from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.metrics.thresholds import accuracy_coverage_area
 from eyechart.realbirdid.estimators import Float64s, Value, drawn_birds, estimate, harmonic, rate
 from eyechart.realbirdid.species import ALL, ELIGIBLE, RANGE, SpeciesPredictions, View, named, title_of
 
@@ -82,7 +82,7 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
     truth = before.seen.species[rows]
 
     def gain() -> Value:
-        one, other = (view.summary.stairs.of(rows) for view in (before, after))
+        one, other = (view.summary.stairs.select(rows) for view in (before, after))
         found = information_gain_change(views.tree, one, other, truth, seed=seed, clusters=before.seen.clusters[rows])
         return found.value, found.interval
 
@@ -99,11 +99,11 @@ def range_changes(predictions: SpeciesPredictions) -> Iterator[Estimate]:
 def gains(view: View, tree: Tree, seed: int) -> Iterator[Estimate]:
     """Metric 1 of the answerable birds: accuracy against information."""
     rows = np.flatnonzero(view.told & view.seen.answerable)
-    stairs, truth, clusters = view.summary.stairs.of(rows), view.seen.species[rows], view.seen.clusters[rows]
+    stairs, truth, clusters = view.summary.stairs.select(rows), view.seen.species[rows], view.seen.clusters[rows]
 
     def bootstrap() -> Float64s:
         species = np.where(view.told & view.seen.answerable, view.seen.species, -1)
-        return information_gain_draws(tree, view.summary.stairs, species, drawn_birds(view.seen, seed))
+        return information_gain_bootstrap(tree, view.summary.stairs, species, drawn_birds(view.seen, seed))
 
     for name, how in GAINS.items():
 
@@ -125,7 +125,7 @@ def abstentions(view: View, seed: int) -> Iterator[Estimate]:
 
     def bootstrap() -> Float64s:
         every = np.where(view.told, view.uncertainty(MAIN, 0), np.nan)
-        return ua_a_draws(every, ~view.seen.answerable, drawn_birds(view.seen, seed))
+        return ua_a_bootstrap(every, ~view.seen.answerable, drawn_birds(view.seen, seed))
 
     for criterion in CRITERIA:
         unsure = view.uncertainty(criterion, 0)[view.told]
@@ -142,7 +142,9 @@ def abstentions(view: View, seed: int) -> Iterator[Estimate]:
     unsure = view.uncertainty(MAIN, 0)[view.told]
 
     def cost() -> Value:
-        return abstained_at(unsure, without), abstained_at_interval(unsure, without, seed=seed, clusters=clusters)
+        return abstention_rate_at(unsure, without), abstention_rate_at_interval(
+            unsure, without, seed=seed, clusters=clusters
+        )
 
     yield estimate("abstained_at_95", view.labels, "all", n, cost, "bootstrap")
 
@@ -158,9 +160,9 @@ def stops(view: View, seed: int) -> Iterator[Estimate]:
 
 def stopped(view: View, seed: int) -> Float64s:
     """Whether each bird is right at a threshold that was chosen on others (n,), NaN without an answer."""
-    span = right_between(view.summary.stairs.of(view.told), view.seen.nodes[view.told])
+    span = correct_range(view.summary.stairs.select(view.told), view.seen.nodes[view.told])
     found = np.full(len(view.told), np.nan)
-    found[view.told] = cross_fitted(*span, ~view.seen.answerable[view.told], seed).correct
+    found[view.told] = cross_fit_threshold(*span, ~view.seen.answerable[view.told], seed).correct
     return found
 
 
@@ -170,14 +172,16 @@ def accuracies(view: View, name: str, place: int, mask: Bools, seed: int) -> Ite
     sure, n, clusters = view.summary.levels[place].probability[mask], len(right), view.seen.clusters[mask]
 
     def macro() -> Value:
-        return mean_per_class_recall(right, truth, int(truth.max()) + 1), clustered_stratified(right, truth, clusters)
+        return mean_per_class_recall(right, truth, int(truth.max()) + 1), clustered_stratified_interval(
+            right, truth, clusters
+        )
 
     def error() -> Value:
         return calibration_error(sure, right), calibration_error_interval(sure, right, clusters=clusters)
 
     def bootstrap() -> Float64s:
         said = view.summary.levels[place].probability
-        return calibration_error_draws(said, among(mask, view, place), drawn_birds(view.seen, seed))
+        return calibration_error_bootstrap(said, among(mask, view, place), drawn_birds(view.seen, seed))
 
     shown = view.labels == ALL and name in ("A.species", "UA.genus")
     title = name.replace(".", " ") if shown else ""
@@ -195,7 +199,7 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
     interval = partial(auc_interval, seed=seed, clusters=clusters)
 
     def by(sure: Float64s) -> Value:
-        return accuracy_coverage_auc(sure, right), interval(sure, right)
+        return accuracy_coverage_area(sure, right), interval(sure, right)
 
     area = cache(partial(by, sure))
 
@@ -207,21 +211,21 @@ def areas(view: View, name: str, place: int, mask: Bools, seed: int) -> Iterator
         return macro_auc(sure, right, truth), interval(sure, right, classes=truth, average="macro")
 
     def balanced() -> Value:
-        value = accuracy_coverage_auc(sure, right, balanced_weights(right, truth))
+        value = accuracy_coverage_area(sure, right, balanced_weights(right, truth))
         return value, interval(sure, right, classes=truth, average="balanced")
 
     every, units = (among(mask, view, place), -view.uncertainty(MAIN, place)), len(np.unique(clusters))
 
     @cache
     def resamples() -> Float64s:
-        return auc_draws(every[1], every[0], drawn_birds(view.seen, seed))
+        return auc_bootstrap(every[1], every[0], drawn_birds(view.seen, seed))
 
     def risks() -> Float64s:
         return 1 - resamples()
 
     def macro_resamples() -> Float64s:
         samples = drawn_birds(view.seen, seed)
-        return auc_draws(every[1], every[0], samples, classes=view.truths[place], average="macro")
+        return auc_bootstrap(every[1], every[0], samples, classes=view.truths[place], average="macro")
 
     yield made("auc", value=area, higher_is_better=True, bootstrap=resamples, n_clusters=units)
     yield made("aurc", value=risk, higher_is_better=False, bootstrap=risks, n_clusters=units)

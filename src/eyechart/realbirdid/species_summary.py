@@ -8,8 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.errors import DataError
-from eyechart.metrics.hierarchy import Tree, climbed, level_starts, node_probabilities, unfit
-from eyechart.metrics.threshold_steps import Stairs
+from eyechart.metrics.hierarchy import (
+    Tree,
+    first_invalid_row,
+    level_starts,
+    node_probabilities,
+    steps_from_node_probabilities,
+)
+from eyechart.metrics.threshold_steps import ThresholdSteps
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,7 +41,7 @@ class Summary:
     """The levels, the finest first, and the node that is predicted at every threshold."""
 
     levels: tuple[Level, ...]
-    stairs: Stairs
+    stairs: ThresholdSteps
 
 
 def summarised(
@@ -47,22 +53,22 @@ def summarised(
     by their sum) or are all NaN; `rows`, how many there are; `ancestors` as for `Tree.of_levels`.
     Raises: DataError for a row that holds no probabilities.
     """
-    tree, starts = Tree.of_levels(ancestors), level_starts(ancestors)
+    tree, starts = Tree.from_levels(ancestors), level_starts(ancestors)
     parts = [
         _block(tree, starts, read(start, min(start + block, rows)), start) for start in range(0, max(rows, 1), block)
     ]
     levels = tuple(_joined([part.levels[place] for part in parts]) for place in range(len(ancestors)))
-    return Summary(levels, Stairs.join([part.stairs for part in parts]))
+    return Summary(levels, ThresholdSteps.concatenate([part.stairs for part in parts]))
 
 
 def _block(tree: Tree, starts: Sequence[int], leaves: Rows, first: int) -> Summary:
     nodes = node_probabilities(tree, leaves)
     sums = nodes[:, -1].astype(np.float64)
-    odd = unfit(nodes[:, : tree.leaves], sums)
+    odd = first_invalid_row(nodes[:, : tree.n_leaves], sums)
     if odd is not None:
-        raise DataError(_complaint(first + odd, nodes[odd, : tree.leaves], sums[odd]))
+        raise DataError(_complaint(first + odd, nodes[odd, : tree.n_leaves], sums[odd]))
     levels = tuple(_level(nodes[:, start:stop], sums) for start, stop in pairwise(starts))
-    return Summary(levels, climbed(tree, nodes, np.maximum(levels[0].best, 0)))
+    return Summary(levels, steps_from_node_probabilities(tree, nodes, np.maximum(levels[0].best, 0)))
 
 
 def _level(nodes: Rows, sums: Floats) -> Level:

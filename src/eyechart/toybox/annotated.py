@@ -7,10 +7,10 @@ from eyechart.samples.files import write_table
 from eyechart.toybox import cityscapes, coco, lvis, nuscenes
 from eyechart.toybox.art import styles
 from eyechart.toybox.classes import names
-from eyechart.toybox.scenes import Rendered, box
+from eyechart.toybox.scenes import RenderedScene, box
 from eyechart.toybox.styles import TRAINING
 
-Writer = Callable[[Path, int, Sequence[str], int], list[Rendered]]
+Writer = Callable[[Path, int, Sequence[str], int], list[RenderedScene]]
 WRITERS: Mapping[str, Writer] = {
     "coco": coco.write,
     "lvis": lvis.write,
@@ -27,7 +27,7 @@ def write(folder: Path, seed: int, number: int) -> None:
         write_table(folder / name / "truth.csv", TRUTH, truth(found))
 
 
-def truth(found: Sequence[Rendered]) -> Iterator[dict[str, object]]:
+def truth(found: Sequence[RenderedScene]) -> Iterator[dict[str, object]]:
     """Yield every thing that was drawn: whether it is the main one or one of a crowd, its box and visible share."""
     for picture in found:
         scene = picture.scene
@@ -35,4 +35,4 @@ def truth(found: Sequence[Rendered]) -> Iterator[dict[str, object]]:
             where = box(picture.masks[place]) if picture.masks[place].any() else (0, 0, 0, 0)
             kind = (int(place == scene.main), int(place < scene.crowd))
             facts = (scene.key, scene.style, int(scene.style in TRAINING), place, names()[thing.label], *kind)
-            yield dict(zip(TRUTH, (*facts, *where, f"{picture.seen[place]:.4f}"), strict=True))
+            yield dict(zip(TRUTH, (*facts, *where, f"{picture.visible_fractions[place]:.4f}"), strict=True))

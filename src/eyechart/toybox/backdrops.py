@@ -24,7 +24,7 @@ class Backdrop:
     noise: float = 0.0
 
 
-def backdrop(draw: Draw, seed: str) -> Backdrop:
+def draw_backdrop(draw: Draw, seed: str) -> Backdrop:
     """Draw a background for everyday things."""
     pale = draw.chance(0.35)
     first = draw.colour(235) if pale else draw.colour(20, 245)
@@ -33,14 +33,14 @@ def backdrop(draw: Draw, seed: str) -> Backdrop:
     return Backdrop(draw.pick(kinds), (first, draw.colour(20, 245)), seed, noise=noise)
 
 
-def street(draw: Draw, seed: str) -> Backdrop:
+def draw_street(draw: Draw, seed: str) -> Backdrop:
     """Draw a street."""
     grey = 70 + draw.below(90)
     sky = draw.pick([draw.colour(170, 240), (120, 170, 230), (200, 205, 210), (40, 50, 80)])
     return Backdrop("street", (sky, (grey, grey, grey + draw.below(12))), seed, draw.uniform(0.3, 0.55))
 
 
-def painted(backdrop: Backdrop, width: int, height: int) -> Image.Image:
+def paint(backdrop: Backdrop, width: int, height: int) -> Image.Image:
     """Paint a background."""
     first, second = (np.array(colour, np.float64) for colour in backdrop.colours)
     down = np.arange(height)[:, None, None] / max(1, height - 1)

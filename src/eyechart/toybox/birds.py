@@ -12,15 +12,15 @@ from PIL import Image, ImageEnhance, ImageFilter
 
 from eyechart.samples.files import write_table
 from eyechart.toybox.art import atlas, styles
-from eyechart.toybox.backdrops import backdrop
+from eyechart.toybox.backdrops import draw_backdrop
 from eyechart.toybox.classes import index_of
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.files import write_bytes
-from eyechart.toybox.scenes import Place, Rendered, Scene, render
-from eyechart.toybox.shards import encoded
+from eyechart.toybox.scenes import Place, RenderedScene, Scene, render
+from eyechart.toybox.shards import encode_image
 from eyechart.toybox.species import Species, candidates, look_alikes, species
 from eyechart.toybox.styles import TRAINING
-from eyechart.toybox.things import Thing, look
+from eyechart.toybox.things import Thing, draw_look
 
 NAME = "birds"
 SIDE = 96
@@ -97,7 +97,7 @@ def picture(seed: int, name: str, seen: Observation, image: str) -> Image.Image:
 
 
 def _scene(draw: Draw, key: str, seen: Observation, things: Sequence[Thing]) -> Scene:
-    return Scene(key, seen.style, SIDE, SIDE, backdrop(draw, key), tuple(things), 0)
+    return Scene(key, seen.style, SIDE, SIDE, draw_backdrop(draw, key), tuple(things), 0)
 
 
 def _centre(draw: Draw) -> Place:
@@ -110,18 +110,18 @@ def _centre(draw: Draw) -> Place:
 def _bird(draw: Draw, seen: Observation, place: Place) -> Thing:
     label, variant = draw.pick(seen.bird.pictures(seen.style))
     x, y, size = place
-    coat = seen.bird.dressed(replace(look(draw), outline=None), seen.style)
+    coat = seen.bird.apply_coat(replace(draw_look(draw), outline=None), seen.style)
     turn = draw.uniform(-15, 15)
     return Thing(label, seen.style, variant, x, y, size, turn, mirrored=draw.chance(0.5), look=coat)
 
 
-def _hidden(draw: Draw, key: str, seen: Observation) -> Rendered:
+def _hidden(draw: Draw, key: str, seen: Observation) -> RenderedScene:
     """Draw a part of a bird from very near, or a bird behind a tree, until a little of it can be seen."""
     near = draw.chance(0.5) or index_of(COVER) not in atlas(seen.style).sprites
     while True:
         things = _too_near(draw, seen) if near else _behind(draw, seen)
         found = render(_scene(draw, key, seen, things))
-        if (near or found.seen[0] < HIDDEN) and found.masks[0].mean() > LEAST:
+        if (near or found.visible_fractions[0] < HIDDEN) and found.masks[0].mean() > LEAST:
             return found
 
 
@@ -145,13 +145,13 @@ def _spoilt(draw: Draw, image: Image.Image) -> Image.Image:
     return flat.filter(ImageFilter.GaussianBlur(draw.uniform(1, 3)))
 
 
-def write_table_of(folder: Path, seed: int, name: str, chosen: Sequence[str], number: int) -> list[Observation]:
+def write_bird_table(folder: Path, seed: int, name: str, chosen: Sequence[str], number: int) -> list[Observation]:
     """Write pictures, observations, taxonomy and ranges into a folder; return the observations."""
     found = list(observations(seed, name, chosen, number))
     rows = []
     for seen in found:
         for image in seen.images:
-            write_bytes(folder / "images" / image, encoded(picture(seed, name, seen, image), "JPEG"))
+            write_bytes(folder / "images" / image, encode_image(picture(seed, name, seen, image), "JPEG"))
             rows.append(seen.row(image))
     write_table(folder / "birds.csv", TABLE, rows)
     taxa = [(one.taxon, one.name, one.genus, one.common_name, one.song) for one in species()]
@@ -164,7 +164,7 @@ def write_table_of(folder: Path, seed: int, name: str, chosen: Sequence[str], nu
 def write(folder: Path, seed: int, number: int) -> None:
     """Write the table `drawn` in all styles, and `drawn-train` in the styles that models may train on."""
     there = styles()
-    write_table_of(folder / "drawn", seed, NAME, there, number)
+    write_bird_table(folder / "drawn", seed, NAME, there, number)
     trained = [style for style in TRAINING if style in there]
     if trained:
-        write_table_of(folder / "drawn-train", seed, f"{NAME}-train", trained, number)
+        write_bird_table(folder / "drawn-train", seed, f"{NAME}-train", trained, number)

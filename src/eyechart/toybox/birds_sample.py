@@ -18,7 +18,7 @@ FOLDER = "sample-drawn"
 def write(target: Path, seed: int) -> None:
     """Write the table `sample-drawn` with its manifest, checksums and licences."""
     folder = target / FOLDER
-    found = birds.write_table_of(folder, seed, NAME, TRAINING, NUMBER)
+    found = birds.write_bird_table(folder, seed, NAME, TRAINING, NUMBER)
     write_table(folder / "manifest.csv", MANIFEST, manifest(folder, iter(_pictures(found))))
     for style in TRAINING:
         for text in (art_root() / style).glob("LICENSE-*.txt"):

@@ -15,8 +15,8 @@ from eyechart.toybox.coco import Json
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.files import write_bytes, write_json
 from eyechart.toybox.outlines import Mask, polygons
-from eyechart.toybox.scenes import Rendered, Scene, render, road
-from eyechart.toybox.shards import encoded
+from eyechart.toybox.scenes import RenderedScene, Scene, render, street_scene
+from eyechart.toybox.shards import encode_image
 
 NAME = "cityscapes"
 CITIES = ("playroom", "sandpit")
@@ -31,10 +31,10 @@ def scenes(seed: int, styles: Sequence[str], number: int) -> Iterator[Scene]:
         style, crowd = styles[place % len(styles)], place % CROWDED == CROWDED - 1
         city = CITIES[place % len(CITIES)]
         draw, key = Draw(seed, NAME, place), f"{city}/{city}_000000_{place:06}"
-        yield road(draw, key, style, SIZE, lambda concept: concept.cityscapes, crowd=crowd)
+        yield street_scene(draw, key, style, SIZE, lambda concept: concept.cityscapes, crowd=crowd)
 
 
-def polygon_file(found: Rendered) -> Json:
+def polygon_file(found: RenderedScene) -> Json:
     """Return the content of an annotation file."""
     scene = found.scene
     line = horizon(scene.backdrop, scene.height)
@@ -68,11 +68,11 @@ def filename(key: str) -> str:
     return f"leftImg8bit/val/{key}_leftImg8bit.png"
 
 
-def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[RenderedScene]:
     """Write pictures and polygons; return what was rendered."""
     found = [render(scene) for scene in scenes(seed, styles, number)]
     for picture in found:
         key = picture.scene.key
-        write_bytes(folder / filename(key), encoded(picture.image, "PNG"))
+        write_bytes(folder / filename(key), encode_image(picture.image, "PNG"))
         write_json(folder / f"gtFine/val/{key}_gtFine_polygons.json", polygon_file(picture))
     return found

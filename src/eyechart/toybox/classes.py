@@ -51,6 +51,6 @@ def equivalences() -> tuple[tuple[int, int], ...]:
 
 
 @cache
-def kin(label: int) -> frozenset[int]:
+def equivalent_classes(label: int) -> frozenset[int]:
     """Return a class and those equivalent to it."""
     return frozenset({label, *(other for pair in equivalences() if label in pair for other in pair)})

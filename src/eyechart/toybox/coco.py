@@ -13,9 +13,9 @@ import numpy as np
 from eyechart.toybox.classes import classes
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.files import write_bytes, write_json
-from eyechart.toybox.outlines import Mask, filled, polygons, run_lengths
-from eyechart.toybox.scenes import Rendered, Scene, box, everyday, nothing, render
-from eyechart.toybox.shards import SCENE, encoded
+from eyechart.toybox.outlines import Mask, fill_holes, polygons, run_lengths
+from eyechart.toybox.scenes import RenderedScene, Scene, box, empty_scene, everyday_scene, render
+from eyechart.toybox.shards import SCENE, encode_image
 
 NAME = "coco"
 CROWDED, EMPTY = 12, 25
@@ -28,12 +28,12 @@ def scenes(seed: int, styles: Sequence[str], number: int, name: str = NAME) -> I
     for place in range(number):
         draw, key, style = Draw(seed, name, place), f"{name}/{place + 1:012}", styles[place % len(styles)]
         if place % EMPTY == EMPTY - 1:
-            yield nothing(draw, key, style, SCENE)
+            yield empty_scene(draw, key, style, SCENE)
         else:
-            yield everyday(draw, key, style, SCENE, crowd=name == NAME and place % CROWDED == CROWDED - 1)
+            yield everyday_scene(draw, key, style, SCENE, crowd=name == NAME and place % CROWDED == CROWDED - 1)
 
 
-def instances(found: Sequence[Rendered]) -> Json:
+def instances(found: Sequence[RenderedScene]) -> Json:
     """Return the content of the annotation file for scenes that are numbered from 1."""
     numbers = count(1)
     return {
@@ -45,7 +45,7 @@ def instances(found: Sequence[Rendered]) -> Json:
     }
 
 
-def image(number: int, found: Rendered) -> Json:
+def image(number: int, found: RenderedScene) -> Json:
     """Describe an image."""
     return {
         "license": 1,
@@ -59,7 +59,7 @@ def image(number: int, found: Rendered) -> Json:
     }
 
 
-def annotations(number: int, found: Rendered, ids: Iterator[int]) -> Iterator[Json]:
+def annotations(number: int, found: RenderedScene, ids: Iterator[int]) -> Iterator[Json]:
     """Describe every thing of an image, a crowd as one."""
     things, crowd = found.scene.things, found.scene.crowd
     for place in range(crowd, len(things)):
@@ -75,7 +75,7 @@ def annotation(number: int, label: int, mask: Mask, identity: int) -> Json:
     """Describe one thing: the area is that inside its polygons."""
     return {
         "segmentation": [[float(value) for point in polygon for value in point] for polygon in polygons(mask)],
-        "area": float(filled(mask).sum()),
+        "area": float(fill_holes(mask).sum()),
         "iscrowd": 0,
         "image_id": number,
         "bbox": [float(value) for value in box(mask)],
@@ -89,10 +89,10 @@ def filename(number: int) -> str:
     return f"val2017/{number:012}.jpg"
 
 
-def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[RenderedScene]:
     """Write pictures and annotations; return what was rendered."""
     found = [render(scene) for scene in scenes(seed, styles, number)]
     for place, picture in enumerate(found, 1):
-        write_bytes(folder / filename(place), encoded(picture.image, "JPEG"))
+        write_bytes(folder / filename(place), encode_image(picture.image, "JPEG"))
     write_json(folder / "annotations/instances_val2017.json", instances(found))
     return found

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from eyechart.toybox.classes import classes, kin
+from eyechart.toybox.classes import classes, equivalent_classes
 from eyechart.toybox.coco import Json, annotation, filename, image, scenes
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.files import write_bytes, write_json
-from eyechart.toybox.scenes import Rendered, render
-from eyechart.toybox.shards import encoded
+from eyechart.toybox.scenes import RenderedScene, render
+from eyechart.toybox.shards import encode_image
 
 NAME = "lvis"
 NEGATIVES = 6
 FEW, SOME = 10, 100
 
 
-def left_out(found: Rendered, number: int) -> int | None:
+def unannotated_thing(found: RenderedScene, number: int) -> int | None:
     """The thing that stays without annotation: the smallest of a class that has several, in every fourth image."""
     counts = Counter(thing.label for thing in found.scene.things)
     several = [place for place, thing in enumerate(found.scene.things) if counts[thing.label] > 1]
@@ -29,17 +29,17 @@ def left_out(found: Rendered, number: int) -> int | None:
     return chosen if number % 4 == 0 else None
 
 
-def annotated(found: Sequence[Rendered]) -> list[tuple[int, int, Rendered]]:
+def annotated(found: Sequence[RenderedScene]) -> list[tuple[int, int, RenderedScene]]:
     """Every annotated thing: the image's number, the thing's, and the rendering."""
     return [
         (number, place, picture)
         for number, picture in enumerate(found, 1)
         for place in range(len(picture.scene.things))
-        if place != left_out(picture, number)
+        if place != unannotated_thing(picture, number)
     ]
 
 
-def content(found: Sequence[Rendered], seed: int) -> Json:
+def content(found: Sequence[RenderedScene], seed: int) -> Json:
     """Return the content of the annotation file for scenes that are numbered from 1."""
     chosen, numbers = annotated(found), count(1)
     return {
@@ -51,17 +51,17 @@ def content(found: Sequence[Rendered], seed: int) -> Json:
     }
 
 
-def _annotation(number: int, place: int, found: Rendered, identity: int) -> Json:
+def _annotation(number: int, place: int, found: RenderedScene, identity: int) -> Json:
     one = annotation(number, found.scene.things[place].label, found.masks[place], identity)
     del one["iscrowd"]
     return one
 
 
-def _image(number: int, found: Rendered, seed: int) -> Json:
+def _image(number: int, found: RenderedScene, seed: int) -> Json:
     """Describe an image, whose file is named by its URL alone; absent are classes that are like no present one."""
-    one, hidden = image(number, found), left_out(found, number)
+    one, hidden = image(number, found), unannotated_thing(found, number)
     del one["file_name"]
-    present = {other for label in found.labels for other in kin(label)}
+    present = {other for label in found.labels for other in equivalent_classes(label)}
     absent = [label for label in range(len(classes())) if label not in present]
     negative = Draw(seed, NAME, "negative", number).sample(absent, NEGATIVES)
     one["neg_category_ids"] = sorted(label + 1 for label in negative)
@@ -91,10 +91,10 @@ def _frequency(images: int) -> str:
     return "r" if images <= FEW else "c" if images <= SOME else "f"
 
 
-def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[Rendered]:
+def write(folder: Path, seed: int, styles: Sequence[str], number: int) -> list[RenderedScene]:
     """Write pictures and annotations; return what was rendered."""
     found = [render(scene) for scene in scenes(seed, styles, number, NAME)]
     for place, picture in enumerate(found, 1):
-        write_bytes(folder / filename(place), encoded(picture.image, "JPEG"))
+        write_bytes(folder / filename(place), encode_image(picture.image, "JPEG"))
     write_json(folder / "lvis_v1_val.json", content(found, seed))
     return found

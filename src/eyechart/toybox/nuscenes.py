@@ -13,9 +13,9 @@ from eyechart.toybox.classes import classes
 from eyechart.toybox.coco import Json
 from eyechart.toybox.draw import Draw
 from eyechart.toybox.files import write_bytes, write_json
-from eyechart.toybox.scenes import Rendered, box, render, road
-from eyechart.toybox.shards import encoded
-from eyechart.toybox.space import Camera, Pose, product, turned
+from eyechart.toybox.scenes import RenderedScene, box, render, street_scene
+from eyechart.toybox.shards import encode_image
+from eyechart.toybox.space import Camera, Pose, multiply, rotation_about_vertical
 
 NAME, VERSION, LOG = "nuscenes", "v1.0-trainval", "n000-2018-01-01-00-00-00-0000"
 SIZE = (160, 90)
@@ -24,7 +24,7 @@ HALF_TURN = (0.0, 0.0, 0.0, 1.0)
 FRONT = (0.5, -0.5, 0.5, -0.5)
 CAMERAS: Mapping[str, Camera] = {
     "CAM_FRONT": Camera(Pose((1.7, 0.0, 1.5), FRONT), FOCAL, (80.0, 45.0)),
-    "CAM_BACK": Camera(Pose((0.0, 0.0, 1.55), product(HALF_TURN, FRONT)), FOCAL, (80.0, 45.0)),
+    "CAM_BACK": Camera(Pose((0.0, 0.0, 1.55), multiply(HALF_TURN, FRONT)), FOCAL, (80.0, 45.0)),
 }
 HEIGHTS = {"human": 1.75, "animal": 0.8, "movable_object": 1.0, "vehicle": 1.6}
 THIN = 0.01
@@ -73,13 +73,13 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Moment:
+class DriveSample:
     """One sample of the drive: its number, its scene, the car's place, and what each camera shows."""
 
     number: int
     scene: str
     ego: Pose
-    shown: Mapping[str, Rendered]
+    shown: Mapping[str, RenderedScene]
 
     @property
     def time(self) -> int:
@@ -92,19 +92,21 @@ def time(number: int, *, key_frame: bool = True) -> int:
     return BEGIN + STEP * number + (0 if key_frame else STEP // 2)
 
 
-def moments(seed: int, styles: Sequence[str], number: int, plan: Plan = WHOLE) -> Iterator[Moment]:
+def drive_samples(seed: int, styles: Sequence[str], number: int, plan: Plan = WHOLE) -> Iterator[DriveSample]:
     """Yield the samples, styles in turn, as many in each scene."""
     for place in range(number):
         draw, style = Draw(seed, NAME, place), styles[place % len(styles)]
         shown = {
-            channel: render(road(draw, f"{NAME}/{place}/{channel}", style, SIZE, lambda concept: concept.nuscenes))
+            channel: render(
+                street_scene(draw, f"{NAME}/{place}/{channel}", style, SIZE, lambda concept: concept.nuscenes)
+            )
             for channel in plan.channels
         }
-        ego = Pose((draw.uniform(200, 900), draw.uniform(900, 1600), 0.0), turned(draw.uniform(-3, 3)))
-        yield Moment(place, plan.scenes[place * len(plan.scenes) // number], ego, shown)
+        ego = Pose((draw.uniform(200, 900), draw.uniform(900, 1600), 0.0), rotation_about_vertical(draw.uniform(-3, 3)))
+        yield DriveSample(place, plan.scenes[place * len(plan.scenes) // number], ego, shown)
 
 
-def tables(found: Sequence[Moment], plan: Plan = WHOLE) -> dict[str, list[Json]]:
+def tables(found: Sequence[DriveSample], plan: Plan = WHOLE) -> dict[str, list[Json]]:
     """Return every table's rows."""
     made = Tables()
     _static(made)
@@ -129,7 +131,7 @@ def _static(made: Tables) -> None:
         made.add("calibrated_sensor", channel, **facts)
 
 
-def _scene(made: Tables, name: str, found: Sequence[Moment], plan: Plan) -> None:
+def _scene(made: Tables, name: str, found: Sequence[DriveSample], plan: Plan) -> None:
     """Add a scene with its samples, chained both ways."""
     samples = ["", *(token("sample", moment.number) for moment in found), ""]
     facts = {"nbr_samples": len(found), "first_sample_token": samples[1], "last_sample_token": samples[-2]}
@@ -144,7 +146,7 @@ def _scene(made: Tables, name: str, found: Sequence[Moment], plan: Plan) -> None
         _frames(made, channel, [(moment, key_frame) for moment in found for key_frame in plan.kinds])
 
 
-def _frames(made: Tables, channel: str, frames: Sequence[tuple[Moment, bool]]) -> None:
+def _frames(made: Tables, channel: str, frames: Sequence[tuple[DriveSample, bool]]) -> None:
     """Add a camera's pictures, chained both ways."""
     keys = ["", *(token("sample_data", moment.number, channel, key) for moment, key in frames), ""]
     for place, (moment, key_frame) in enumerate(frames, 1):
@@ -172,12 +174,12 @@ def filename(number: int, channel: str, *, key_frame: bool = True) -> str:
     return f"{'samples' if key_frame else 'sweeps'}/{channel}/{LOG}__{channel}__{when}.jpg"
 
 
-def _ego(made: Tables, moment: Moment, channel: str, when: int) -> str:
+def _ego(made: Tables, moment: DriveSample, channel: str, when: int) -> str:
     where = {"rotation": [*moment.ego.rotation], "translation": [*moment.ego.translation]}
     return made.add("ego_pose", channel, when, timestamp=when, **where)
 
 
-def _annotation(made: Tables, moment: Moment, channel: str, place: int) -> None:
+def _annotation(made: Tables, moment: DriveSample, channel: str, place: int) -> None:
     """Add a thing as a thin box whose near face is its box in the picture."""
     picture, camera = moment.shown[channel], CAMERAS[channel]
     category = classes()[picture.scene.things[place].label].concept.nuscenes
@@ -185,13 +187,13 @@ def _annotation(made: Tables, moment: Moment, channel: str, place: int) -> None:
     depth = round(camera.focal * HEIGHTS[category.partition(".")[0]] / height, 6)
     centre = camera.point(left + width / 2, top + height / 2, depth)
     middle = moment.ego.outward(camera.pose.outward((centre[0], centre[1], depth * (1 + THIN / 2))))
-    facing = moment.ego.rotation if channel == "CAM_FRONT" else product(moment.ego.rotation, HALF_TURN)
+    facing = moment.ego.rotation if channel == "CAM_FRONT" else multiply(moment.ego.rotation, HALF_TURN)
     size = (width * depth / camera.focal, depth * THIN, height * depth / camera.focal)
     name = (moment.number, channel, place)
     one = token("sample_annotation", *name)
     first_last = {"first_annotation_token": one, "last_annotation_token": one}
     instance = made.add("instance", *name, category_token=token("category", category), nbr_annotations=1, **first_last)
-    seen = picture.seen[place]
+    seen = picture.visible_fractions[place]
     made.add(
         "sample_annotation",
         *name,
@@ -209,13 +211,13 @@ def _annotation(made: Tables, moment: Moment, channel: str, place: int) -> None:
     )
 
 
-def write(folder: Path, seed: int, styles: Sequence[str], number: int, plan: Plan = WHOLE) -> list[Rendered]:
+def write(folder: Path, seed: int, styles: Sequence[str], number: int, plan: Plan = WHOLE) -> list[RenderedScene]:
     """Write pictures and tables; return what the front camera shows."""
-    found = list(moments(seed, styles, number, plan))
+    found = list(drive_samples(seed, styles, number, plan))
     for moment, key_frame in ((moment, key_frame) for moment in found for key_frame in plan.kinds):
         for channel, picture in moment.shown.items():
             path = folder / filename(moment.number, channel, key_frame=key_frame)
-            write_bytes(path, encoded(picture.image, "JPEG"))
+            write_bytes(path, encode_image(picture.image, "JPEG"))
     for table, rows in tables(found, plan).items():
         write_json(folder / VERSION / f"{table}.json", rows)
     return [moment.shown["CAM_FRONT"] for moment in found]

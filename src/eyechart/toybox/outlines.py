@@ -11,7 +11,7 @@ Point = tuple[int, int]
 Polygon = list[Point]
 
 
-def filled(mask: Mask) -> Mask:
+def fill_holes(mask: Mask) -> Mask:
     """Fill a mask's holes, which a polygon cannot have."""
     from scipy.ndimage import binary_fill_holes
 
@@ -25,7 +25,7 @@ def polygons(mask: Mask) -> list[Polygon]:
     Points are (x, y) with pixel (row, column) covering x from column to column + 1. Parts that touch only at a corner
     are two, so that the areas of the polygons add up to the pixels of the filled mask.
     """
-    following = _borders(filled(mask))
+    following = _borders(fill_holes(mask))
     found = []
     while following:
         found.append(_corners(_loop(following)))

@@ -7,8 +7,8 @@ from pathlib import Path
 from eyechart.samples.files import write_checksums, write_table
 from eyechart.toybox.art import atlas, packaged_root, styles
 from eyechart.toybox.draw import Draw
-from eyechart.toybox.scenes import Scene, everyday, render, single
-from eyechart.toybox.shards import SCENE, SIDE, encoded
+from eyechart.toybox.scenes import Scene, everyday_scene, render, single_scene
+from eyechart.toybox.shards import SCENE, SIDE, encode_image
 from eyechart.toybox.styles import HELD_OUT, TRAINING
 
 PICTURES = ("file", "split", "label", "labels")
@@ -29,10 +29,10 @@ def pictures(seed: int, style: str) -> Iterator[tuple[str, Scene]]:
         if style in HELD_OUT or TRAINING[label % len(TRAINING)] == style:
             key = f"{style}/{label:03}"
             split = f"{KNOWN}-{style}" if style in HELD_OUT else KNOWN
-            yield split, single(Draw(seed, KNOWN, key), key, style, label, SIDE)
+            yield split, single_scene(Draw(seed, KNOWN, key), key, style, label, SIDE)
     for number in range(SCENES_A_STYLE):
         key = f"{style}/scene-{number:02}"
-        yield SCENES, everyday(Draw(seed, KNOWN, key), key, style, SCENE)
+        yield SCENES, everyday_scene(Draw(seed, KNOWN, key), key, style, SCENE)
 
 
 def write(target: Path, seed: int) -> None:
@@ -50,7 +50,7 @@ def _write_style(folder: Path, style: str, seed: int) -> None:
     rows = []
     for split, scene in pictures(seed, style):
         found, name = render(scene), f"{scene.key.partition('/')[2]}.webp"
-        (folder / "pictures" / name).write_bytes(encoded(found.image))
+        (folder / "pictures" / name).write_bytes(encode_image(found.image))
         labels = ";".join(map(str, found.labels))
         rows.append({"file": name, "split": split, "label": scene.things[scene.main].label, "labels": labels})
     write_table(folder / "pictures.csv", PICTURES, rows)

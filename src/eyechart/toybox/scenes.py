@@ -8,16 +8,16 @@ import numpy as np
 from PIL import Image
 
 from eyechart.toybox.art import atlas
-from eyechart.toybox.backdrops import Backdrop, backdrop, painted, street
-from eyechart.toybox.classes import classes, kin
+from eyechart.toybox.backdrops import Backdrop, draw_backdrop, draw_street, paint
+from eyechart.toybox.classes import classes, equivalent_classes
 from eyechart.toybox.concepts import Concept
 from eyechart.toybox.draw import Draw
-from eyechart.toybox.things import Mask, Thing, layer, look, mask, variant_of
+from eyechart.toybox.things import Mask, Thing, draw_look, draw_variant, layer_mask, render_layer
 
-MOST = 5
-SEEN = 0.5
-TRIES = 40
-EVEN = {1: 0.85, 2: 0.48, 3: 0.44, 4: 0.40, 5: 0.36}
+MAX_THINGS = 5
+MIN_VISIBLE = 0.5
+MAX_TRIES = 40
+EQUAL_SIZES = {1: 0.85, 2: 0.48, 3: 0.44, 4: 0.40, 5: 0.36}
 CROWD = 0.34
 Box = tuple[int, int, int, int]
 Place = tuple[float, float, float]
@@ -42,7 +42,7 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Rendered:
+class RenderedScene:
     """A picture with, for every thing, where it can be seen, and where it would be if nothing hid it."""
 
     scene: Scene
@@ -51,7 +51,7 @@ class Rendered:
     whole: tuple[Mask, ...]
 
     @property
-    def seen(self) -> tuple[float, ...]:
+    def visible_fractions(self) -> tuple[float, ...]:
         """The share of every thing that no other hides."""
         both = zip(self.masks, self.whole, strict=True)
         return tuple(float(visible.sum()) / max(1, int(whole.sum())) for visible, whole in both)
@@ -74,50 +74,50 @@ def box(mask: Mask) -> Box:
 
 
 @lru_cache(maxsize=64)
-def render(scene: Scene) -> Rendered:
+def render(scene: Scene) -> RenderedScene:
     """Draw a scene; the same scene gives the same pixels."""
-    image = painted(scene.backdrop, scene.width, scene.height).convert("RGBA")
+    image = paint(scene.backdrop, scene.width, scene.height).convert("RGBA")
     seen: list[Mask] = []
     whole: list[Mask] = []
     for thing in scene.things:
-        drawn = layer(thing, scene.width, scene.height)
+        drawn = render_layer(thing, scene.width, scene.height)
         image = Image.alpha_composite(image, drawn)
-        whole.append(mask(drawn))
+        whole.append(layer_mask(drawn))
         seen = [earlier & ~whole[-1] for earlier in seen] + [whole[-1]]
-    return Rendered(scene, image.convert("RGB"), tuple(seen), tuple(whole))
+    return RenderedScene(scene, image.convert("RGB"), tuple(seen), tuple(whole))
 
 
-def single(draw: Draw, key: str, style: str, label: int, side: int) -> Scene:
+def single_scene(draw: Draw, key: str, style: str, label: int, side: int) -> Scene:
     """Draw a picture of one thing, mostly filling it, at times partly outside."""
     share = draw.uniform(0.5, 0.95) if draw.chance(0.8) else draw.uniform(0.3, 0.5)
     slack = max(0.04, (1 - share) / 2 + 0.02) * side
     x, y = side / 2 + draw.uniform(-slack, slack), side / 2 + draw.uniform(-slack, slack)
     thing = _thing(draw, style, label, (x, y, share * side))
-    return Scene(key, style, side, side, backdrop(draw, key), (thing,), 0)
+    return Scene(key, style, side, side, draw_backdrop(draw, key), (thing,), 0)
 
 
-def nothing(draw: Draw, key: str, style: str, size: Size) -> Scene:
+def empty_scene(draw: Draw, key: str, style: str, size: Size) -> Scene:
     """Draw a background alone."""
-    return Scene(key, style, *size, backdrop(draw, key))
+    return Scene(key, style, *size, draw_backdrop(draw, key))
 
 
-def everyday(draw: Draw, key: str, style: str, size: Size, *, crowd: bool = False) -> Scene:
+def everyday_scene(draw: Draw, key: str, style: str, size: Size, *, crowd: bool = False) -> Scene:
     """Draw a scene of any classes."""
-    return _scene(draw, nothing(draw, key, style, size), atlas(style).classes, crowd)
+    return _scene(draw, empty_scene(draw, key, style, size), atlas(style).classes, crowd)
 
 
-def road(
+def street_scene(
     draw: Draw, key: str, style: str, size: Size, named: Callable[[Concept], str], *, crowd: bool = False
 ) -> Scene:
     """Draw a street with classes that a data set has a name for."""
     there = [label for label in atlas(style).classes if named(classes()[label].concept)]
-    return _scene(draw, Scene(key, style, *size, street(draw, key)), there, crowd)
+    return _scene(draw, Scene(key, style, *size, draw_street(draw, key)), there, crowd)
 
 
 def _scene(draw: Draw, empty: Scene, labels: Sequence[int], crowd: bool) -> Scene:
     """Draw things until every one of them can be seen well enough."""
     while True:
-        count = 1 + draw.below(MOST)
+        count = 1 + draw.below(MAX_THINGS)
         side = min(empty.width, empty.height)
         sizes = [*_sizes(draw, count, side), *([CROWD * side] if crowd else [])]
         places = _places(draw, sizes, empty.width, empty.height, 0.75 if draw.chance(0.2) and not crowd else 0.95)
@@ -127,7 +127,7 @@ def _scene(draw: Draw, empty: Scene, labels: Sequence[int], crowd: bool) -> Scen
         front = draw.sample([_thing(draw, empty.style, *pair) for pair in zip(chosen, places, strict=True)], count)
         main = len(many) + front.index(max(front, key=lambda thing: thing.size))
         scene = replace(empty, things=(*many, *front), main=main, crowd=len(many))
-        if min(render(scene).seen[len(many) :]) >= SEEN:
+        if min(render(scene).visible_fractions[len(many) :]) >= MIN_VISIBLE:
             return scene
 
 
@@ -135,7 +135,7 @@ def _kinds(draw: Draw, labels: Sequence[int], count: int) -> list[int]:
     """Choose different classes, none beside its equivalent; fewer where there are no more."""
     kinds: list[int] = []
     while len(kinds) < count:
-        barred = {other for label in kinds for other in kin(label)}
+        barred = {other for label in kinds for other in equivalent_classes(label)}
         rest = [label for label in labels if label not in barred]
         if not rest:
             break
@@ -154,7 +154,7 @@ def _sizes(draw: Draw, count: int, side: int) -> list[float]:
     """Choose one main thing among small ones, or things of about one size."""
     if count > 1 and draw.chance(0.5):
         return [draw.uniform(0.42, 0.6) * side, *(draw.uniform(0.17, 0.28) * side for _ in range(count - 1))]
-    base = draw.uniform(0.65, 1) * EVEN[count] * side
+    base = draw.uniform(0.65, 1) * EQUAL_SIZES[count] * side
     return [base * draw.uniform(0.9, 1.1) for _ in range(count)]
 
 
@@ -164,7 +164,7 @@ def _places(draw: Draw, sizes: Sequence[float], width: int, height: int, apart: 
         found: list[Place] = []
         for size in sizes:
             half = size / 2
-            for _ in range(TRIES):
+            for _ in range(MAX_TRIES):
                 x, y = draw.uniform(half, width - half), draw.uniform(half, height - half)
                 if all(max(abs(x - a), abs(y - b)) > apart * (size + other) / 2 for a, b, other in found):
                     found.append((x, y, size))
@@ -179,12 +179,12 @@ def _thing(draw: Draw, style: str, label: int, place: Place) -> Thing:
     return Thing(
         label=label,
         style=style,
-        variant=variant_of(draw, style, label),
+        variant=draw_variant(draw, style, label),
         x=x,
         y=y,
         size=size,
         angle=draw.uniform(-20, 20) if draw.chance(0.5) else 0.0,
         mirrored=draw.chance(0.5),
         stretch=draw.uniform(0.88, 1.14) if draw.chance(0.4) else 1.0,
-        look=look(draw),
+        look=draw_look(draw),
     )

@@ -12,7 +12,7 @@ from PIL import Image
 from eyechart.toybox.art import atlas, styles
 from eyechart.toybox.classes import equivalences, names
 from eyechart.toybox.draw import Draw
-from eyechart.toybox.scenes import Rendered, Scene, everyday, render, single
+from eyechart.toybox.scenes import RenderedScene, Scene, everyday_scene, render, single_scene
 from eyechart.toybox.styles import HELD_OUT, TRAINING
 
 SIDE = 96
@@ -38,7 +38,7 @@ def singles(seed: int, split: str, chosen: Sequence[str], count: int) -> Iterato
     for _ in range(count):
         for style in chosen:
             for label in atlas(style).classes:
-                yield single(Draw(seed, split, number), f"{split}/{number}", style, label, SIDE)
+                yield single_scene(Draw(seed, split, number), f"{split}/{number}", style, label, SIDE)
                 number += 1
 
 
@@ -46,10 +46,10 @@ def scenes(seed: int, split: str, chosen: Sequence[str], count: int) -> Iterator
     """Yield scenes, the styles in turn."""
     for number in range(count):
         style = chosen[number % len(chosen)]
-        yield everyday(Draw(seed, split, number), f"{split}/{number}", style, SCENE)
+        yield everyday_scene(Draw(seed, split, number), f"{split}/{number}", style, SCENE)
 
 
-def encoded(image: Image.Image, kind: str = "WEBP") -> bytes:
+def encode_image(image: Image.Image, kind: str = "WEBP") -> bytes:
     """Encode a picture with fixed settings, as WEBP, JPEG or PNG."""
     buffer = io.BytesIO()
     image.save(buffer, kind, **SETTINGS[kind])
@@ -60,14 +60,14 @@ def samples(pictures: Iterable[Scene], *, several: bool) -> Iterator[Sample]:
     """Yield the members of every sample: the picture with its class, or with all its classes as an array."""
     for scene in pictures:
         found = render(scene)
-        yield {"webp": encoded(found.image), **({"npy": _array(found)} if several else {"cls": _main(found)})}
+        yield {"webp": encode_image(found.image), **({"npy": _array(found)} if several else {"cls": _main(found)})}
 
 
-def _main(found: Rendered) -> bytes:
+def _main(found: RenderedScene) -> bytes:
     return str(found.scene.things[found.scene.main].label).encode()
 
 
-def _array(found: Rendered) -> bytes:
+def _array(found: RenderedScene) -> bytes:
     buffer = io.BytesIO()
     np.save(buffer, np.array(found.labels, np.int64))
     return buffer.getvalue()

@@ -20,7 +20,7 @@ class Pose:
 
     def outward(self, point: Vector) -> Vector:
         """Give a point of the frame in the frame outside it."""
-        x, y, z = rotated(self.rotation, point)
+        x, y, z = rotate(self.rotation, point)
         return x + self.translation[0], y + self.translation[1], z + self.translation[2]
 
 
@@ -42,12 +42,12 @@ class Camera:
         return (x - self.centre[0]) * depth / self.focal, (y - self.centre[1]) * depth / self.focal, depth
 
 
-def turned(angle: float) -> Quaternion:
+def rotation_about_vertical(angle: float) -> Quaternion:
     """Return a turn to the left, in radians, around the axis that points up."""
     return round(math.cos(angle / 2), 9), 0.0, 0.0, round(math.sin(angle / 2), 9)
 
 
-def product(one: Quaternion, two: Quaternion) -> Quaternion:
+def multiply(one: Quaternion, two: Quaternion) -> Quaternion:
     """Return the rotation that does the second, then the first."""
     (a, b, c, d), (e, f, g, h) = one, two
     return (
@@ -58,8 +58,8 @@ def product(one: Quaternion, two: Quaternion) -> Quaternion:
     )
 
 
-def rotated(by: Quaternion, point: Vector) -> Vector:
+def rotate(by: Quaternion, point: Vector) -> Vector:
     """Rotate a point."""
     w, x, y, z = by
-    _, *there = product(product(by, (0.0, *point)), (w, -x, -y, -z))
+    _, *there = multiply(multiply(by, (0.0, *point)), (w, -x, -y, -z))
     return there[0], there[1], there[2]

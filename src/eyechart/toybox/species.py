@@ -23,7 +23,7 @@ class Range:
     west: float
     east: float
 
-    def holds(self, latitude: float, longitude: float) -> bool:
+    def contains(self, latitude: float, longitude: float) -> bool:
         """Whether a place is inside."""
         return self.south <= latitude <= self.north and self.west <= longitude <= self.east
 
@@ -60,7 +60,7 @@ class Species:
             found += [(label, place) for place in every if not number or place == int(number)]
         return found
 
-    def dressed(self, look: Look, style: str) -> Look:
+    def apply_coat(self, look: Look, style: str) -> Look:
         """Put the coat under a look; photographs have the right colours."""
         if style == PHOTOGRAPHS:
             return look
@@ -87,7 +87,7 @@ def look_alikes(one: Species) -> tuple[Species, ...]:
 
 def candidates(latitude: float, longitude: float) -> tuple[Species, ...]:
     """Return the species that live at a place."""
-    return tuple(one for one in species() if one.range.holds(latitude, longitude))
+    return tuple(one for one in species() if one.range.contains(latitude, longitude))
 
 
 def _species(taxon: int, line: Mapping[str, str]) -> Species:

@@ -43,12 +43,12 @@ class Thing:
     look: Look = field(default_factory=Look)
 
 
-def variant_of(draw: Draw, style: str, label: int) -> int:
+def draw_variant(draw: Draw, style: str, label: int) -> int:
     """Draw one of a style's pictures of a class."""
     return draw.below(len(atlas(style).sprites[label]))
 
 
-def look(draw: Draw) -> Look:
+def draw_look(draw: Draw) -> Look:
     """Draw how a thing's colours differ from its art."""
     return Look(
         saturation=draw.uniform(0.6, 1.25) if draw.chance(0.6) else 1.0,
@@ -60,7 +60,7 @@ def look(draw: Draw) -> Look:
     )
 
 
-def layer(thing: Thing, width: int, height: int) -> Image.Image:
+def render_layer(thing: Thing, width: int, height: int) -> Image.Image:
     """Draw a thing alone, transparent where it is not."""
     cut = _shaped(thing)
     canvas = Image.new("RGBA", (width, height))
@@ -68,7 +68,7 @@ def layer(thing: Thing, width: int, height: int) -> Image.Image:
     return canvas
 
 
-def mask(drawn: Image.Image) -> Mask:
+def layer_mask(drawn: Image.Image) -> Mask:
     """Where a layer is more solid than transparent."""
     return np.asarray(drawn.getchannel("A")) >= SOLID
 
@@ -79,15 +79,15 @@ def _shaped(thing: Thing) -> Image.Image:
         sprite = sprite.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     scale = thing.size / max(sprite.width * thing.stretch, sprite.height)
     size = (max(1, round(sprite.width * thing.stretch * scale)), max(1, round(sprite.height * scale)))
-    cut = coloured(sprite.resize(size, Image.Resampling.LANCZOS), thing.look)
+    cut = recolour(sprite.resize(size, Image.Resampling.LANCZOS), thing.look)
     if thing.look.outline is not None:
-        cut = outlined(cut, thing.look.outline)
+        cut = add_outline(cut, thing.look.outline)
     if thing.look.blur:
-        cut = padded(cut, 2).filter(ImageFilter.GaussianBlur(thing.look.blur))
+        cut = add_margin(cut, 2).filter(ImageFilter.GaussianBlur(thing.look.blur))
     return cut.rotate(thing.angle, Image.Resampling.BICUBIC, expand=True) if thing.angle else cut
 
 
-def coloured(image: Image.Image, look: Look) -> Image.Image:
+def recolour(image: Image.Image, look: Look) -> Image.Image:
     """Change an image's colours, not its shape."""
     pixels = np.asarray(image).astype(np.float64)
     rgb = pixels[..., list(look.channels)]
@@ -99,15 +99,15 @@ def coloured(image: Image.Image, look: Look) -> Image.Image:
     return Image.fromarray(changed.astype(np.uint8))
 
 
-def outlined(image: Image.Image, colour: tuple[int, int, int]) -> Image.Image:
+def add_outline(image: Image.Image, colour: tuple[int, int, int]) -> Image.Image:
     """Put a line of one pixel around an image."""
-    image = padded(image, 1)
+    image = add_margin(image, 1)
     line = Image.new("RGBA", image.size, colour)
     line.putalpha(image.getchannel("A").filter(ImageFilter.MaxFilter(3)))
     return Image.alpha_composite(line, image)
 
 
-def padded(image: Image.Image, margin: int) -> Image.Image:
+def add_margin(image: Image.Image, margin: int) -> Image.Image:
     """Add a transparent margin."""
     canvas = Image.new("RGBA", (image.width + 2 * margin, image.height + 2 * margin))
     canvas.paste(image, (margin, margin))

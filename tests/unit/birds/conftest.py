@@ -16,7 +16,7 @@ from eyechart.data.observations import REASONS, Observations
 from eyechart.data.taxonomy import Taxonomy
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.choice_trie import ByScore
+from eyechart.models.choice_trie import ExhaustiveScorer
 from eyechart.models.types import Encoder, Identity, Request
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
@@ -131,10 +131,10 @@ class Comparing(Knowing, Encoder):
 
 
 @dataclass
-class Saying(Knowing, ByScore):
+class Saying(Knowing, ExhaustiveScorer):
     """A language model that would say each name with a likelihood."""
 
-    def answers(self, *_: Any) -> Any:
+    def generate(self, *_: Any) -> Any:
         raise AssertionError("nobody asks it to talk")
 
     def score(self, requests: Sequence[Request], choices: Sequence[str], *, until: str = "end") -> NDArray[np.float32]:

@@ -12,9 +12,9 @@ from eyechart.gate.evidence import Evidence, read_evidence
 from eyechart.metrics.abstention import ua_a
 from eyechart.metrics.calibration import calibration_error
 from eyechart.metrics.information_gain import information_gain
-from eyechart.metrics.resampling import percentile
+from eyechart.metrics.resampling import percentile_interval
 from eyechart.metrics.selective import macro_auc
-from eyechart.metrics.thresholds import accuracy_coverage_auc
+from eyechart.metrics.thresholds import accuracy_coverage_area
 from eyechart.realbirdid.estimators import drawn_birds
 from eyechart.realbirdid.flat_list import flat_list_accuracies
 from eyechart.realbirdid.species import Views
@@ -64,7 +64,7 @@ def test_draws_are_as_wide_as_the_bootstraps_interval(sides: Any, protocol: str)
     evidence, _ = sides[protocol]
     every = [proof for proof in evidence.metrics if proof.bootstrap_samples and proof.labels == "all species"]
     drawn = [proof for proof in every if proof.name != "ece"]  # other sets of birds vary in size
-    ends = np.array([percentile(evidence.bootstrap_samples(proof)) for proof in drawn])  # type: ignore[arg-type]
+    ends = np.array([percentile_interval(evidence.bootstrap_samples(proof)) for proof in drawn])  # type: ignore[arg-type]
     assert ends == pytest.approx(np.array([proof.ci for proof in drawn]), abs=0.1)
 
 
@@ -111,7 +111,7 @@ AREAS = {
     ("ig", "A"): lambda view, rows, views: (
         information_gain(views.tree, view.summary.stairs.of(rows), view.seen.species[rows]).area
     ),
-    ("auc", "A.genus"): lambda view, rows, _: accuracy_coverage_auc(
+    ("auc", "A.genus"): lambda view, rows, _: accuracy_coverage_area(
         *level(view, rows[view.seen.answerable[rows]], 1)[:2]
     ),
     ("auc_macro", "A.genus"): lambda view, rows, _: macro_auc(*level(view, rows[view.seen.answerable[rows]], 1)),

@@ -24,8 +24,8 @@ from eyechart.gate.messages import describe_loss, describe_nearest_to_loss, desc
 from eyechart.gate.power import SUPPOSED, power_lines, power_without_baseline
 from eyechart.metrics.intervals import Interval
 from eyechart.metrics.paired import change_interval
-from eyechart.metrics.resampling import drawn_shares
-from eyechart.metrics.significance import detectable, holm
+from eyechart.metrics.resampling import unit_bootstrap_shares
+from eyechart.metrics.significance import holm, minimum_detectable_loss
 
 NAN = float("nan")
 
@@ -86,7 +86,7 @@ def drawn(named: Any) -> Any:
 
     def drawn(right: Any) -> Estimate:
         right = np.array(right, np.float64)
-        draws = drawn_shares(right, np.ones_like(right), RESAMPLES, 42)
+        draws = unit_bootstrap_shares(right, np.ones_like(right), RESAMPLES, 42)
         return named("f1", float(right.mean()), bootstrap=lambda: draws)
 
     return drawn
@@ -119,7 +119,7 @@ def of_images(named: Any) -> Any:
 
     def of_images(right: Sequence[float], each: int, units: int | None) -> Estimate:
         images = np.array(right, np.float64)
-        draws = drawn_shares(images, np.ones_like(images), RESAMPLES, 42)
+        draws = unit_bootstrap_shares(images, np.ones_like(images), RESAMPLES, 42)
         return named("f1", float(images.mean()), n=len(images) * each, bootstrap=lambda: draws, n_clusters=units)
 
     return of_images
@@ -308,7 +308,7 @@ def test_power_is_at_the_hardest_place_of_the_session() -> None:
     other = found(0.5, ci=Interval(-0.02, 0.02), method="paired bootstrap", name="f1")
     none, small = found(NAN, method="unpaired"), found(1.0, n=3)
     said = list(power_lines(decide([share_of, other, none, small], 0.01, 0), 0.01))
-    assert f"a loss of {100 * detectable(1000, 0.05, 0.01 / 3):.2f} points" in said[0]
+    assert f"a loss of {100 * minimum_detectable_loss(1000, 0.05, 0.01 / 3):.2f} points" in said[0]
     assert "f1 (ImGT, A) would show a loss of 3.85 points" in said[1]
     assert ["would show no loss" in line for line in said] == [False, False, True, True]
 
@@ -322,7 +322,7 @@ def test_power_without_a_baseline_supposes_what_nobody_saw(make: Any, share: Any
         named("ece", interval=None),
     ]
     said = list(power_without_baseline([make(given), make(share(acc5=[0, NAN, 0]))], 0.01))
-    least = 100 * detectable(600, SUPPOSED, 0.01 / 5)
+    least = 100 * minimum_detectable_loss(600, SUPPOSED, 0.01 / 5)
     assert f"acc1 (ImGT, A) would show a loss of {least:.2f} points (n=600, exact McNemar, if 5% of these" in said[0]
     assert "f1 (ImGT, A) would show a loss of" in said[1]
     assert "unpaired; less where the same samples are compared" in said[1]

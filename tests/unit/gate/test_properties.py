@@ -27,7 +27,7 @@ from eyechart.gate.compare import (
 )
 from eyechart.gate.evidence import RESAMPLES, Evidence
 from eyechart.metrics.intervals import wilson
-from eyechart.metrics.resampling import drawn_shares
+from eyechart.metrics.resampling import unit_bootstrap_shares
 
 SHARES, DRAWN, ALONE = ("acc1", "acc5", "intersection"), ("f1", "brier", "auc"), ("ig", "ece")
 NAN = float("nan")
@@ -50,7 +50,7 @@ def made(name: str, right: Any) -> Estimate:
     """A number of some outcomes: with these, with its draws, or alone with its interval."""
     known = right[~np.isnan(right)]
     n, k = len(known), int(known.sum())
-    draws = drawn_shares(np.nan_to_num(right), ~np.isnan(right), RESAMPLES, 42)
+    draws = unit_bootstrap_shares(np.nan_to_num(right), ~np.isnan(right), RESAMPLES, 42)
     return Estimate(
         name=name,
         labels="ImGT",

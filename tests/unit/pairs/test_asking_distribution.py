@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from eyechart.errors import DataError
-from eyechart.metrics.distribution import equivalence
+from eyechart.metrics.distribution import mmd_equivalence
 from eyechart.oodbench.distribution import Distribution
 from eyechart.protocol.settings import Case
 from eyechart.spec import parse_spec
@@ -35,9 +35,9 @@ def side(model: Any, rows: tuple[int, ...]) -> tuple[Any, Any]:
 
 def test_it_is_that_of_the_reference_then_the_split(context: Any) -> None:
     found = Distribution().predict(context)
-    wanted = equivalence(*side(context.model, THERE), *side(context.model, HERE), seed=3)
+    wanted = mmd_equivalence(*side(context.model, THERE), *side(context.model, HERE), seed=3)
     assert tuple(np.hstack(found.result)) == pytest.approx(tuple(np.hstack(wanted)))
-    assert wanted != equivalence(*side(context.model, HERE), *side(context.model, THERE), seed=3)
+    assert wanted != mmd_equivalence(*side(context.model, HERE), *side(context.model, THERE), seed=3)
     assert found.variant["bandwidth"] == f"{wanted.bandwidth:.6g}"
 
 

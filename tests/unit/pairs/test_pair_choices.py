@@ -3,7 +3,7 @@
 import pytest
 
 from eyechart.errors import SpecError
-from eyechart.models.registry import offers
+from eyechart.models.registry import capabilities
 from eyechart.oodbench.options import DETECTORS, EXISTENCE, THRESHOLD
 from eyechart.protocol.options import READING
 from eyechart.protocol.registry import get_protocol
@@ -80,4 +80,4 @@ def test_detectors_are_joined_by_plus() -> None:
 )
 def test_a_model_meets_the_protocols_whose_interface_it_offers(spec: str, protocols: set[str]) -> None:
     known = ("existence", "progression", "detection", "distribution")
-    assert {name for name in known if get_protocol(name).supports(offers(parse_spec(spec)))} == protocols
+    assert {name for name in known if get_protocol(name).supports(capabilities(parse_spec(spec)))} == protocols

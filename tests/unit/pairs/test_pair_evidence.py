@@ -12,8 +12,8 @@ from msgspec import structs
 
 from eyechart.estimates import Estimate
 from eyechart.gate.evidence import RESAMPLES, Evidence, read_evidence
-from eyechart.metrics.resampling import drawn
-from eyechart.metrics.yes_no import MEASURES, measures, tables
+from eyechart.metrics.resampling import bootstrap_counts
+from eyechart.metrics.yes_no import MEASURES, confusion_measures, confusion_tables
 from eyechart.models.types import Answer
 from eyechart.oodbench.division import ID
 from eyechart.oodbench.existence import Existence
@@ -130,10 +130,10 @@ def test_units_are_the_images_of_the_questions_that_count(kept: Any, world: Any,
 def test_the_measures_are_drawn_of_images_with_all_their_pairs(world: Any) -> None:
     found = Existence().predict(world.sit(world.talker(lie)))
     mask = dict(found.set_masks())[ID]
-    counts, rows = tables(found.answers[mask], found.expected[mask]), found.division.rows[found.places[mask]]
+    counts, rows = confusion_tables(found.answers[mask], found.expected[mask]), found.division.rows[found.places[mask]]
     plain = [
-        measures(sum(taken[row] * each for row, each in zip(rows, counts, strict=True)))["mcc"]
-        for taken in drawn(len(found.keys), RESAMPLES, 3)
+        confusion_measures(sum(taken[row] * each for row, each in zip(rows, counts, strict=True)))["mcc"]
+        for taken in bootstrap_counts(len(found.keys), RESAMPLES, 3)
     ]
     values = bootstrap_of(yes_no_measures(replace(found, seed=3)), ("mcc", LABELS, ID))
     assert values == pytest.approx(np.array(plain), nan_ok=True)
@@ -144,7 +144,9 @@ def test_the_accuracies_are_drawn_of_images_with_all_their_samples(world: Any) -
     name = found.set_names[0]
     places = [place for place, of in enumerate(found.set_names) if of == name]
     rows = found.division.rows[found.first[places]]
-    plain = [np.repeat(found.correct[places, 2], taken[rows]) for taken in drawn(len(found.keys), RESAMPLES, 3)]
+    plain = [
+        np.repeat(found.correct[places, 2], taken[rows]) for taken in bootstrap_counts(len(found.keys), RESAMPLES, 3)
+    ]
     means = [right.mean() if right.size else np.nan for right in plain]
     values = bootstrap_of(stage_accuracies(replace(found, seed=3)), ("l_acc", LABELS, name))
     assert values == pytest.approx(np.array(means), nan_ok=True)

@@ -10,7 +10,7 @@ import pytest
 from eyechart.classification.replay import Replay
 from eyechart.errors import ModelError, SpecError
 from eyechart.metrics.yes_no import MISSING
-from eyechart.models.registry import offers
+from eyechart.models.registry import capabilities
 from eyechart.oodbench.existence import Existence
 from eyechart.oodbench.yes_no_prompts import read_replayed_pairs
 from eyechart.protocol.registry import get_protocol, protocol_targets
@@ -149,7 +149,7 @@ def test_a_file_name_that_two_images_have_names_neither(pair_world: Any, tmp_pat
 
 
 def test_such_a_file_is_a_model_for_existence_alone(tmp_path: Path) -> None:
-    offered = offers(parse_spec("replay[path=said.csv,of=existence]"))
+    offered = capabilities(parse_spec("replay[path=said.csv,of=existence]"))
     assert [name for name in protocol_targets() if get_protocol(name).supports(offered)] == ["existence"]
     (tmp_path / "said.csv").touch()
     with pytest.raises(SpecError, match=r"of=existance is none of .*, existence"):

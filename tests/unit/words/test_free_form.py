@@ -8,7 +8,7 @@ import pytest
 
 from eyechart.classification.replay import Replay
 from eyechart.errors import SpecError
-from eyechart.models.hf.generator import Hf
+from eyechart.models.hf.generator import HfGenerator
 from eyechart.models.types import Answer
 from eyechart.realbirdid.abstention import Abstention
 from eyechart.realbirdid.free_form import FreeForm, FreeFormPredictions, free_form_accuracies
@@ -140,7 +140,7 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
     aviary: Any, tiny_chat: Callable[[str], Path]
 ) -> None:
     aviary.birds = aviary.birds[3:4]
-    model = Hf(parse_spec(f"hf[{tiny_chat('gemma3')}]"), offline=True)
+    model = HfGenerator(parse_spec(f"hf[{tiny_chat('gemma3')}]"), offline=True)
     found, same = FreeForm().predict(aviary(model)), FreeForm().predict(aviary(model, extraction="inclusion"))
     assert found.variant["extraction"] == same.variant["extraction"] == "inclusion"
     assert found.variant["extraction_reason"].startswith("gemma3 has layers of sliding_attention")
@@ -150,7 +150,7 @@ def test_words_of_a_model_without_log_probabilities_are_read_by_inclusion(
 
 def test_reasons_of_a_model_without_log_probabilities_are_read_by_inclusion(aviary: Any, speaker: Any) -> None:
     model = speaker()
-    type(model).no_scores = "its layers slide"
+    type(model).scoring_obstacle = "its layers slide"
     found = Abstention().predict(aviary(model, "abstention"))
     assert {name: found.variant[name] for name in ("extraction", "extraction_reason")} == {
         "extraction": "inclusion",

@@ -12,7 +12,7 @@ from eyechart.data.birds import open_birds
 from eyechart.data.dataset import Dataset
 from eyechart.inference.runner import Runner
 from eyechart.inference.store import Store
-from eyechart.models.registry import create
+from eyechart.models.registry import create_model
 from eyechart.protocol.context import Context
 from eyechart.protocol.registry import get_protocol
 from eyechart.realbirdid.abstention import Abstention
@@ -56,7 +56,7 @@ def seat(tmp_path: Path, drawn: Dataset) -> Seat:
 @pytest.fixture(scope="module")
 def toybox(one_thread: None) -> Any:
     """The packaged model."""
-    return create(parse_spec("hf[toybox-mllm,batch_size=4]"), device="cpu", offline=True)
+    return create_model(parse_spec("hf[toybox-mllm,batch_size=4]"), device="cpu", offline=True)
 
 
 def test_the_packaged_model_names_drawn_birds(seat: Seat, toybox: Any) -> None:

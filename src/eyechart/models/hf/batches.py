@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 Inputs = Mapping[str, Any]
 
 
-def length(inputs: Inputs) -> int:
+def prompt_length(inputs: Inputs) -> int:
     """How many tokens a prompt has."""
     return int(inputs["input_ids"].shape[1])
 
 
-def cut(prompts: Mapping[int, Inputs], size: int) -> Iterator[list[int]]:
+def group_by_length(prompts: Mapping[int, Inputs], size: int) -> Iterator[list[int]]:
     """Give the places of prompts that may share a batch, those of like length together."""
-    order = sorted(prompts, key=lambda place: (_kind(prompts[place]), length(prompts[place])))
+    order = sorted(prompts, key=lambda place: (_kind(prompts[place]), prompt_length(prompts[place])))
     for _, alike in groupby(order, key=lambda place: _kind(prompts[place])):
         places = list(alike)
         yield from (places[start : start + size] for start in range(0, len(places), size))
@@ -33,14 +33,14 @@ def _is_row(value: Any, inputs: Inputs) -> bool:
     return bool(value.shape == inputs["input_ids"].shape)
 
 
-def joined(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "dict[str, torch.Tensor]":
+def collate(prompts: Sequence[Inputs], padding: int, like: "torch.Tensor") -> "dict[str, torch.Tensor]":
     """Make one batch: tokens filled up on the left, where the answer does not begin, images one after another.
 
     They lie where the weights `like` lie, in their precision.
     """
     import torch
 
-    longest = max(map(length, prompts))
+    longest = max(map(prompt_length, prompts))
     filled = [
         {key: _filled(key, value, longest, padding) if _is_row(value, one) else value for key, value in one.items()}
         for one in prompts

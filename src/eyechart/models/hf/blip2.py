@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 SCALES = {"itm": 1.0, "itc": 100.0}
 
 
-class Blip2(image_text.HfPair, Matcher):
+class Blip2Matcher(image_text.HfImageTextModel, Matcher):
     """The vision tower sees an image once, whatever the number of texts; the Q-Former meets them in batches."""
 
     backend = "blip2"
-    kind = "Blip2ForImageTextRetrieval"
+    class_name = "Blip2ForImageTextRetrieval"
     options = (*image_text.OPTIONS, "head", "scale")
-    usual_batch = 32
+    default_batch_size = 32
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         super().__init__(spec, device=device, offline=offline)
         self.head = spec.options.get("head", "itm")
         if self.head not in SCALES:
             raise SpecError(f"'{spec}' has head={self.head}. Expected {' or '.join(SCALES)}.")
-        self.scale = runtime.scale(spec, SCALES[self.head])
+        self.scale = runtime.scale_option(spec, SCALES[self.head])
         self._heard: tuple[tuple[str, ...], Floats] = ((), np.empty((0, 0), np.float32))
 
     @cached_property
     def configuration(self) -> Any:
         """The model's configuration, with a Q-Former that reads texts."""
-        found, path = files.reader("AutoConfig", self.source.path), self.source.path / "config.json"
+        found, path = files.load_processor("AutoConfig", self.source.path), self.source.path / "config.json"
         if found.model_type != "blip-2":
             raise ModelError(f"{path} is of the family '{found.model_type}', expected blip-2.")
         if not found.qformer_config.use_qformer_text_input:
@@ -54,7 +54,7 @@ class Blip2(image_text.HfPair, Matcher):
         return found
 
     @property
-    def reading(self) -> Mapping[str, Any]:
+    def identity_settings(self) -> Mapping[str, Any]:
         """Which head tells, and what its logits are multiplied with."""
         return {"head": self.head, "scale": self.scale}
 
@@ -62,7 +62,7 @@ class Blip2(image_text.HfPair, Matcher):
         """Return logits (n, m); equal texts are read once, about equally long ones together."""
         once, places = text_batches.unique(wanted)
         compare = self._meet if self.head == "itm" else self._compare
-        with runtime.inference(self.device, self.dtype):
+        with runtime.inference_mode(self.device, self.dtype):
             seen = self._module.vision_model(**self._batch(images)).last_hidden_state
             return np.asarray(self.scale * compare(seen, tuple(once))[:, places], dtype=np.float32)
 
@@ -117,7 +117,7 @@ class Blip2(image_text.HfPair, Matcher):
         def found(rows: list[int], _: int) -> Floats:
             return runtime.to_numpy(see([read[row] for row in rows]))
 
-        return text_batches.in_batches(lengths, found, text_batches.budget(self.device))
+        return text_batches.encode_in_batches(lengths, found, text_batches.token_budget(self.device))
 
 
 def _unit(found: "torch.Tensor") -> "torch.Tensor":

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Layer:
+class PrefixLayer:
     """One layer's keys and values (rows, heads, tokens, width) of prompts, and of what was read behind them.
 
     It is what transformers asks of a layer in its Cache. Nobody changes the tensors that it was made of.
@@ -41,13 +41,13 @@ class Layer:
         """Return how many tokens there will be, and the place of the first."""
         return self.get_seq_length() + query_length, 0
 
-    def keep(self, places: "torch.Tensor") -> None:
+    def keep_positions(self, places: "torch.Tensor") -> None:
         """Let go of everything behind the prompts but some places (rows, n)."""
         if self.held:
             keys, values = (held.take_along_dim(places[:, None, :, None], dim=2) for held in self.held)
             self.held = keys, values
 
-    def rows(self, rows: "torch.Tensor") -> "Layer":
+    def select_rows(self, rows: "torch.Tensor") -> "PrefixLayer":
         """Return a layer of some rows alone."""
         held = (self.held[0][rows], self.held[1][rows]) if self.held else None
-        return Layer(self.keys[rows], self.values[rows], held)
+        return PrefixLayer(self.keys[rows], self.values[rows], held)

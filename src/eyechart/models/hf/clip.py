@@ -14,7 +14,7 @@ from typing import Any
 from eyechart.errors import ModelError
 from eyechart.models import runtime, text_batches
 from eyechart.models.hf import files
-from eyechart.models.hf.image_text import HfPair
+from eyechart.models.hf.image_text import HfImageTextModel
 from eyechart.models.types import Encoder, Floats
 
 
@@ -22,20 +22,20 @@ from eyechart.models.types import Encoder, Floats
 class Family:
     """How the text tower was trained: with every text `filled` up to its full length, or with its padding `masked`."""
 
-    filled: bool = False
-    masked: bool = False
+    pads_to_full_length: bool = False
+    masks_padding: bool = False
 
 
 FAMILIES: Mapping[str, Family] = {
     "clip": Family(),
-    "siglip": Family(filled=True),
-    "siglip2": Family(filled=True),
+    "siglip": Family(pads_to_full_length=True),
+    "siglip2": Family(pads_to_full_length=True),
     "groupvit": Family(),
-    "vision-text-dual-encoder": Family(masked=True),
+    "vision-text-dual-encoder": Family(masks_padding=True),
 }
 
 
-class HfClip(HfPair, Encoder):
+class HfClipEncoder(HfImageTextModel, Encoder):
     """Images and texts in one space; the published prompts are 80 a class."""
 
     backend = "hf_clip"
@@ -44,7 +44,7 @@ class HfClip(HfPair, Encoder):
     @cached_property
     def configuration(self) -> Any:
         """The model's configuration, of a family that is known here."""
-        found = files.reader("AutoConfig", self.source.path)
+        found = files.load_processor("AutoConfig", self.source.path)
         if found.model_type not in FAMILIES:
             raise ModelError(
                 f"{self.source.path / 'config.json'} is of the family '{found.model_type}', expected one of "
@@ -58,12 +58,12 @@ class HfClip(HfPair, Encoder):
         return FAMILIES[self.configuration.model_type]
 
     @property
-    def kind(self) -> str:
+    def class_name(self) -> str:
         """The class of transformers that reads the weights."""
         return type(self.configuration).__name__.replace("Config", "Model")
 
     @property
-    def reading(self) -> Mapping[str, Any]:
+    def identity_settings(self) -> Mapping[str, Any]:
         """Whether capitals are told from small letters."""
         return {"lower_case": self._lower_case}
 
@@ -75,12 +75,12 @@ class HfClip(HfPair, Encoder):
     @cached_property
     def _lower_case(self) -> bool:
         """Whether this is a SigLIP 2; most of them say `siglip` of themselves and have a tokenizer that heeds case."""
-        told = files.settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
-        return self.family.filled and str(told).startswith(("Gemma", "Siglip2"))
+        told = files.read_settings(self.source.path / "tokenizer_config.json").get("tokenizer_class") or ""
+        return self.family.pads_to_full_length and str(told).startswith(("Gemma", "Siglip2"))
 
     def encode_images(self, images: Sequence[Mapping[str, Any]]) -> Floats:
         """Return features (n, d), not normalised."""
-        with runtime.inference(self.device, self.dtype):
+        with runtime.inference_mode(self.device, self.dtype):
             return _features(self._module.get_image_features(**self._batch(images)))
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
@@ -91,13 +91,15 @@ class HfClip(HfPair, Encoder):
         def encode(rows: list[int], _: int) -> Floats:
             return self._encode([read[row] for row in rows])
 
-        return text_batches.in_batches([len(row) for row in read], encode, text_batches.budget(self.device))[places]
+        return text_batches.encode_in_batches(
+            [len(row) for row in read], encode, text_batches.token_budget(self.device)
+        )[places]
 
     def _read(self, once: list[str]) -> list[list[int]]:
         longest = self.configuration.text_config.max_position_embeddings
-        if self.family.masked:  # RoBERTa's positions begin behind its padding's, which its tokenizer alone heeds
+        if self.family.masks_padding:  # RoBERTa's positions begin behind its padding's, which its tokenizer alone heeds
             longest = min(longest, self._tokenizer.model_max_length)
-        padding = "max_length" if self.family.filled else False
+        padding = "max_length" if self.family.pads_to_full_length else False
         cased = [text.lower() for text in once] if self._lower_case else once
         read: list[list[int]] = self._tokenizer(cased, truncation=True, max_length=longest, padding=padding)[
             "input_ids"
@@ -106,8 +108,8 @@ class HfClip(HfPair, Encoder):
 
     def _encode(self, read: list[list[int]]) -> Floats:
         tokens, mask = self._padded(read)
-        how = {"attention_mask": mask} if self.family.masked else {}
-        with runtime.inference(self.device, self.dtype):
+        how = {"attention_mask": mask} if self.family.masks_padding else {}
+        with runtime.inference_mode(self.device, self.dtype):
             return _features(self._module.get_text_features(input_ids=tokens, **how))
 
 

@@ -15,16 +15,16 @@ TENSORS = ("*.safetensors", "*.bin")
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
-def folder(where: str, *, offline: bool) -> weights.Found:
+def find_folder(where: str, *, offline: bool) -> weights.WeightSource:
     """Find a model's folder with its weights, as safetensors where there are any."""
     found = weights.hub_folder(where, (*CONFIGURATION, TENSORS[0]), offline=offline)
-    if not offline and not tensors(found.path, check=False):
+    if not offline and not weight_files(found.path, check=False):
         found = weights.hub_folder(where, (*CONFIGURATION, TENSORS[1]), offline=offline)
-    tensors(found.path)
+    weight_files(found.path)
     return found
 
 
-def tensors(path: Path, *, check: bool = True) -> list[Path]:
+def weight_files(path: Path, *, check: bool = True) -> list[Path]:
     """List the weight files of a folder, all of one format."""
     for pattern in TENSORS:
         if files := sorted(path.glob(pattern)):
@@ -34,21 +34,21 @@ def tensors(path: Path, *, check: bool = True) -> list[Path]:
     return []
 
 
-def texts_sha256(path: Path) -> str:
+def processor_files_sha256(path: Path) -> str:
     """Hash the files that say how texts and images become numbers."""
     files = [file for pattern in CONFIGURATION for file in path.glob(pattern) if not file.name.endswith(".index.json")]
     return weights.digest(*files)
 
 
-def settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, Any]:
     """Read a JSON file of settings; one that is not there sets nothing."""
-    found = told(path, {})
+    found = read_json(path, {})
     if not isinstance(found, dict):
         raise ModelError(f"{path} holds no settings by name. Fetch the model again.")
     return found
 
 
-def told(path: Path, otherwise: Any) -> Any:
+def read_json(path: Path, otherwise: Any) -> Any:
     """Read what a JSON file says, if it is there."""
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else otherwise
@@ -56,26 +56,27 @@ def told(path: Path, otherwise: Any) -> Any:
         raise ModelError(f"{path} cannot be read as JSON ({error}). Fetch the model again.") from error
 
 
-def model(kind: str, path: Path, optional: tuple[str, ...] = (), dtype: str = "float32") -> Any:
+def load_model(kind: str, path: Path, optional: tuple[str, ...] = (), dtype: str = "float32") -> Any:
     """Load a transformers class in `dtype`, every weight from its file but those under an optional prefix."""
     repair()
     import torch
     import transformers
 
     how = {"dtype": getattr(torch, dtype), "ignore_mismatched_sizes": True, "local_files_only": True}
-    with weights.loading(path, kind), quiet():
+    with weights.explain_load_errors(path, kind), quiet_loading():
         loaded, told = getattr(transformers, kind).from_pretrained(path, output_loading_info=True, **how)
     missing = [key for key in sorted(told["missing_keys"]) if not key.startswith(optional or "\0")]
     if missing or told["mismatched_keys"]:
         raise ModelError(
-            f"The weights in {path} do not fit {type(loaded).__name__}: missing {weights.listed(missing) or 'none'}; "
-            f"of another shape {weights.listed([str(key[0]) for key in told['mismatched_keys']]) or 'none'}. "
+            f"The weights in {path} do not fit {type(loaded).__name__}: "
+            f"missing {weights.shorten_list(missing) or 'none'}; "
+            f"of another shape {weights.shorten_list([str(key[0]) for key in told['mismatched_keys']]) or 'none'}. "
             "Fetch the model again, or check its config.json."
         )
     return loaded
 
 
-def reader(kind: str, path: Path, **options: Any) -> Any:
+def load_processor(kind: str, path: Path, **options: Any) -> Any:
     """Load a tokenizer, processor or configuration class."""
     repair()
     import transformers
@@ -93,7 +94,7 @@ def reader(kind: str, path: Path, **options: Any) -> Any:
         ) from error
 
 
-def config(path: Path, kind: str) -> Any:
+def load_config(path: Path, kind: str) -> Any:
     """Return the configuration of a checkpoint whose family is one of an Auto class, without loading weights.
 
     Raises ModelError for a family that transformers, or this class of it, does not know.
@@ -101,9 +102,9 @@ def config(path: Path, kind: str) -> Any:
     repair()
     import transformers
 
-    family = str(settings(path / "config.json").get("model_type", "none"))
+    family = str(read_settings(path / "config.json").get("model_type", "none"))
     known = family in transformers.CONFIG_MAPPING
-    found = reader("AutoConfig", path) if known else None
+    found = load_processor("AutoConfig", path) if known else None
     if found is None or type(found) not in getattr(transformers, kind)._model_mapping:
         raise ModelError(
             f"{path / 'config.json'} has the model_type '{family}', which transformers {transformers.__version__} does "
@@ -113,7 +114,7 @@ def config(path: Path, kind: str) -> Any:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def quiet_loading() -> Iterator[None]:
     """Let transformers neither report nor draw progress while it loads; what is wrong is said in an error."""
     from transformers.utils import logging
 

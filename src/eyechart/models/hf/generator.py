@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from eyechart.errors import ModelError, RequestError
 from eyechart.models import chat, runtime, weights
-from eyechart.models.batch_backoff import Attempts, Failure, failure_of
-from eyechart.models.choice_trie import Ints, Trie, check
+from eyechart.models.batch_backoff import BatchBackoff, Failure, failure_from_error
+from eyechart.models.choice_trie import Ints, Trie, check_choices
 from eyechart.models.hf import batches, files, trie_scoring
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.spec import ModelSpec
@@ -22,61 +22,61 @@ from eyechart.spec import ModelSpec
 T = TypeVar("T")
 KIND = "AutoModelForImageTextToText"
 OPTIONS = ("dtype", "batch_size")
-AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
-NUMBERS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
+BATCHES_AHEAD = 16  # batches whose prompts are read at once, so that those of like length meet
+MAX_LOGITS = (2**29, 2**26)  # as many logits in one pass on an accelerator and on the processor
 LIBRARIES = ("transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
-class Hf(Scorer):
+class HfGenerator(Scorer):
     """Answers in words."""
 
     structured = False
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
-        chat.check_named(spec)
+        chat.check_has_name(spec)
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size(spec, 16)
-        self.dtype = runtime.precision(spec, device)
+        self.batch_size = runtime.batch_size_option(spec, 16)
+        self.dtype = runtime.dtype_option(spec, device)
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.Found:
+    def source(self) -> weights.WeightSource:
         """The folder of weights, tokenizer, processor and chat template."""
-        return chat.checkpoint(self.spec, offline=self.offline)
+        return chat.find_checkpoint(self.spec, offline=self.offline)
 
     @cached_property
     def identity(self) -> Identity:
         """Who answers; the weights are on disk after this, not yet in memory."""
-        return chat.identity(self.spec, self.source, self.dtype, self.device, LIBRARIES)
+        return chat.build_identity(self.spec, self.source, self.dtype, self.device, LIBRARIES)
 
     @cached_property
-    def _chat(self) -> chat.Chat:
-        return chat.Chat(self.source.path)
+    def _chat(self) -> chat.ChatProcessor:
+        return chat.ChatProcessor(self.source.path)
 
     @cached_property
     def _config(self) -> Any:
-        return files.config(self.source.path, KIND)
+        return files.load_config(self.source.path, KIND)
 
     @cached_property
-    def no_scores(self) -> str:
+    def scoring_obstacle(self) -> str:
         """Why this checkpoint gives no log-probabilities, found without loading its weights; "" where it does."""
-        return trie_scoring.obstacle(self._config)
+        return trie_scoring.scoring_obstacle(self._config)
 
     @cached_property
     def _module(self) -> Any:
         self.loads += 1
         _ = self._config  # refuses a family that transformers does not know
-        loaded = files.model(KIND, self.source.path, dtype=self.dtype)
-        module = runtime.place(loaded, self.device)
+        loaded = files.load_model(KIND, self.source.path, dtype=self.dtype)
+        module = runtime.to_device(loaded, self.device)
         from transformers import GenerationConfig  # not before the repair that loading brings
 
         module.generation_config = GenerationConfig(
-            do_sample=False, eos_token_id=list(self._chat.stops), pad_token_id=self._chat.padding
+            do_sample=False, eos_token_id=list(self._chat.stop_tokens), pad_token_id=self._chat.padding_token
         )
         return module
 
-    def answers(
+    def generate(
         self,
         requests: Iterable[Request],
         max_tokens: int,
@@ -87,32 +87,34 @@ class Hf(Scorer):
         for prompts, refused in self._ahead(requests, self.batch_size, max_tokens):
             for place, failure in refused.items():
                 yield place, _unanswered(failure)
-            for batch in batches.cut(prompts, self.batch_size):
+            for batch in batches.group_by_length(prompts, self.batch_size):
                 for places, said in attempts.run(batch, partial(self._say, prompts, max_tokens)):
                     if isinstance(said, Failure):
                         yield places[0], _unanswered(said)
                         continue
                     for place, tokens in zip(places, said, strict=True):
-                        yield place, self._chat.answer(tokens, batches.length(prompts[place]))
+                        yield place, self._chat.decode_answer(tokens, batches.prompt_length(prompts[place]))
 
-    def _attempts(self, size: int) -> Attempts:
-        return Attempts(size, f"'{self.spec}'")
+    def _attempts(self, size: int) -> BatchBackoff:
+        return BatchBackoff(size, f"'{self.spec}'")
 
     def _ahead(
         self, requests: Iterable[Request], size: int, room: int
     ) -> Iterator[tuple[dict[int, batches.Inputs], dict[int, Failure]]]:
         """Read the prompts of some batches; those that cannot be made, or leave no room for an answer, are failures."""
         places = enumerate(requests)
-        while some := [*islice(places, AHEAD * size)]:
+        while some := [*islice(places, BATCHES_AHEAD * size)]:
             prompts: dict[int, batches.Inputs] = {}
             refused: dict[int, Failure] = {}
             for place, request in some:
                 try:
-                    prompt = self._chat.inputs(request)
+                    prompt = self._chat.prepare_inputs(request)
                 except Exception as error:
-                    refused[place] = failure_of(error, f"The processor of '{self.spec}' cannot take this request")
+                    refused[place] = failure_from_error(
+                        error, f"The processor of '{self.spec}' cannot take this request"
+                    )
                     continue
-                if excess := self._excess(batches.length(prompt), room):
+                if excess := self._excess(batches.prompt_length(prompt), room):
                     refused[place] = Failure(excess)
                 else:
                     prompts[place] = prompt
@@ -121,7 +123,7 @@ class Hf(Scorer):
     def _joined(self, prompts: Mapping[int, batches.Inputs], places: Sequence[int]) -> dict[str, Any]:
         """Join prompts into one batch."""
         like = next(self._module.parameters())
-        return batches.joined([prompts[place] for place in places], self._chat.padding, like)
+        return batches.collate([prompts[place] for place in places], self._chat.padding_token, like)
 
     def _excess(self, prompt: int, answer: int) -> str:
         """Say that there is no room for a prompt of so many tokens and an answer; nothing if there is."""
@@ -135,7 +137,7 @@ class Hf(Scorer):
 
     def _say(self, prompts: Mapping[int, batches.Inputs], max_tokens: int, places: Sequence[int]) -> list[list[int]]:
         batch = self._joined(prompts, places)
-        with runtime.inference(self.device, "float32"):
+        with runtime.inference_mode(self.device, "float32"):
             said = self._module.generate(**batch, max_new_tokens=max_tokens)
         rows: list[list[int]] = said[:, batch["input_ids"].shape[1] :].tolist()
         return rows
@@ -145,7 +147,7 @@ class Hf(Scorer):
         found = np.empty((len(requests), len(choices)), np.float32)
 
         def totals(batch: dict[str, Any], trie: Trie) -> NDArray[np.floating]:
-            return trie.totals(trie_scoring.log_probabilities(self._module, batch, trie, self._numbers))
+            return trie.choice_sums(trie_scoring.log_probabilities(self._module, batch, trie, self._numbers))
 
         for places, values in self._of_each(requests, choices, until, totals) if found.size else ():
             found[places] = values
@@ -153,7 +155,7 @@ class Hf(Scorer):
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
-        check(choices)
+        check_choices(choices)
         found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
 
         def likeliest(batch: dict[str, Any], trie: Trie) -> tuple[Ints, Floats]:
@@ -165,7 +167,7 @@ class Hf(Scorer):
 
     @property
     def _numbers(self) -> int:
-        return NUMBERS[self.device == "cpu"]
+        return MAX_LOGITS[self.device == "cpu"]
 
     def _of_each(
         self, requests: Sequence[Request], choices: Sequence[str], until: Until, compute: Callable[[Any, Trie], T]
@@ -175,20 +177,20 @@ class Hf(Scorer):
         In the end a RequestError names the requests that have no answer; where a prompt is among them that cannot be
         made, nothing is computed of the others around it, since they are asked again without it.
         """
-        if self.no_scores:
-            raise ModelError(self.no_scores)
-        trie = self._chat.trie(choices, until)
+        if self.scoring_obstacle:
+            raise ModelError(self.scoring_obstacle)
+        trie = self._chat.build_trie(choices, until)
         fit = self._numbers // (trie_scoring.NODES * self._module.config.get_text_config().vocab_size)
         size = max(1, min(self.batch_size, fit))
         attempts, errors = self._attempts(size), dict[int, str]()
 
         def computed(prompts: Mapping[int, batches.Inputs], some: Sequence[int]) -> T:
-            with runtime.inference(self.device, "float32"):
+            with runtime.inference_mode(self.device, "float32"):
                 return compute(self._joined(prompts, some), trie)
 
         for prompts, refused in self._ahead(requests, size, max(map(len, trie.paths))):
             errors.update({place: f"{failure.reason}." for place, failure in refused.items()})
-            for batch in () if refused else batches.cut(prompts, size):
+            for batch in () if refused else batches.group_by_length(prompts, size):
                 for places, found in attempts.run(batch, partial(computed, prompts)):
                     if isinstance(found, Failure):
                         errors[places[0]] = f"{found.reason}."

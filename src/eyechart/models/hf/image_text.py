@@ -19,26 +19,26 @@ OPTIONS = ("dtype", "batch_size")
 LIBRARIES = ("transformers", "tokenizers", "torch", "pillow")
 
 
-class HfPair:
+class HfImageTextModel:
     """A folder with weights, a tokenizer and an image processor; a subclass says which class reads the weights."""
 
     backend: ClassVar[str]
     options: ClassVar[tuple[str, ...]] = OPTIONS
-    usual_batch: ClassVar[int] = 64
+    default_batch_size: ClassVar[int] = 64
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=self.options)
         if not spec.arguments:
             raise SpecError(f"'{spec}' names no model. Expected {self.backend}[PATH] or {self.backend}[owner/name].")
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size(spec, self.usual_batch)
-        self.dtype = runtime.precision(spec, device)
+        self.batch_size = runtime.batch_size_option(spec, self.default_batch_size)
+        self.dtype = runtime.dtype_option(spec, device)
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.Found:
+    def source(self) -> weights.WeightSource:
         """The folder of weights, tokenizer and processor."""
-        return files.folder(self.spec.arguments[0], offline=self.offline)
+        return files.find_folder(self.spec.arguments[0], offline=self.offline)
 
     @cached_property
     def configuration(self) -> Any:
@@ -46,12 +46,12 @@ class HfPair:
         raise NotImplementedError
 
     @property
-    def kind(self) -> str:
+    def class_name(self) -> str:
         """The class of transformers that reads the weights."""
         raise NotImplementedError
 
     @property
-    def reading(self) -> Mapping[str, Any]:
+    def identity_settings(self) -> Mapping[str, Any]:
         """What besides the folder's files and the precision can change an answer."""
         raise NotImplementedError
 
@@ -61,31 +61,31 @@ class HfPair:
         return Identity(
             backend=self.backend,
             name=self.spec.arguments[0].rstrip("/").rpartition("/")[2],
-            weights_sha256=weights.digest(*files.tensors(self.source.path)),
+            weights_sha256=weights.digest(*files.weight_files(self.source.path)),
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
                 "family": self.configuration.model_type,
-                **self.reading,
-                "files_sha256": files.texts_sha256(self.source.path),
+                **self.identity_settings,
+                "files_sha256": files.processor_files_sha256(self.source.path),
             },
-            libraries=runtime.libraries(*LIBRARIES),
+            libraries=runtime.library_versions(*LIBRARIES),
         )
 
     @cached_property
     def _processor(self) -> Any:
-        return files.reader("AutoImageProcessor", self.source.path, backend="pil")
+        return files.load_processor("AutoImageProcessor", self.source.path, backend="pil")
 
     @cached_property
     def _tokenizer(self) -> Any:
-        return files.reader("AutoTokenizer", self.source.path)
+        return files.load_processor("AutoTokenizer", self.source.path)
 
     @cached_property
     def _module(self) -> Any:
         _ = self.configuration  # a family that is not known is refused before its weights are read
         self.loads += 1
-        return runtime.place(files.model(self.kind, self.source.path), self.device)
+        return runtime.to_device(files.load_model(self.class_name, self.source.path), self.device)
 
     def prepare(self, image: Image.Image) -> Any:
         """Turn an RGB image into the tensors of a batch of one."""

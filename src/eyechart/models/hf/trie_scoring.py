@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eyechart.models import best_first_search
-from eyechart.models.choice_trie import NOTHING, Bools, Ints, Told, Trie
-from eyechart.models.hf.cache import Layer
+from eyechart.models.choice_trie import NO_NODE, Bools, EdgeScores, Ints, Trie
+from eyechart.models.hf.cache import PrefixLayer
 from eyechart.models.types import Floats
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BIDIRECTIONAL = ("paligemma",)  # families that read a prompt so without a setti
 NODES = 256  # most of a row in one pass: more of them would mostly look at what they may not see
 
 
-def obstacle(config: Any) -> str:
+def scoring_obstacle(config: Any) -> str:
     """Return why choices cannot be scored for a transformers configuration, "" where they can be.
 
     The mask and the positions made here are right for a model whose every layer looks back at everything before it.
@@ -52,38 +52,38 @@ def log_probabilities(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Tr
 
     No pass makes many more than so many `numbers` at once, be it of logits or of a mask.
     """
-    behind, told = read(module, batch, trie)
+    behind, told = read_prompts(module, batch, trie)
     found = np.empty((len(behind.rows), len(trie.edges)), np.float32)
     _write(found, told)
-    nodes, size = np.tile(np.arange(len(trie.nodes)), (len(behind.rows), 1)), behind.most(numbers)
+    nodes, size = np.tile(np.arange(len(trie.nodes)), (len(behind.rows), 1)), behind.max_nodes(numbers)
     for start in range(1, nodes.shape[1], size):
-        behind.keep(trie.begin(nodes, np.array(start)))
-        _write(found, behind.look(nodes[:, start : start + size]))
+        behind.keep_nodes(trie.is_prefix(nodes, np.array(start)))
+        _write(found, behind.score_nodes(nodes[:, start : start + size]))
     return found
 
 
 def best(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie, numbers: int) -> tuple[Ints, Floats]:
     """Return for each prompt of a batch the place (n,) of its likeliest choice and that one's log-probability."""
-    behind, told = read(module, batch, trie)
+    behind, told = read_prompts(module, batch, trie)
 
-    def look(search: best_first_search.Search, nodes: Ints) -> Told:
+    def look(search: best_first_search.BestFirstSearch, nodes: Ints) -> EdgeScores:
         rows = np.flatnonzero((nodes >= 0).any(axis=1))
-        behind.only(rows)
-        behind.keep(search.needed[rows])
-        return behind.look(nodes[rows])
+        behind.keep_rows(rows)
+        behind.keep_nodes(search.prefix_nodes[rows])
+        return behind.score_nodes(nodes[rows])
 
-    return best_first_search.best(trie, told, len(behind.rows), look, behind.most(numbers))
+    return best_first_search.find_best(trie, told, len(behind.rows), look, behind.max_nodes(numbers))
 
 
-def _write(found: Floats, told: Told) -> None:
+def _write(found: Floats, told: EdgeScores) -> None:
     rows, edges, values = told
     found[rows, edges] = values
 
 
-def read(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie) -> "tuple[Behind, Told]":
+def read_prompts(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie) -> "tuple[ReadPrompts, EdgeScores]":
     """Read a batch of prompts, and tell what is behind them: the edges that leave the root."""
     said = module.generate(**batch, max_new_tokens=1, return_dict_in_generate=True, output_logits=True)
-    layers = [Layer(layer.keys, layer.values) for layer in said.past_key_values.layers]
+    layers = [PrefixLayer(layer.keys, layer.values) for layer in said.past_key_values.layers]
     mask = batch["attention_mask"].bool()
     first = mask.sum(1, keepdim=True)
     planes = getattr(module.base_model, "rope_deltas", None)
@@ -91,12 +91,12 @@ def read(module: Any, batch: "Mapping[str, torch.Tensor]", trie: Trie) -> "tuple
         first = first + planes
     rows = np.arange(len(mask))
     held = np.empty((len(mask), 0), np.int64)
-    behind = Behind(module, trie, layers, mask, first, 1 if planes is None else 3, rows, held)
-    return behind, behind.told(said.logits[0][:, None], np.zeros((len(mask), 1), np.int64))
+    behind = ReadPrompts(module, trie, layers, mask, first, 1 if planes is None else 3, rows, held)
+    return behind, behind.read_scores(said.logits[0][:, None], np.zeros((len(mask), 1), np.int64))
 
 
 @dataclass
-class Behind:
+class ReadPrompts:
     """A batch of prompts that were read, and the nodes behind them whose keys and values are held.
 
     `mask` (n, prompt) has their own tokens, `first` (n, 1) the position behind them, `rows` (n,) their places in the
@@ -105,66 +105,66 @@ class Behind:
 
     module: Any
     trie: Trie
-    layers: list[Layer]
+    layers: list[PrefixLayer]
     mask: "torch.Tensor"
     first: "torch.Tensor"
-    planes: int
+    position_axes: int
     rows: Ints
     held: Ints
 
-    def most(self, numbers: int) -> int:
+    def max_nodes(self, numbers: int) -> int:
         """How many nodes of every row may be looked at in one pass that makes so many numbers."""
         vocabulary: int = self.module.config.get_text_config().vocab_size
         each = max(vocabulary, self.mask.shape[1] + NODES) * len(self.rows)
         return max(1, min(NODES, numbers // each))
 
-    def keep(self, nodes: Bools) -> None:
+    def keep_nodes(self, nodes: Bools) -> None:
         """Let go of all but some of the trie's nodes (n, nodes)."""
         kept = np.take_along_axis(nodes, self.held, axis=1) & (self.held >= 0)
         places = np.argsort(~kept, axis=1, kind="stable")[:, : kept.sum(axis=1).max(initial=0)]
-        self.held = np.take_along_axis(np.where(kept, self.held, NOTHING), places, axis=1)
+        self.held = np.take_along_axis(np.where(kept, self.held, NO_NODE), places, axis=1)
         for layer in self.layers:
-            layer.keep(self._tensor(places))
+            layer.keep_positions(self._tensor(places))
 
-    def only(self, rows: Ints) -> None:
+    def keep_rows(self, rows: Ints) -> None:
         """Let go of all prompts but those at some places in the batch."""
         if len(rows) == len(self.rows):
             return
         places = np.searchsorted(self.rows, rows)
         index = self._tensor(places)
-        self.layers = [layer.rows(index) for layer in self.layers]
+        self.layers = [layer.select_rows(index) for layer in self.layers]
         self.mask, self.first = self.mask[index], self.first[index]
         self.rows, self.held = rows, self.held[places]
 
-    def look(self, nodes: Ints) -> Told:
+    def score_nodes(self, nodes: Ints) -> EdgeScores:
         """Read nodes (n, m) whose beginnings are held or among them, and tell the edges that leave them."""
         from transformers.cache_utils import Cache
 
         positions = self.first + self._tensor(np.maximum(self.trie.depths[nodes] - 1, 0))
         self.held = np.concatenate([self.held, nodes], axis=1)
         seen = self.module(
-            input_ids=self._tensor(self.trie.tokens[np.maximum(nodes, 1)]),
+            input_ids=self._tensor(self.trie.node_tokens[np.maximum(nodes, 1)]),
             attention_mask=self._additive(nodes),
-            position_ids=positions if self.planes == 1 else positions.expand(self.planes, -1, -1),
+            position_ids=positions if self.position_axes == 1 else positions.expand(self.position_axes, -1, -1),
             past_key_values=Cache(layers=self.layers),
             use_cache=True,
         )
-        return self.told(seen.logits, nodes)
+        return self.read_scores(seen.logits, nodes)
 
     def _additive(self, nodes: Ints) -> "torch.Tensor":
         """The mask (n, 1, m, prompt and held): 0 where a node may look, as good as minus infinity elsewhere."""
         import torch
 
-        behind = self._tensor(self.trie.begin(self.held[:, None, :], nodes[:, :, None]))
+        behind = self._tensor(self.trie.is_prefix(self.held[:, None, :], nodes[:, :, None]))
         sees = torch.cat([self.mask[:, None].expand(-1, nodes.shape[1], -1), behind], dim=2)[:, None]
         dtype = self.module.dtype
         return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(~sees, torch.finfo(dtype).min)
 
-    def told(self, logits: "torch.Tensor", nodes: Ints) -> Told:
+    def read_scores(self, logits: "torch.Tensor", nodes: Ints) -> EdgeScores:
         """Read the log-probabilities of the edges that leave nodes (n, m) off the logits (n, m, vocabulary) there."""
-        rows, columns, edges = self.trie.leaving(nodes)
+        rows, columns, edges = self.trie.outgoing_edges(nodes)
         logits = logits.float()
-        row, column, token = (self._tensor(places) for places in (rows, columns, self.trie.said[edges]))
+        row, column, token = (self._tensor(places) for places in (rows, columns, self.trie.edge_tokens[edges]))
         found: NDArray[Any] = (logits[row, column, token] - logits.logsumexp(-1)[row, column]).cpu().numpy()
         return self.rows[rows], edges, found
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OPTIONS = ("pretrained", "dtype", "batch_size")
 
 
-class OpenClip(Encoder):
+class OpenClipEncoder(Encoder):
     """Images and texts in one space; the published prompts are 80 a class, the packaged model's 7."""
 
     templates = "80"
@@ -33,18 +33,18 @@ class OpenClip(Encoder):
         spec.check(arguments=1, options=OPTIONS)
         repair()
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.batch_size(spec, 64)
-        self.dtype = runtime.precision(spec, device)
+        self.batch_size = runtime.batch_size_option(spec, 64)
+        self.dtype = runtime.dtype_option(spec, device)
         self.loads = 0
-        if open_clip_files.packaged(spec):
-            self.templates = open_clip_files.WORDING
+        if open_clip_files.packaged_checkpoint(spec):
+            self.templates = open_clip_files.PACKAGED_TEMPLATES
         elif not spec.arguments or ":" not in spec.arguments[0]:
-            open_clip_files.architecture(spec)
+            open_clip_files.parse_architecture(spec)
 
     @cached_property
     def checkpoint(self) -> open_clip_files.Checkpoint:
         """Architecture, weights and preprocessing, on this machine."""
-        return open_clip_files.find(self.spec, offline=self.offline)
+        return open_clip_files.find_checkpoint(self.spec, offline=self.offline)
 
     @cached_property
     def identity(self) -> Identity:
@@ -52,24 +52,26 @@ class OpenClip(Encoder):
         found = self.checkpoint
         return Identity(
             backend="open_clip",
-            name=found.called,
-            weights_sha256=weights.digest(found.found.path),
-            revision=found.found.revision,
+            name=found.display_name,
+            weights_sha256=weights.digest(found.source.path),
+            revision=found.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
-                "image": runtime.plain(found.preprocessing),
+                "image": runtime.to_jsonable(found.preprocessing),
                 "config_sha256": found.config_sha256,
                 "quick_gelu": found.quick_gelu,
                 "tokenizer_sha256": self._tokenizer_sha256,
             },
-            libraries=runtime.libraries("open_clip_torch", "timm", "torch", "torchvision", "transformers", "pillow"),
+            libraries=runtime.library_versions(
+                "open_clip_torch", "timm", "torch", "torchvision", "transformers", "pillow"
+            ),
         )
 
     @property
     def _tokenizer_sha256(self) -> str:
         folder = open_clip_files.tokenizer_folder(self.checkpoint, offline=self.offline)
-        return files.texts_sha256(folder) if folder else ""
+        return files.processor_files_sha256(folder) if folder else ""
 
     @cached_property
     def _transform(self) -> Any:
@@ -80,11 +82,11 @@ class OpenClip(Encoder):
     @cached_property
     def _module(self) -> Any:
         self.loads += 1
-        return runtime.place(open_clip_files.make(self.checkpoint, offline=self.offline), self.device)
+        return runtime.to_device(open_clip_files.load_model(self.checkpoint, offline=self.offline), self.device)
 
     @cached_property
     def _tokenizer(self) -> Any:
-        return open_clip_files.tokenizer(self.checkpoint, offline=self.offline)
+        return open_clip_files.load_tokenizer(self.checkpoint, offline=self.offline)
 
     @property
     def logit_scale(self) -> float:
@@ -97,7 +99,7 @@ class OpenClip(Encoder):
 
     def encode_images(self, images: Sequence[Any]) -> Floats:
         """Return features (n, d), not normalised."""
-        with runtime.inference(self.device, self.dtype):
+        with runtime.inference_mode(self.device, self.dtype):
             return runtime.to_numpy(self._module.encode_image(runtime.stack(images, self.device)))
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
@@ -108,8 +110,10 @@ class OpenClip(Encoder):
         def encode(rows: list[int], longest: int) -> Floats:
             return self._encode(tower, tokens[rows, :longest])
 
-        return text_batches.in_batches(tower.lengths(tokens).tolist(), encode, text_batches.budget(self.device))[places]
+        return text_batches.encode_in_batches(
+            tower.lengths(tokens).tolist(), encode, text_batches.token_budget(self.device)
+        )[places]
 
     def _encode(self, tower: TextTower, tokens: "torch.Tensor") -> Floats:
-        with runtime.inference(self.device, self.dtype):
+        with runtime.inference_mode(self.device, self.dtype):
             return runtime.to_numpy(tower(tokens.to(self.device)))

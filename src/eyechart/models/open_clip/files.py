@@ -16,7 +16,7 @@ from eyechart.models.torchvision_repair import repair
 from eyechart.spec import ModelSpec, did_you_mean
 
 FROM_TAG = ("mean", "std", "interpolation", "resize_mode")
-WORDING = "7"  # the packaged model's templates
+PACKAGED_TEMPLATES = "7"  # the packaged model's templates
 HUB = ("*.json", "*.txt", "*.model", "open_clip_*.safetensors")
 
 
@@ -27,13 +27,13 @@ class Checkpoint:
     name: str
     config: Mapping[str, Any]
     preprocessing: Mapping[str, Any]
-    found: weights.Found
+    source: weights.WeightSource
     quick_gelu: bool
     folder: Path | None = None
     repo: str = ""
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """What people call it: the last part of its name, which in the hub's cache would be a commit."""
         return (self.repo or self.name).rpartition("/")[2]
 
@@ -43,28 +43,28 @@ class Checkpoint:
         return sha256(json.dumps(self.config, sort_keys=True).encode()).hexdigest()
 
 
-def find(spec: ModelSpec, *, offline: bool) -> Checkpoint:
+def find_checkpoint(spec: ModelSpec, *, offline: bool) -> Checkpoint:
     """Find the checkpoint that a specification names; what is missing is a ModelError with its remedy."""
     repair()
     from open_clip.factory import parse_model_name
 
-    if folder := packaged(spec):
-        return _from_folder(weights.Found(folder))
+    if folder := packaged_checkpoint(spec):
+        return _from_folder(weights.WeightSource(folder))
     schema, name = parse_model_name(spec.arguments[0]) if spec.arguments else (None, "")
     if schema == "local-dir":
-        return _from_folder(weights.local(name))
+        return _from_folder(weights.find_local(name))
     if schema == "hf-hub":
         return replace(_from_folder(_hub_checkpoint(name, offline)), repo=name)
-    name, pretrained = architecture(spec)
+    name, pretrained = parse_architecture(spec)
     return _from_file(name, pretrained) if weights.is_path(pretrained) else _from_tag(spec, name, pretrained, offline)
 
 
-def packaged(spec: ModelSpec) -> Path | None:
+def packaged_checkpoint(spec: ModelSpec) -> Path | None:
     """Return the folder of a model that eyechart ships, which goes by its name alone."""
-    return shipped.folder(spec) if "pretrained" not in spec.options else None
+    return shipped.packaged_folder(spec) if "pretrained" not in spec.options else None
 
 
-def architecture(spec: ModelSpec) -> tuple[str, str]:
+def parse_architecture(spec: ModelSpec) -> tuple[str, str]:
     """Read the architecture and its weights, `ViT-B/32` and Mill's `ViT-B-32/laion2b_s34b_b79k` included."""
     from open_clip import list_models, list_pretrained_tags_by_model
 
@@ -74,7 +74,7 @@ def architecture(spec: ModelSpec) -> tuple[str, str]:
         head, _, pretrained = asked.rpartition("/")
         name = head.replace("/", "-")
     if name not in known:
-        near = did_you_mean(asked, [*known, *shipped.NAMES["open_clip"]])
+        near = did_you_mean(asked, [*known, *shipped.PACKAGED_MODELS["open_clip"]])
         raise SpecError(f"'{spec}' names '{asked}', which open_clip does not have{near}")
     if not pretrained:
         tags = ", ".join(list_pretrained_tags_by_model(name)) or "none"
@@ -109,7 +109,7 @@ def _from_file(name: str, path: str) -> Checkpoint:
 
     config = get_model_config(name)
     quick = bool(config.get("quick_gelu"))
-    return Checkpoint(name, config, _preprocessing(config, _agreed(name)), weights.local(path), quick)
+    return Checkpoint(name, config, _preprocessing(config, _agreed(name)), weights.find_local(path), quick)
 
 
 def _agreed(name: str) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _agreed(name: str) -> dict[str, Any]:
     return {key: every[0][key] for key in FROM_TAG if every and len({str(listed.get(key)) for listed in every}) == 1}
 
 
-def _from_folder(found: weights.Found) -> Checkpoint:
+def _from_folder(found: weights.WeightSource) -> Checkpoint:
     from open_clip.factory import _find_checkpoint_in_dir
 
     path = found.path / "open_clip_config.json"
@@ -135,12 +135,12 @@ def _from_folder(found: weights.Found) -> Checkpoint:
     file = _find_checkpoint_in_dir(found.path)
     if not file:
         raise ModelError(f"The folder {found.path} holds no weights beside its open_clip_config.json.")
-    where = weights.Found(Path(file), found.revision)
+    where = weights.WeightSource(Path(file), found.revision)
     quick, full = bool(config.get("quick_gelu")), f"local-dir:{found.path}"
     return Checkpoint(full, config, _preprocessing(config, preprocessing), where, quick, found.path)
 
 
-def _hub_checkpoint(repo: str, offline: bool) -> weights.Found:
+def _hub_checkpoint(repo: str, offline: bool) -> weights.WeightSource:
     found = weights.hub_folder(repo, HUB, offline=offline)
     if not offline and not [*found.path.glob("open_clip_*.safetensors")]:
         found = weights.hub_folder(repo, (*HUB, "open_clip_*.bin"), offline=offline)
@@ -155,14 +155,14 @@ def _preprocessing(config: Mapping[str, Any], told: Mapping[str, Any]) -> dict[s
     return merged | {"size": (size, size) if isinstance(size, int) else tuple(size)}
 
 
-def make(checkpoint: Checkpoint, *, offline: bool) -> Any:
+def load_model(checkpoint: Checkpoint, *, offline: bool) -> Any:
     """Make the model with its weights, in float32 on the processor."""
     import open_clip
 
     changes = {"text_cfg": _local_text(checkpoint.config["text_cfg"], offline)}
-    pretrained = None if checkpoint.folder else str(checkpoint.found.path)
+    pretrained = None if checkpoint.folder else str(checkpoint.source.path)
     told = {key: checkpoint.preprocessing[key] for key in FROM_TAG}
-    with weights.loading(checkpoint.found.path, checkpoint.name):
+    with weights.explain_load_errors(checkpoint.source.path, checkpoint.name):
         return open_clip.create_model(
             checkpoint.name,
             pretrained=pretrained,
@@ -186,7 +186,7 @@ def _hf_folder(name: str, offline: bool) -> Path:
     return weights.hub_folder(name, files.CONFIGURATION, offline=offline).path
 
 
-def tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
+def load_tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
     """Make the tokenizer, whose files come from the checkpoint's folder or the hub cache."""
     import open_clip
     from open_clip.tokenizer import HFTokenizer
@@ -194,7 +194,7 @@ def tokenizer(checkpoint: Checkpoint, *, offline: bool) -> Any:
     text = checkpoint.config["text_cfg"]
     if not (folder := tokenizer_folder(checkpoint, offline=offline)):
         return open_clip.get_tokenizer(checkpoint.name)
-    files.reader("AutoTokenizer", folder)
+    files.load_processor("AutoTokenizer", folder)
     length = text.get("context_length", 77)
     mode, more = text.get("tokenizer_mode"), text.get("tokenizer_kwargs", {})
     return HFTokenizer(str(folder), context_length=length, tokenizer_mode=mode, **more)

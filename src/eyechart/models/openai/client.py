@@ -10,11 +10,11 @@ import msgspec
 
 from eyechart.errors import ModelError
 from eyechart.models.openai import errors
-from eyechart.models.openai.messages import Reply, read
-from eyechart.models.openai.options import NO_KEY, Options
+from eyechart.models.openai.messages import Completion, parse_completion
+from eyechart.models.openai.options import NO_KEY, OpenAiOptions
 
 T = TypeVar("T")
-SHORTEST_SECRET = 8  # letters; a shorter key is a word such as "EMPTY", which an answer may hold by itself
+MIN_SECRET_LENGTH = 8  # letters; a shorter key is a word such as "EMPTY", which an answer may hold by itself
 
 
 def _replace_text(value: Any, old: str, new: str) -> Any:
@@ -28,16 +28,16 @@ def _replace_text(value: Any, old: str, new: str) -> Any:
     return value
 
 
-class Line:
+class Client:
     """Sends requests and reads replies. Nothing that it says holds the key, whatever a server may repeat."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: OpenAiOptions) -> None:
         import openai
 
         self._errors, self.options = openai, options
         self._key = options.key()
         # A proxy or a redirection could lead away from this machine; the client's own retries would hide faults.
-        http = openai.DefaultAsyncHttpxClient(trust_env=not options.local, follow_redirects=False)
+        http = openai.DefaultAsyncHttpxClient(trust_env=not options.is_local, follow_redirects=False)
         self._client = openai.AsyncOpenAI(
             api_key=self._key, base_url=options.base_url, timeout=options.timeout, max_retries=0, http_client=http
         )
@@ -49,27 +49,27 @@ class Line:
         """Begin something in the line's own thread."""
         return asyncio.run_coroutine_threadsafe(task, self._loop)
 
-    def soon(self, do: Callable[[], None]) -> None:
+    def call_soon(self, do: Callable[[], None]) -> None:
         """Have something done in the line's own thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(do)
 
-    async def send(self, body: Mapping[str, Any]) -> Reply:
+    async def send(self, body: Mapping[str, Any]) -> Completion:
         """Send one request once. Raises PassingError, RefusedError or ModelError."""
         try:
             async with asyncio.timeout(self.options.timeout):
                 # create() would look every part of a body up in its own types, which costs more than sending it
                 reply = await self._client.post("/chat/completions", body=dict(body), cast_to=str)
-            return self._redact(read(reply.encode()))
+            return self._redact(parse_completion(reply.encode()))
         except Exception as error:
             raise self._read(error) from None  # the client's own sentence may hold the key
 
-    def _redact(self, reply: Reply) -> Reply:
+    def _redact(self, reply: Completion) -> Completion:
         """Return a reply whose texts hold "[key]" in place of the key, which a server or proxy may repeat in them."""
-        if self._key == NO_KEY or len(self._key) < SHORTEST_SECRET:
+        if self._key == NO_KEY or len(self._key) < MIN_SECRET_LENGTH:
             return reply
         told: Any = msgspec.to_builtins(reply)
-        return msgspec.convert(_replace_text(told, self._key, "[key]"), Reply)
+        return msgspec.convert(_replace_text(told, self._key, "[key]"), Completion)
 
     def _read(self, error: Exception) -> Exception:
         found = self._fault(error)
@@ -80,15 +80,15 @@ class Line:
 
     def _fault(self, error: Exception) -> Exception:
         if isinstance(error, self._errors.APIStatusError):
-            return errors.of_status(error.status_code, error.response.headers, error.response.text)
+            return errors.error_from_status(error.status_code, error.response.headers, error.response.text)
         if isinstance(error, TimeoutError | self._errors.APITimeoutError):
-            return errors.PassingError(f"no answer within {self.options.timeout:g} seconds (timeout=…)")
+            return errors.TransientError(f"no answer within {self.options.timeout:g} seconds (timeout=…)")
         if isinstance(error, self._errors.APIConnectionError):
             cause = error.__cause__ or error
-            return errors.PassingError(f"the connection broke ({errors.shown(str(cause)) or type(cause).__name__})")
-        if isinstance(error, errors.PassingError | errors.RefusedError | ModelError):
+            return errors.TransientError(f"the connection broke ({errors.shorten(str(cause)) or type(cause).__name__})")
+        if isinstance(error, errors.TransientError | errors.RejectedError | ModelError):
             return error
-        return ModelError(f"The openai client failed ({type(error).__name__}: {errors.shown(str(error))}).")
+        return ModelError(f"The openai client failed ({type(error).__name__}: {errors.shorten(str(error))}).")
 
     def close(self) -> None:
         """Hang up; whatever is still under way ends."""

@@ -14,9 +14,9 @@ import msgspec
 
 from eyechart.errors import ModelError
 
-PASSING = frozenset({408, 409, 425, 429})  # and whatever is wrong with the server itself, from 500
-LONGEST_WAIT = 600.0  # seconds that a server may ask to wait
-SHOWN = 300  # letters of what a server said
+TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})  # and whatever is wrong with the server itself, from 500
+MAX_WAIT = 600.0  # seconds that a server may ask to wait
+MAX_MESSAGE_LENGTH = 300  # letters of what a server said
 TOO_LONG = re.compile(
     r"context.?length|context.?window|maximum model length|prompt (is|was) too long|input is too long"
     r"|too many (input |prompt )?tokens|exceeds? the (model'?s? )?(maximum|limit|max).{0,40}tokens|string_above_max",
@@ -26,10 +26,10 @@ FILTERED = re.compile(
     r"content.?(filter|policy|management policy|moderation)|responsible.?ai|moderation|safety (system|policy)|flagged",
     re.IGNORECASE,
 )
-PENNILESS = re.compile(r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota", re.IGNORECASE)
+OUT_OF_CREDIT = re.compile(r"insufficient.?(quota|credit|balance|funds)|exceeded your current quota", re.IGNORECASE)
 
 
-class PassingError(Exception):
+class TransientError(Exception):
     """May pass: ask again, after so many seconds if the server named them."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
@@ -37,7 +37,7 @@ class PassingError(Exception):
         self.wait = wait
 
 
-class RefusedError(Exception):
+class RejectedError(Exception):
     """This request gets no answer. One of an unknown kind may be asked again by another run."""
 
     def __init__(self, reason: str, *, known: bool = True) -> None:
@@ -45,37 +45,41 @@ class RefusedError(Exception):
         self.known = known
 
 
-class ShutError(ModelError):
+class EndpointError(ModelError):
     """No request at all gets an answer here: it is the key, the account or the address."""
 
 
-def of_status(status: int, headers: Mapping[str, str], body: str) -> Exception:
+def error_from_status(status: int, headers: Mapping[str, str], body: str) -> Exception:
     """Read an HTTP error."""
     code, said = _error(body)
     all_said, where = f"{code} {said}", f"HTTP {status}: {said}"
-    if status in (400, 403, 413, 422) and (found := of_request(status, all_said, said)):
+    if status in (400, 403, 413, 422) and (found := request_error(status, all_said, said)):
         return found
     if status in (401, 403):
-        return ShutError(
+        return EndpointError(
             f"The server does not accept the API key ({where}). Check the environment variable of the key."
         )
-    if status == 402 or (status == 429 and PENNILESS.search(all_said)):
-        return ShutError(f"The account has no credit left ({where}). Add some, and run the same command again.")
+    if status == 402 or (status == 429 and OUT_OF_CREDIT.search(all_said)):
+        return EndpointError(f"The account has no credit left ({where}). Add some, and run the same command again.")
     if status == 404:
-        return ShutError(f"The server knows no such model or address ({where}). Check the model's name and base_url.")
+        return EndpointError(
+            f"The server knows no such model or address ({where}). Check the model's name and base_url."
+        )
     if status < 400:
-        return ShutError(f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url.")
-    if status in PASSING or status >= 500:
-        return PassingError(where, retry_after(headers))
-    return RefusedError(f"the server refused the request ({where})", known=False)
+        return EndpointError(
+            f"The server sends requests elsewhere (HTTP {status}). Give where it really is as base_url."
+        )
+    if status in TRANSIENT_STATUSES or status >= 500:
+        return TransientError(where, retry_after(headers))
+    return RejectedError(f"the server refused the request ({where})", known=False)
 
 
-def of_request(status: int, all_said: str, said: str) -> RefusedError | None:
+def request_error(status: int, all_said: str, said: str) -> RejectedError | None:
     """Tell what is a request's own: too long, or filtered."""
     if FILTERED.search(all_said):
-        return RefusedError(f"content filter: {said}")
+        return RejectedError(f"content filter: {said}")
     if status == 413 or (status != 403 and TOO_LONG.search(all_said)):
-        return RefusedError(f"context length: {said}")
+        return RejectedError(f"context length: {said}")
     return None
 
 
@@ -108,22 +112,22 @@ def _error(body: str) -> tuple[str, str]:
     try:
         told = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
-        return "", shown(body)
-    return of_object(told)
+        return "", shorten(body)
+    return parse_error_object(told)
 
 
-def of_object(told: Any) -> tuple[str, str]:
+def parse_error_object(told: Any) -> tuple[str, str]:
     """Find the code and the message of an error that was told as JSON."""
     inner = told.get("error", told) if isinstance(told, dict) else told
     if not isinstance(inner, dict):
-        return "", shown(str(inner))
+        return "", shorten(str(inner))
     codes = [str(inner[name]) for name in ("code", "type") if inner.get(name)]
     deeper = inner.get("innererror")
     codes += [str(deeper.get("code"))] if isinstance(deeper, dict) else []
-    return " ".join(codes), shown(str(inner.get("message") or inner.get("detail") or inner))
+    return " ".join(codes), shorten(str(inner.get("message") or inner.get("detail") or inner))
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     """Cut what a server said to a line."""
     line = " ".join(text.split())
-    return line if len(line) <= SHOWN else f"{line[:SHOWN]}…"
+    return line if len(line) <= MAX_MESSAGE_LENGTH else f"{line[:MAX_MESSAGE_LENGTH]}…"

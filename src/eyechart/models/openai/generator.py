@@ -23,9 +23,9 @@ from weakref import finalize
 
 from eyechart.errors import ModelError
 from eyechart.models.openai import messages, options
-from eyechart.models.openai.client import Line
-from eyechart.models.openai.limiter import Gate
-from eyechart.models.openai.request_group import Round
+from eyechart.models.openai.client import Client
+from eyechart.models.openai.limiter import RequestLimiter
+from eyechart.models.openai.request_group import RequestGroup
 from eyechart.models.types import Answer, Generator, Identity, Request, Usage
 from eyechart.spec import ModelSpec
 
@@ -34,29 +34,29 @@ HELLO = Request(("Answer with the word OK.",))
 HELLO_TOKENS = 16
 
 
-class OpenAi(Generator):
+class OpenAiGenerator(Generator):
     """Answers in words, from elsewhere."""
 
     structured = True
     loads = 0
 
     def __init__(self, spec: ModelSpec, *, offline: bool = False, **_: object) -> None:
-        self.options = options.read(spec)
+        self.options = options.parse_options(spec)
         if find_spec("openai") is None:  # its import takes a second, so not before the first question
             raise ModuleNotFoundError("No module named 'openai'", name="openai")
         self.spec, self.offline = spec, offline
         self.batch_size = self.options.concurrency
-        self._gate = Gate(self.options.concurrency, self.options.budget)
+        self._gate = RequestLimiter(self.options.concurrency, self.options.budget)
 
     @cached_property
-    def _line(self) -> Line:
-        if self.offline and not self.options.local:
+    def _line(self) -> Client:
+        if self.offline and not self.options.is_local:
             raise ModelError(
                 f"'{self.spec}' answers from {self.options.base_url}, but --eye-offline allows connections to this "
                 "machine alone. Leave it out, or serve the model here."
             )
-        line = Line(self.options)
-        self._gate.reopen()
+        line = Client(self.options)
+        self._gate.rebind()
         finalize(self, line.close)
         return line
 
@@ -76,17 +76,17 @@ class OpenAi(Generator):
 
     def _hello(self) -> str:
         """Ask something short, with the settings of all questions: a wrong key or setting is found here."""
-        one = Round(self._line, self._gate)
-        answer = self._line.submit(one.ask(partial(self._body, HELLO, HELLO_TOKENS, None))).result()
+        one = RequestGroup(self._line, self._gate)
+        answer = self._line.submit(one.answer(partial(self._body, HELLO, HELLO_TOKENS, None))).result()
         if answer.error and not one.served:
             raise ModelError(f"'{self.spec}' does not answer at {self.options.base_url}: {answer.error}.")
         return one.served or self.options.model
 
     def _body(self, request: Request, max_tokens: int, schema: Mapping[str, Any] | None) -> dict[str, Any]:
-        turn = {"model": self.options.model, "messages": [messages.message(request)]}
+        turn = {"model": self.options.model, "messages": [messages.build_message(request)]}
         return turn | self.options.decoding(max_tokens) | messages.response_format(schema)
 
-    def answers(
+    def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
         """Give answers with their requests' places as they come; requests are taken as there is room for them.
@@ -94,11 +94,11 @@ class OpenAi(Generator):
         What ends the run (a key that is not accepted, a budget that is spent, a server that is gone) is raised after
         every answer that was still to come.
         """
-        one = Round(self._line, self._gate, self.identity.name)
+        one = RequestGroup(self._line, self._gate, self.identity.name)
         waiting: dict[Future[Answer], int] = {}
         try:
             for place, request in enumerate(requests):
-                asked = one.ask(partial(self._body, request, max_tokens, schema))
+                asked = one.answer(partial(self._body, request, max_tokens, schema))
                 waiting[self._line.submit(asked)] = place
                 yield from _done(waiting, one, patiently=len(waiting) >= AHEAD * self.options.concurrency)
                 if one.ended:
@@ -112,7 +112,7 @@ class OpenAi(Generator):
             raise one.ended
 
     @property
-    def spent(self) -> Usage:
+    def session_usage(self) -> Usage:
         """The tokens that this session used."""
         return self._gate.spent
 
@@ -130,7 +130,7 @@ class OpenAi(Generator):
             line.close()
 
 
-def _done(waiting: dict[Future[Answer], int], one: Round, *, patiently: bool) -> Iterator[tuple[int, Answer]]:
+def _done(waiting: dict[Future[Answer], int], one: RequestGroup, *, patiently: bool) -> Iterator[tuple[int, Answer]]:
     """Take the requests that are answered out of those waited for; a ModelError is its round's to tell.
 
     The next answer is asked for when the one before is kept: that is what makes room.
@@ -140,4 +140,4 @@ def _done(waiting: dict[Future[Answer], int], one: Round, *, patiently: bool) ->
         place = waiting.pop(task)
         if not isinstance(task.exception(), ModelError):
             yield place, task.result()
-            one.taken()
+            one.release()

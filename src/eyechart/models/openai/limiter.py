@@ -23,10 +23,10 @@ class Prices:
     cached: float
     answer: float
 
-    def of(self, usage: Usage) -> float:
+    def cost(self, usage: Usage) -> float:
         """What tokens cost, in USD.
 
-        >>> Prices(2.5, 1.25, 10).of(Usage(prompt=1_000_000, cached=400_000, answer=100_000))
+        >>> Prices(2.5, 1.25, 10).cost(Usage(prompt=1_000_000, cached=400_000, answer=100_000))
         3.0
         """
         fresh = usage.prompt - usage.cached
@@ -42,20 +42,20 @@ class Budget:
     tokens: int | None = None
 
     @property
-    def limited(self) -> bool:
+    def is_limited(self) -> bool:
         """Whether there is a limit."""
         return self.usd is not None or self.tokens is not None
 
     def cost(self, usage: Usage) -> float | None:
         """What tokens cost in USD, None where no prices were told."""
-        return self.prices.of(usage) if self.prices else None
+        return self.prices.cost(usage) if self.prices else None
 
-    def share(self, usage: Usage) -> float:
+    def used_fraction(self, usage: Usage) -> float:
         """How much of the budget tokens take, 1 for all of it."""
         tokens = (usage.prompt + usage.answer) / self.tokens if self.tokens else 0.0
         return max(tokens, (self.cost(usage) or 0.0) / self.usd if self.usd else 0.0)
 
-    def told(self, usage: Usage) -> str:
+    def describe_usage(self, usage: Usage) -> str:
         """Say what was spent, and of how much."""
         tokens = f"{usage.prompt + usage.answer:,} tokens"
         if self.tokens is not None:
@@ -65,7 +65,7 @@ class Budget:
         return f"{cost:.4f} USD{'' if self.usd is None else f' of {self.usd:g} USD'} and {tokens}"
 
 
-class Gate:
+class RequestLimiter:
     """Counts requests under way and tokens spent; used within one event loop."""
 
     def __init__(self, most: int, budget: Budget) -> None:
@@ -75,24 +75,26 @@ class Gate:
         self.shut: ModelError | None = None
         self.under_way = 0
         self.dearest = 0.0  # share of the budget that one request took
-        self.reopen()
+        self.rebind()
 
-    def reopen(self) -> None:
+    def rebind(self) -> None:
         """Serve another event loop, with the same account."""
         self.changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def passed(self) -> AsyncIterator[None]:
+    async def slot(self) -> AsyncIterator[None]:
         """Wait for a place, and hold it; a request that what is left may not pay for is refused."""
         async with self.changed:
-            await self.changed.wait_for(lambda: not self.under_way or (self.under_way < self.most and self.affordable))
+            await self.changed.wait_for(
+                lambda: not self.under_way or (self.under_way < self.most and self.can_afford_next)
+            )
             if self.shut:
                 raise type(self.shut)(*self.shut.args)
-            if not self.affordable:
+            if not self.can_afford_next:
                 raise BudgetError(
-                    f"The budget is spent as far as it goes: {self.budget.told(self.total)}, kept answers of earlier "
-                    "runs included. Answers so far are kept; raise the budget, and run again: only what is missing is "
-                    "asked."
+                    f"The budget is spent as far as it goes: {self.budget.describe_usage(self.total)}, kept answers of "
+                    "earlier runs included. Answers so far are kept; raise the budget, and run again: only what is "
+                    "missing is asked."
                 )
             self.under_way += 1
         try:
@@ -103,7 +105,7 @@ class Gate:
                 self.changed.notify_all()
 
     @property
-    def opened(self) -> bool:
+    def has_answers(self) -> bool:
         """Whether anything was answered yet."""
         return self.spent != Usage()
 
@@ -113,20 +115,20 @@ class Gate:
         return sum(self.cached.values(), self.spent)
 
     @property
-    def affordable(self) -> bool:
+    def can_afford_next(self) -> bool:
         """Whether all under way and one more may be as dear as the dearest so far."""
-        return self.budget.share(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
+        return self.budget.used_fraction(self.total) + (self.under_way + 1) * self.dearest <= 1 + SLACK
 
     def on_cached_usage(self, question: str, usage: Usage, each: Sequence[Usage]) -> None:
         """Count what earlier runs paid, once a question."""
         self.cached.setdefault(question, usage)
-        self.dearest = max([self.dearest, *map(self.budget.share, each)])
+        self.dearest = max([self.dearest, *map(self.budget.used_fraction, each)])
 
-    def pay(self, usage: Usage) -> None:
+    def charge(self, usage: Usage) -> None:
         """Count what a request took."""
-        if self.budget.limited and not usage.prompt:
+        if self.budget.is_limited and not usage.prompt:
             raise ModelError(
                 "The server tells no token counts (usage), so no budget holds. Leave out budget and budget_tokens."
             )
         self.spent += usage
-        self.dearest = max(self.dearest, self.budget.share(usage))
+        self.dearest = max(self.dearest, self.budget.used_fraction(usage))

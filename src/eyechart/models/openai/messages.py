@@ -14,11 +14,11 @@ from eyechart.data.images import shown_alike
 from eyechart.models.openai import errors
 from eyechart.models.types import Answer, Request, Usage
 
-MOST_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
+MAX_STRICT_VALUES = 500  # that OpenAI and Azure take in the enums of a strict schema
 MANY, MOST_LETTERS = 250, 7500  # more values than this may together have so many letters
 
 
-def message(request: Request) -> dict[str, Any]:
+def build_message(request: Request) -> dict[str, Any]:
     """Write a request as one turn of a user."""
     return {"role": "user", "content": list(_parts(request))}
 
@@ -50,7 +50,7 @@ def response_format(schema: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     listed = list(_listed(schema))
     short = len(listed) <= MANY or sum(map(len, listed)) <= MOST_LETTERS
-    named = {"name": "answer", "strict": short and len(listed) <= MOST_VALUES, "schema": dict(schema)}
+    named = {"name": "answer", "strict": short and len(listed) <= MAX_STRICT_VALUES, "schema": dict(schema)}
     return {"response_format": {"type": "json_schema", "json_schema": named}}
 
 
@@ -70,25 +70,25 @@ class Message(msgspec.Struct):
     refusal: str | None = None
 
 
-class Choice(msgspec.Struct):
+class CompletionChoice(msgspec.Struct):
     """One of the answers, of which there is one."""
 
     message: Message
     finish_reason: str | None = None
 
 
-class Cached(msgspec.Struct):
+class PromptTokensDetails(msgspec.Struct):
     """What of a prompt a cache held."""
 
     cached_tokens: int | None = None
 
 
-class Tokens(msgspec.Struct):
+class CompletionUsage(msgspec.Struct):
     """How many tokens a server counted."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: Cached | None = None
+    prompt_tokens_details: PromptTokensDetails | None = None
 
     def usage(self) -> Usage:
         """The same in our words."""
@@ -96,27 +96,27 @@ class Tokens(msgspec.Struct):
         return Usage(self.prompt_tokens or 0, cached or 0, self.completion_tokens or 0)
 
 
-class Reply(msgspec.Struct):
+class Completion(msgspec.Struct):
     """A server's reply, what matters here of it."""
 
     model: str | None = None
-    choices: list[Choice] | None = None
-    usage: Tokens | None = None
+    choices: list[CompletionChoice] | None = None
+    usage: CompletionUsage | None = None
     error: Any = None
 
     @property
-    def paid(self) -> Usage:
+    def token_usage(self) -> Usage:
         """The tokens that were counted."""
         return self.usage.usage() if self.usage else Usage()
 
 
-def read(body: bytes) -> Reply:
+def parse_completion(body: bytes) -> Completion:
     """Read a reply; one that is no JSON or has another form comes from something broken on the way."""
     try:
-        reply = msgspec.json.decode(body, type=Reply)
+        reply = msgspec.json.decode(body, type=Completion)
     except (msgspec.DecodeError, RecursionError) as error:
-        start = errors.shown(body[:40].decode("utf-8", "replace"))
-        raise errors.PassingError(f"the reply cannot be read ({error}): {start!r}…") from None
+        start = errors.shorten(body[:40].decode("utf-8", "replace"))
+        raise errors.TransientError(f"the reply cannot be read ({error}): {start!r}…") from None
     if reply.error and not reply.choices:  # some services tell errors under HTTP 200
         raise _told(reply.error)
     return reply
@@ -125,10 +125,10 @@ def read(body: bytes) -> Reply:
 def _told(error: Any) -> Exception:
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else 500
-    return errors.of_status(status, {}, msgspec.json.encode({"error": error}).decode())
+    return errors.error_from_status(status, {}, msgspec.json.encode({"error": error}).decode())
 
 
-def answer(reply: Reply) -> Answer:
+def parse_answer(reply: Completion) -> Answer:
     """Read the answer of a reply, or that there is none."""
     if not reply.choices:
         return _none("no answer: the server's list of choices is empty", reply)
@@ -136,11 +136,11 @@ def answer(reply: Reply) -> Answer:
     if first.finish_reason == "content_filter":
         return _none("content filter: the answer was withheld", reply)
     if first.message.refusal and not first.message.content:
-        return _none(f"refusal: {errors.shown(first.message.refusal)}", reply)
+        return _none(f"refusal: {errors.shorten(first.message.refusal)}", reply)
     if first.finish_reason == "error":  # as services say that pass requests on to others
         return replace(_none("the server broke off its answer", reply), retry=True)
-    return Answer(first.message.content or "", (), first.finish_reason != "length", usage=reply.paid)
+    return Answer(first.message.content or "", (), first.finish_reason != "length", usage=reply.token_usage)
 
 
-def _none(reason: str, reply: Reply) -> Answer:
-    return Answer("", (), False, error=reason, usage=reply.paid)
+def _none(reason: str, reply: Completion) -> Answer:
+    return Answer("", (), False, error=reason, usage=reply.token_usage)

@@ -37,7 +37,7 @@ VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 @dataclass(frozen=True)
-class Options:
+class OpenAiOptions:
     """A specification, read."""
 
     model: str
@@ -52,7 +52,7 @@ class Options:
     budget: Budget
 
     @property
-    def local(self) -> bool:
+    def is_local(self) -> bool:
         """Whether the server is on this machine."""
         host = urlsplit(self.base_url).hostname or ""
         try:
@@ -79,7 +79,7 @@ class Options:
     def key(self) -> str:
         """The API key, from the environment alone."""
         found = os.environ.get(self.key_env, "")
-        if not found and not self.local:
+        if not found and not self.is_local:
             raise ModelError(
                 f"There is no API key for {self.base_url}: the environment variable {self.key_env} is not set. "
                 "Export it, or name another with key_env=…"
@@ -87,23 +87,23 @@ class Options:
         return found or NO_KEY
 
 
-def read(spec: ModelSpec) -> Options:
+def parse_options(spec: ModelSpec) -> OpenAiOptions:
     """Check a specification and read it."""
     _check_no_secret(spec)
     base_url = _base_url(spec)
     spec.check(arguments=1, options=OPTIONS)
     if not spec.arguments:
         raise SpecError(f"'{spec}' names no model. Expected openai[MODEL] or openai[MODEL,base_url=http://…/v1].")
-    return Options(
+    return OpenAiOptions(
         model=spec.arguments[0],
         base_url=base_url,
         key_env=spec.options.get("key_env", KEY),
-        concurrency=runtime.whole_number(spec, "concurrency", 16),
+        concurrency=runtime.integer_option(spec, "concurrency", 16),
         timeout=_positive(spec, "timeout", 120),
-        retries=runtime.whole_number(spec, "retries", 6, least=0),
-        backoff=runtime.amount(spec, "backoff", 1) or 0,
-        seed=None if spec.options.get("seed") == "none" else runtime.whole_number(spec, "seed", 42, least=0),
-        reasoning=runtime.flag(spec, "reasoning", False),
+        retries=runtime.integer_option(spec, "retries", 6, least=0),
+        backoff=runtime.amount_option(spec, "backoff", 1) or 0,
+        seed=None if spec.options.get("seed") == "none" else runtime.integer_option(spec, "seed", 42, least=0),
+        reasoning=runtime.flag_option(spec, "reasoning", False),
         budget=_budget(spec),
     )
 
@@ -133,7 +133,7 @@ def _base_url(spec: ModelSpec) -> str:
 
 
 def _positive(spec: ModelSpec, option: str, default: float) -> float:
-    found = runtime.amount(spec, option, default)
+    found = runtime.amount_option(spec, option, default)
     if not found:
         raise SpecError(f"'{spec}' has {option}={found}. Expected a number above 0.")
     return found
@@ -141,10 +141,10 @@ def _positive(spec: ModelSpec, option: str, default: float) -> float:
 
 def _budget(spec: ModelSpec) -> Budget:
     """What may be spent, in USD at prices of a million tokens, or in tokens."""
-    said, cached, read = (runtime.amount(spec, option) for option in ("price_out", "price_cached", "price_in"))
+    said, cached, read = (runtime.amount_option(spec, option) for option in ("price_out", "price_cached", "price_in"))
     prices = None if said is None or read is None else Prices(read, read if cached is None else cached, said)
     if not prices and {"budget", "price_in", "price_out", "price_cached"} & {*spec.options}:
         raise SpecError(f"'{spec}' needs both price_in and price_out, in USD a million tokens.")
-    tokens = runtime.whole_number(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None
+    tokens = runtime.integer_option(spec, "budget_tokens", 1) if "budget_tokens" in spec.options else None
     usd = _positive(spec, "budget", 1) if "budget" in spec.options else None
     return Budget(prices, usd, tokens)

@@ -7,35 +7,35 @@ from contextlib import suppress
 from typing import Any
 
 from eyechart.errors import ModelError
-from eyechart.models.batch_backoff import failure_of
+from eyechart.models.batch_backoff import failure_from_error
 from eyechart.models.openai import errors
-from eyechart.models.openai.client import Line
-from eyechart.models.openai.limiter import Gate
-from eyechart.models.openai.messages import Reply, answer
+from eyechart.models.openai.client import Client
+from eyechart.models.openai.limiter import RequestLimiter
+from eyechart.models.openai.messages import Completion, parse_answer
 from eyechart.models.types import Answer
 
-SLOWEST = 60.0  # seconds between two attempts, unless the server asks for more
-IN_A_ROW = 5  # requests given up, one after another, that tell of a server that is gone
+MAX_BACKOFF = 60.0  # seconds between two attempts, unless the server asks for more
+MAX_CONSECUTIVE_FAILURES = 5  # requests given up, one after another, that tell of a server that is gone
 
 
-class Round:
+class RequestGroup:
     """Requests that end together: the first sentence that concerns all of them stops those not yet sent.
 
     A request holds its room until its answer is taken, and so kept: a killed run loses no more answers than may be
     under way at once. Where a key, or a price within a budget, is not known yet, the first one goes alone.
     """
 
-    def __init__(self, line: Line, gate: Gate, expected: str = "") -> None:
+    def __init__(self, line: Client, gate: RequestLimiter, expected: str = "") -> None:
         self.line, self.gate, self.expected = line, gate, expected
         self.ended: ModelError | None = None
         self._end = asyncio.Event()
-        alone = gate.budget.limited or not gate.opened
+        alone = gate.budget.is_limited or not gate.has_answers
         self._room = asyncio.Semaphore(1 if alone else gate.most)
         self._closed = gate.most - 1 if alone else 0
         self._in_a_row = 0
         self.served = ""
 
-    async def ask(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
+    async def answer(self, write: Callable[[], Mapping[str, Any]]) -> Answer:
         """Answer one request; a ModelError ends the round for all."""
         try:
             body, fault = await self._written(write)
@@ -43,7 +43,7 @@ class Round:
             try:
                 if body is None:
                     return Answer("", (), False, error=fault)
-                async with self.gate.passed():
+                async with self.gate.slot():
                     return await self._persist(body)
             except BaseException:
                 self._room.release()
@@ -52,7 +52,7 @@ class Round:
                 self._widen()
         except ModelError as error:
             self.ended = self.ended or error
-            self.gate.shut = error if isinstance(error, errors.ShutError) else self.gate.shut
+            self.gate.shut = error if isinstance(error, errors.EndpointError) else self.gate.shut
             self._end.set()
             raise
 
@@ -61,11 +61,11 @@ class Round:
         try:
             return await asyncio.to_thread(write), ""
         except Exception as error:
-            return None, failure_of(error, "its images and words cannot be written as a message").reason
+            return None, failure_from_error(error, "its images and words cannot be written as a message").reason
 
-    def taken(self) -> None:
+    def release(self) -> None:
         """Make room for another request, since an answer was taken; called in any thread."""
-        self.line.soon(self._room.release)
+        self.line.call_soon(self._room.release)
 
     def _widen(self) -> None:
         """Let the others follow the first."""
@@ -80,12 +80,12 @@ class Round:
                 raise self.ended
             try:
                 return self._settle(await self.line.send(body))
-            except errors.RefusedError as fault:
+            except errors.RejectedError as fault:
                 return self._give_up(str(fault), count=not fault.known)
-            except errors.PassingError as fault:
-                if attempt == self.line.options.retries or (fault.wait or 0) > errors.LONGEST_WAIT:
+            except errors.TransientError as fault:
+                if attempt == self.line.options.retries or (fault.wait or 0) > errors.MAX_WAIT:
                     return self._give_up(f"{fault}, {attempt + 1} times", count=True)
-                await self._pause(self.line.options.backoff * min(SLOWEST, 2.0**attempt), fault.wait or 0)
+                await self._pause(self.line.options.backoff * min(MAX_BACKOFF, 2.0**attempt), fault.wait or 0)
             attempt += 1
 
     async def _pause(self, backoff: float, asked: float) -> None:
@@ -94,8 +94,8 @@ class Round:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._end.wait(), seconds)
 
-    def _settle(self, reply: Reply) -> Answer:
-        self.gate.pay(reply.paid)
+    def _settle(self, reply: Completion) -> Answer:
+        self.gate.charge(reply.token_usage)
         self.served = reply.model or self.served
         if self.expected and reply.model not in (None, "", self.expected):
             raise ModelError(
@@ -103,13 +103,13 @@ class Round:
                 "kept; name the model more exactly (not by an alias), and run again."
             )
         self._in_a_row = 0
-        return answer(reply)
+        return parse_answer(reply)
 
     def _give_up(self, reason: str, *, count: bool) -> Answer:
         self._in_a_row = self._in_a_row + 1 if count else 0
-        if self._in_a_row >= IN_A_ROW:
+        if self._in_a_row >= MAX_CONSECUTIVE_FAILURES:
             raise ModelError(
-                f"The server answered none of the last {IN_A_ROW} requests; the last: {reason}. Answers so far are "
-                "kept: see to the server, and run the same command again."
+                f"The server answered none of the last {MAX_CONSECUTIVE_FAILURES} requests; the last: {reason}. "
+                "Answers so far are kept: see to the server, and run the same command again."
             )
         return Answer("", (), False, error=reason, retry=count)

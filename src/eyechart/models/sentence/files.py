@@ -13,8 +13,8 @@ from eyechart.errors import ModelError, SpecError
 from eyechart.models.hf import files
 from eyechart.spec import ModelSpec, did_you_mean
 
-LONGEST = 32_768  # tokens; no text here is longer, and some tokenizers name no limit
-OURS = "sentence_transformers."
+MAX_TOKENS = 32_768  # tokens; no text here is longer, and some tokenizers name no limit
+LIBRARY_PREFIX = "sentence_transformers."
 PROMPT_FILE = ".txt"
 
 
@@ -33,7 +33,7 @@ class SentenceFiles:
                 f"{file} is not there, and without it nobody knows how {self.path.name} makes one vector of many "
                 "tokens. Name a folder that sentence-transformers saved, or fetch the model with all its files."
             )
-        found = [self._step(file, step) for step in files.told(file, [])]
+        found = [self._step(file, step) for step in files.read_json(file, [])]
         for kind, folder in found:
             if kind.endswith("Pooling") and not (folder / "config.json").exists():
                 raise ModelError(f"{folder / 'config.json'} is not there. Fetch the model with all its files.")
@@ -41,44 +41,44 @@ class SentenceFiles:
 
     def _step(self, file: Path, step: Any) -> tuple[str, Path]:
         kind, where = (str(step.get(key, "")) if isinstance(step, dict) else "" for key in ("type", "path"))
-        if not kind.startswith(OURS):
+        if not kind.startswith(LIBRARY_PREFIX):
             raise ModelError(
-                f"{file} asks for '{kind}', expected classes of {OURS.rstrip('.')} alone: code that comes with a model "
-                "is never run. Use a model without code of its own."
+                f"{file} asks for '{kind}', expected classes of {LIBRARY_PREFIX.rstrip('.')} alone: "
+                "code that comes with a model is never run. Use a model without code of its own."
             )
         return kind, self.path / where
 
     @property
-    def described(self) -> list[dict[str, Any]]:
+    def step_settings(self) -> list[dict[str, Any]]:
         """The steps with their settings, for an identity; those of the first step stand in files that are hashed."""
         return [
             {"type": kind.rpartition(".")[2]}
-            | ({"config": files.settings(folder / "config.json")} if folder != self.path else {})
+            | ({"config": files.read_settings(folder / "config.json")} if folder != self.path else {})
             for kind, folder in self.steps
         ]
 
     @property
-    def tensors(self) -> list[Path]:
+    def weight_files(self) -> list[Path]:
         """The weight files of all steps."""
         inner = {folder for _, folder in self.steps} - {self.path}
-        return [file for folder in (self.path, *sorted(inner)) for file in files.tensors(folder, check=False)]
+        return [file for folder in (self.path, *sorted(inner)) for file in files.weight_files(folder, check=False)]
 
     @property
-    def longest(self) -> int:
+    def max_tokens(self) -> int:
         """How many tokens of a text are read, by the first file that says so, and never more than LONGEST."""
-        told = files.settings(self.path / "sentence_bert_config.json").get("max_seq_length")
+        told = files.read_settings(self.path / "sentence_bert_config.json").get("max_seq_length")
         limits = [
-            told or files.settings(self.path / "tokenizer_config.json").get("model_max_length"),
-            files.settings(self.path / "config.json").get("max_position_embeddings"),
+            told or files.read_settings(self.path / "tokenizer_config.json").get("model_max_length"),
+            files.read_settings(self.path / "config.json").get("max_position_embeddings"),
         ]
-        return min([LONGEST, *(int(limit) for limit in limits if limit)])
+        return min([MAX_TOKENS, *(int(limit) for limit in limits if limit)])
 
     def prompt(self, spec: ModelSpec) -> str:
         """What stands before every text: as `prompt=` asks, else the model's default, which most models have not.
 
         `prompt=` is one of the model's own names, `none`, or a text file, whose last line end does not count.
         """
-        told = files.settings(self.path / "config_sentence_transformers.json")
+        told = files.read_settings(self.path / "config_sentence_transformers.json")
         known = {"none": "", **(told.get("prompts") or {})}
         asked = spec.options.get("prompt") or told.get("default_prompt_name") or "none"
         if asked.endswith(PROMPT_FILE):

